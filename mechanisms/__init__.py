@@ -1,0 +1,86 @@
+"""Domains, sensitivity, noise and what it costs: mechanisms with exact privacy profiles.
+
+A mechanism is a frozen value: it adds noise (`release`), knows the density of what it releases
+(`log_density`) and the privacy it gives (`profile`, the curve ε -> δ).
+
+>>> from mechanisms import Laplace, Sensitivity
+>>> mechanism = Laplace.for_epsilon(1.0, sensitivity=Sensitivity.of_box([1.0] * 4))
+>>> mechanism.scale, mechanism.profile().pure_epsilon
+(4.0, Fraction(1, 1))
+"""
+
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.atomic import AtomicProfile, MixtureProfile
+from mechanisms.bounds import (
+    ApproximateProfile,
+    BasicComposition,
+    NoPrivacy,
+    PerfectPrivacy,
+    PureProfile,
+    ZeroConcentratedProfile,
+)
+from mechanisms.combinators import Composed, PostProcessed, Repeated
+from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
+from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
+from mechanisms.domain import Ball, Box, Categories, Domain, Interval, OneHot
+from mechanisms.gaussian import Gaussian, GaussianProfile
+from mechanisms.laplace import Laplace, LaplaceProfile
+from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
+from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
+from mechanisms.noise import NoiseSource, NumpyNoise, OpenDPNoise, noise_source
+from mechanisms.parameters import DensityUnavailable, DomainError, ParameterError
+from mechanisms.profile import PrivacyProfile
+from mechanisms.randomized_response import RandomizedResponse
+from mechanisms.randomness import BLOCK, LaneStreams, Randomness
+from mechanisms.sensitivity import Sensitivity
+
+__all__ = [
+    "BLOCK",
+    "ApproximateProfile",
+    "AtomicProfile",
+    "Ball",
+    "BasicComposition",
+    "Box",
+    "BuiltInMechanism",
+    "Categories",
+    "Composed",
+    "DensityUnavailable",
+    "DiscreteGaussian",
+    "DiscreteGaussianProfile",
+    "DiscreteLaplace",
+    "DiscreteLaplaceProfile",
+    "Domain",
+    "DomainError",
+    "FloatArray",
+    "Gaussian",
+    "GaussianProfile",
+    "IntArray",
+    "Interval",
+    "LaneStreams",
+    "Laplace",
+    "LaplaceProfile",
+    "Mechanism",
+    "MixtureProfile",
+    "NoPrivacy",
+    "NoiseSource",
+    "NumpyNoise",
+    "OneHot",
+    "OpenDPMeasurement",
+    "OpenDPNoise",
+    "OpenDPProfile",
+    "ParameterError",
+    "PerfectPrivacy",
+    "PostProcessed",
+    "PrivacyProfile",
+    "PureProfile",
+    "RandomizedResponse",
+    "Randomness",
+    "Repeated",
+    "Sensitivity",
+    "ZeroConcentratedProfile",
+    "from_opendp",
+    "mechanism_from_dict",
+    "noise_source",
+    "register",
+    "to_opendp",
+]

@@ -1,0 +1,322 @@
+"""The gate that enforces: it checks, charges, and only then samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms import (
+    Categories,
+    Domain,
+    Mechanism,
+    NoiseSource,
+    OpenDPNoise,
+    Randomness,
+    Sensitivity,
+    noise_source,
+)
+
+from .budget import Budget, Cost
+from .composition import COMPOSITIONS, BasicComposition, Composition, UnsupportedCharge
+from .errors import BudgetExceeded, ForeignValue, RawRead, SensitivityExceeded, TheoremMissing, TrustViolation
+from .gate import Mask
+from .ledger import Entry, Ledger, declassification
+from .place import Place, calling_place
+from .private import Private, PrivateSums, check_metric
+from .provenance import Influence, Movement, RecordId, Traced, TracedSums
+from .summary import Summary, summarise
+from .trust import Trust
+
+
+class Accountant:
+    """A gate for production: one lane, every release checked and charged before it is sampled.
+
+    It guarantees that, whatever the code behind it does adaptively, no record loses more than
+    `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
+
+    Parameters
+    ----------
+    budget
+        What each record may lose in total.
+    composition
+        The theorem that adds up losses; basic composition by default.
+    trust
+        `Trust.LOCAL` refuses releases that hold more than one record.
+    noise
+        Where noise comes from. By default OpenDP's floating-point-safe samplers; pass a
+        `numpy.random.Generator` for reproducible tests and simulation. The source is on the record.
+    seed
+        Seed of `random`, the data-independent randomness of the learner's own draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mechanisms import Interval, Laplace
+    >>> accountant = Accountant(Budget(epsilon=1.0), noise=np.random.default_rng(0))
+    >>> age = accountant.private([0.4], Interval(0, 1), record="user-17")
+    >>> published = accountant.release(Laplace.for_epsilon(0.25), age)
+    >>> str(accountant.left("user-17"))
+    'epsilon = 0.75'
+    """
+
+    lanes = 1
+
+    def __init__(
+        self,
+        budget: Budget,
+        *,
+        composition: Composition | None = None,
+        trust: Trust = Trust.CENTRAL,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.composition: Composition = BasicComposition() if composition is None else composition
+        self.trust = trust
+        self._noise = OpenDPNoise() if noise is None else noise_source(noise)
+        self._random = np.random.default_rng(seed)
+        self._ledger = Ledger(self.composition)
+        self._charges: dict[tuple[Mechanism, Sensitivity], Cost] = {}
+        self._affordable: dict[int, bool] = {}
+        self._fresh: dict[Domain, Influence] = {}
+
+    # --- the gate --------------------------------------------------------------------------------
+
+    @property
+    def random(self) -> Randomness:
+        """Data-independent randomness for the learner's own draws."""
+        return self._random
+
+    def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
+        """Let one record's data in, checked against its domain; see `Gate.private`."""
+        if not isinstance(record, int | str):
+            raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
+        checked = domain.check(values, "values")
+        array = checked.reshape(1, 1, -1)
+        influence = self._fresh.get(domain)
+        if influence is None:
+            influence = self._fresh[domain] = Influence.of_domain(domain)
+        if array.shape[-1] != len(influence.widths):
+            raise ValueError(
+                f"values of shape {np.shape(values)}: an accountant has one lane, so the shape must be "
+                f"{domain.shape} or {(1, *domain.shape)}"
+            )
+        return Private(
+            self, array, Traced({record: influence}), categorical=isinstance(domain, Categories)
+        )
+
+    def sums(self, size: int) -> PrivateSums:
+        """Open `size` running private sums."""
+        return PrivateSums(self, 1, size, TracedSums(size))
+
+    def release(
+        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
+    ) -> npt.NDArray[Any]:
+        """Check, charge, then sample; see `Gate.release`.
+
+        Raises
+        ------
+        ForeignValue
+            If the value belongs to another gate.
+        TrustViolation
+            Under `Trust.LOCAL`, if the released value holds more than one record.
+        SensitivityExceeded
+            If a record moves the value further than the mechanism is calibrated for.
+        TheoremMissing
+            If the composition theorem has no cost for the mechanism.
+        BudgetExceeded
+            If a record cannot pay.
+        """
+        place = calling_place()
+        movements = self._movements(private, where, place)
+        check_metric(mechanism, private, place)
+        self._check_trust(movements, place)
+        entries = [
+            Entry(
+                mechanism,
+                sensitivity,
+                self._charge(mechanism, sensitivity, place),
+                tuple(records),
+                place,
+                self._noise.name,
+            )
+            for sensitivity, records in movements
+        ]
+        self._check_budget(entries, place)
+        self._ledger.commit(entries)
+        return _sample(mechanism, private._values[0], where, self._noise)
+
+    def declassify(self, private: Private | PrivateSums, reason: str) -> npt.NDArray[Any]:
+        """Publish a value as it is; every record in it pays epsilon = infinity.
+
+        Raises
+        ------
+        BudgetExceeded
+            Unless the budget is unlimited.
+        """
+        place = calling_place()
+        records = [record for _, group in self._movements(private, None, place) for record in group]
+        entry = declassification(records, place, reason)
+        self._check_budget([entry], place)
+        self._ledger.commit([entry])
+        published: npt.NDArray[Any] = private._values[0].copy()
+        return published
+
+    def check_stability(
+        self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float
+    ) -> None:
+        """Accept the declared stability: one data set alone cannot contradict it."""
+
+    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
+        """Refuse: an accountant's private values leave through `release` only."""
+        raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
+
+    # --- checks ----------------------------------------------------------------------------------
+
+    def _movements(
+        self, private: Private | PrivateSums, where: Mask | None, place: Place
+    ) -> list[Movement]:
+        if not isinstance(private, Private | PrivateSums):
+            raise ForeignValue(
+                f"release got a {type(private).__name__}: only values that entered through `private` "
+                "have an account",
+                place,
+            )
+        if private._gate is not self:
+            raise ForeignValue("this private value belongs to another gate", place)
+        if where is not None and where.shape != private.shape:
+            raise ValueError(f"where of shape {where.shape}: must be the value's shape {private.shape}")
+        assert isinstance(private._provenance, Traced | TracedSums)
+        return private._provenance.movements(where)
+
+    def _check_trust(self, movements: list[Movement], place: Place) -> None:
+        if self.trust is Trust.LOCAL:
+            holders = sum(len(records) for _, records in movements)
+            if holders > 1:
+                raise TrustViolation(
+                    f"the released value holds {holders} records; under local trust every message holds one",
+                    place,
+                )
+
+    def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Cost:
+        key = (mechanism, sensitivity)
+        charge = self._charges.get(key)
+        if charge is None:
+            if not mechanism.sensitivity.covers(sensitivity):
+                raise SensitivityExceeded(
+                    f"one record can move the value by {_norms(sensitivity)}, but this "
+                    f"{type(mechanism).__name__} is calibrated for {_norms(mechanism.sensitivity)}",
+                    place,
+                )
+            try:
+                charge = self.composition.charge(mechanism, sensitivity)
+            except UnsupportedCharge as error:
+                raise TheoremMissing(f"{self.composition.name}: {error}", place) from None
+            self._charges[key] = charge
+        return charge
+
+    def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
+        for entry in entries:
+            for record in entry.records:
+                after = self._ledger.after(record, entry.charge)
+                fits = self._affordable.get(id(after))  # the ledger keeps totals alive: ids are stable
+                if fits is None:
+                    fits = self._affordable[id(after)] = self.composition.fits(after, self.budget)
+                if not fits:
+                    asked = str(self.composition.guarantee(entry.charge))
+                    raise BudgetExceeded(record, asked, str(self.left(record)), place)
+
+    # --- what has been spent ---------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every charge so far."""
+        return self._ledger
+
+    def spent(self, record: RecordId) -> Cost:
+        """Return the (epsilon, delta) that `record` has lost so far, exact."""
+        return self.composition.guarantee(self._ledger.spent(record))
+
+    def left(self, record: RecordId) -> Cost:
+        """Return what `record` may still lose; its epsilon is None where the budget sets no limit."""
+        return self.composition.left(self._ledger.spent(record), self.budget)
+
+    def worst(self) -> tuple[RecordId | None, Cost]:
+        """Return the record that has lost most and its (epsilon, delta): the upper bound of the run."""
+        return self._ledger.worst()
+
+    def summary(self) -> Summary:
+        """Summarise who paid what for which release, the worst record and what is left."""
+        return summarise(self._ledger, self.budget, self.composition, self.trust)
+
+    # --- durable state ---------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the budget and the whole ledger as JSON-able data, exact to the last bit."""
+        return {
+            "format": "dpwitness-ledger-1",
+            "budget": [_hex(self.budget.epsilon), _hex(self.budget.delta)],
+            "composition": self.composition.name,
+            "trust": self.trust.value,
+            "ledger": self._ledger.to_dict(),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write `to_dict` to a JSON file; the file is complete or absent, never half-written."""
+        target = Path(path)
+        partial = target.with_name(target.name + ".partial")
+        partial.write_text(json.dumps(self.to_dict()))
+        partial.replace(target)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, *, noise: NoiseSource | np.random.Generator | None = None, seed: int | None = None
+    ) -> Accountant:
+        """Read an accountant saved by `save`: every total is what it was, bit for bit.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a saved ledger of this format.
+        """
+        saved = json.loads(Path(path).read_text())
+        if not isinstance(saved, dict) or saved.get("format") != "dpwitness-ledger-1":
+            raise ValueError(f"{path}: not a dpwitness ledger (format 'dpwitness-ledger-1')")
+        if saved["composition"] not in COMPOSITIONS:
+            raise ValueError(
+                f"{path}: composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}"
+            )
+        accountant = cls(
+            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            composition=COMPOSITIONS[saved["composition"]](),
+            trust=Trust(saved["trust"]),
+            noise=noise,
+            seed=seed,
+        )
+        accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
+        return accountant
+
+
+def _sample(
+    mechanism: Mechanism, values: npt.NDArray[Any], where: Mask | None, noise: NoiseSource
+) -> npt.NDArray[Any]:
+    """Draw the outputs at the mask, and 0 elsewhere."""
+    if where is None:
+        return np.asarray(mechanism.release(values, noise))
+    chosen = np.asarray(mechanism.release(values[where], noise))
+    outputs = np.zeros(values.shape, chosen.dtype)
+    outputs[where] = chosen
+    return outputs
+
+
+def _norms(sensitivity: Sensitivity) -> str:
+    return f"(l1 = {sensitivity.l1:.6g}, l2 = {sensitivity.l2:.6g}, linf = {sensitivity.linf:.6g})"
+
+
+def _hex(number: float) -> str:
+    return float(number).hex()

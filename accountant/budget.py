@@ -1,0 +1,80 @@
+"""The (epsilon, delta) budget that every record has."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one record may lose in total: (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    epsilon
+        At least 0; ``math.inf`` sets no limit.
+    delta
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range or NaN.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon={self.epsilon!r}: a budget's epsilon must be at least 0")
+        if not 0 <= self.delta <= 1:
+            raise ValueError(f"delta={self.delta!r}: a budget's delta must be in [0, 1]")
+
+    @classmethod
+    def unlimited(cls) -> Budget:
+        """Return the budget that never refuses: for measuring what a run costs."""
+        return cls(math.inf, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """An exact (epsilon, delta) pair; ``epsilon`` is None where no finite one exists."""
+
+    epsilon: Fraction | None
+    delta: Fraction
+
+    def __add__(self, other: Cost) -> Cost:
+        if self.epsilon is None or other.epsilon is None:
+            return Cost(None, self.delta + other.delta)
+        return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def within(self, budget: Budget) -> bool:
+        """Whether this cost fits in `budget`, compared exactly."""
+        if math.isinf(budget.epsilon):
+            return self.delta <= Fraction(budget.delta) or budget.delta == 1.0
+        if self.epsilon is None:
+            return False
+        return self.epsilon <= Fraction(budget.epsilon) and self.delta <= Fraction(budget.delta)
+
+    @property
+    def epsilon_up(self) -> float:
+        """`epsilon` as the nearest float that is not below it; ``inf`` where none is finite."""
+        return math.inf if self.epsilon is None else round_up(self.epsilon)
+
+    @property
+    def delta_up(self) -> float:
+        """`delta` as the nearest float that is not below it, at most 1."""
+        return min(1.0, round_up(self.delta))
+
+    def __str__(self) -> str:
+        delta = f", delta = {self.delta_up:.6g}" if self.delta else ""
+        return f"epsilon = {self.epsilon_up:.6g}{delta}"
+
+
+def round_up(value: Fraction) -> float:
+    """Return the smallest float that is at least `value`."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -1,0 +1,42 @@
+"""Where in the caller's code something happened, for findings and ledger entries."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+_OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy"})
+
+
+class Place(NamedTuple):
+    """A line of source code: ``file`` and 1-based ``line``."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
+        if path.startswith(os.pardir):
+            path = _inside_package(self.file)
+        return f"{path}:{self.line}"
+
+
+def _inside_package(file: str) -> str:
+    """Shorten the path of an installed package's file to ``package/…/file.py``."""
+    folder, name = os.path.split(file)
+    parts = [name]
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return "/".join(parts) if len(parts) > 1 else file
+
+
+def calling_place() -> Place:
+    """Return the innermost line outside the gate's own packages."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_PACKAGES:
+            break
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno)

@@ -1,0 +1,275 @@
+"""Which records a private value holds, and how far each of them can move it.
+
+A provenance travels with every `Private` value and follows each operation on it. Gates that only
+simulate carry `UNTRACKED`; the `Accountant` carries `Traced`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mechanisms import Domain, Sensitivity
+
+RecordId = int | str
+Movement = tuple[Sensitivity, Sequence[RecordId]]
+"""A sensitivity and the records that move the value by it."""
+
+
+class Provenance(Protocol):
+    """How a value's origin follows the operations on the value."""
+
+    def take(self, index: np.ndarray) -> Provenance:
+        """Follow ``value[index]``; a negative index is padding and holds nothing."""
+
+    def plus(self, other: Provenance) -> Provenance:
+        """Follow the sum of two private values of the same shape."""
+
+    def scaled(self, factor: np.ndarray) -> Provenance:
+        """Follow the coordinate-wise product with a public factor."""
+
+    def summed(self) -> Provenance:
+        """Follow the sum over the last axis."""
+
+    def mapped(self, domain: Domain) -> Provenance:
+        """Follow a function of one record whose values lie in `domain`."""
+
+    def stretched(self, stability: float, size: int) -> Provenance:
+        """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`."""
+
+    def movements(self, where: np.ndarray | None) -> list[Movement]:
+        """List the records in the coordinates `where`, grouped by how far they move them."""
+
+
+class Untracked:
+    """The provenance that gates without a ledger carry: it remembers nothing."""
+
+    def take(self, index: np.ndarray) -> Untracked:
+        """Return itself."""
+        return self
+
+    def plus(self, other: Provenance) -> Untracked:
+        """Return itself."""
+        return self
+
+    def scaled(self, factor: np.ndarray) -> Untracked:
+        """Return itself."""
+        return self
+
+    def summed(self) -> Untracked:
+        """Return itself."""
+        return self
+
+    def mapped(self, domain: Domain) -> Untracked:
+        """Return itself."""
+        return self
+
+    def stretched(self, stability: float, size: int) -> Untracked:
+        """Return itself."""
+        return self
+
+    def movements(self, where: np.ndarray | None) -> list[Movement]:
+        """Return no movement."""
+        return []
+
+
+UNTRACKED = Untracked()
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """How far one record can move each coordinate of a value, and the value as a whole.
+
+    Replacing the record moves coordinate ``i`` by at most ``widths[i]``, and the whole value by at
+    most ``l1_cap`` in L1 and ``l2_cap`` in L2 norm (a one-hot vector moves two coordinates, not all).
+    """
+
+    widths: tuple[float, ...]
+    l1_cap: float = math.inf
+    l2_cap: float = math.inf
+
+    @classmethod
+    def of_domain(cls, domain: Domain) -> Influence:
+        """Return the influence of a fresh record of `domain`."""
+        whole = domain.sensitivity
+        widths = tuple(np.ravel(domain.widths).tolist())
+        independent = Sensitivity.of_box(widths)
+        return cls(
+            widths,
+            whole.l1 if whole.l1 < independent.l1 else math.inf,
+            whole.l2 if whole.l2 < independent.l2 else math.inf,
+        )
+
+    def sensitivity(self) -> Sensitivity:
+        """Return the smallest (l1, l2, linf) that covers the movement."""
+        linf = max(self.widths, default=0.0)
+        l1 = max(linf, min(math.fsum(self.widths), self.l1_cap))
+        l2 = max(linf, min(math.hypot(*self.widths), self.l2_cap, l1))
+        return Sensitivity(l1, l2, linf)
+
+    def at(self, coordinates: Sequence[int]) -> Influence:
+        """Restrict to `coordinates`; a negative one is padding. Projection shortens distances."""
+        return Influence(
+            tuple(self.widths[i] if i >= 0 else 0.0 for i in coordinates), self.l1_cap, self.l2_cap
+        )
+
+    def plus(self, other: Influence) -> Influence:
+        """Return the influence on a sum of two values (triangle inequality)."""
+        return Influence(
+            tuple(a + b for a, b in zip(self.widths, other.widths, strict=True)),
+            self.l1_cap_or_sum() + other.l1_cap_or_sum(),
+            self.l2_cap_or_sum() + other.l2_cap_or_sum(),
+        )
+
+    def l1_cap_or_sum(self) -> float:
+        """Return the L1 distance that is certain to cover the movement."""
+        return min(self.l1_cap, math.fsum(self.widths))
+
+    def l2_cap_or_sum(self) -> float:
+        """Return the L2 distance that is certain to cover the movement."""
+        return min(self.l2_cap, math.hypot(*self.widths))
+
+
+class Traced:
+    """The records of a value and the influence of each (one lane)."""
+
+    __slots__ = ("influences",)
+
+    def __init__(self, influences: dict[RecordId, Influence]) -> None:
+        self.influences = influences
+
+    def take(self, index: np.ndarray) -> Traced:
+        """Restrict every record to the coordinates of `index`, shape (1, k)."""
+        coordinates = index[0].tolist()
+        return Traced({record: moved.at(coordinates) for record, moved in self.influences.items()})
+
+    def plus(self, other: Provenance) -> Traced:
+        """Unite the records; a record in both moves the sum by both."""
+        assert isinstance(other, Traced)
+        united = dict(self.influences)
+        for record, moved in other.influences.items():
+            mine = united.get(record)
+            united[record] = moved if mine is None else mine.plus(moved)
+        return Traced(united)
+
+    def scaled(self, factor: np.ndarray) -> Traced:
+        """Scale every record's movement by ``|factor|``."""
+        result = {}
+        for record, moved in self.influences.items():
+            sizes = np.broadcast_to(np.abs(factor), (1, len(moved.widths)))[0].tolist()
+            largest = max(sizes, default=0.0)
+            result[record] = Influence(
+                tuple(width * size for width, size in zip(moved.widths, sizes, strict=True)),
+                _times(largest, moved.l1_cap),
+                _times(largest, moved.l2_cap),
+            )
+        return Traced(result)
+
+    def summed(self) -> Traced:
+        """A sum moves by at most the L1 movement of what is summed."""
+        return Traced(
+            {record: Influence((moved.l1_cap_or_sum(),)) for record, moved in self.influences.items()}
+        )
+
+    def mapped(self, domain: Domain) -> Traced:
+        """Any function of one record moves by at most the diameter of its range."""
+        return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)))
+
+    def stretched(self, stability: float, size: int) -> Traced:
+        """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
+        return Traced(
+            {
+                record: Influence(
+                    (stability * moved.l1_cap_or_sum(),) * size,
+                    stability * moved.l1_cap_or_sum(),
+                    stability * moved.l1_cap_or_sum(),
+                )
+                for record, moved in self.influences.items()
+            }
+        )
+
+    def movements(self, where: np.ndarray | None) -> list[Movement]:
+        """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
+        chosen = None if where is None else np.flatnonzero(where[0]).tolist()
+        groups: dict[Sensitivity, list[RecordId]] = {}
+        for record, moved in self.influences.items():
+            sensitivity = (moved if chosen is None else moved.at(chosen)).sensitivity()
+            if sensitivity.linf > 0:
+                groups.setdefault(sensitivity, []).append(record)
+        return list(groups.items())
+
+
+def _times(factor: float, cap: float) -> float:
+    """Multiply a cap by a factor; an absent (infinite) cap stays absent."""
+    return cap if math.isinf(cap) else factor * cap
+
+
+class TracedSums:
+    """The provenance of running sums: per coordinate, which records it holds and how far they move it.
+
+    Kept by coordinate, so that adding a record and releasing a full batch cost time in proportion to
+    what is added or released, never to what else is open.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._entries: list[list[tuple[RecordId, float]]] = [[] for _ in range(size)]
+        self._caps: dict[RecordId, tuple[float, float]] = {}
+        self._all_capped = True
+
+    def add(self, origin: Traced, at: np.ndarray) -> None:
+        """Add a value's records at the coordinates `at`, shape (1, k); negative is padding."""
+        coordinates = at[0].tolist()
+        for record, moved in origin.influences.items():
+            for coordinate, width in zip(coordinates, moved.widths, strict=True):
+                if coordinate >= 0 and width > 0:
+                    self._entries[coordinate].append((record, width))
+            self._add_cap(record, moved)
+
+    def _add_cap(self, record: RecordId, moved: Influence) -> None:
+        """Keep joint caps while every record has them; without them the widths alone still bound."""
+        if self._all_capped and min(moved.l1_cap, moved.l2_cap) < math.inf:
+            l1, l2 = self._caps.get(record, (0.0, 0.0))
+            self._caps[record] = (l1 + moved.l1_cap_or_sum(), l2 + moved.l2_cap_or_sum())
+        elif self._all_capped:
+            self._all_capped = False
+            self._caps = {}
+
+    def clear(self, where: np.ndarray) -> None:
+        """Forget the records of the coordinates `where`, shape (1, n)."""
+        for coordinate in np.flatnonzero(where[0]).tolist():
+            self._entries[coordinate] = []
+        if not any(self._entries):
+            self._caps = {}
+            self._all_capped = True
+
+    def movements(self, where: np.ndarray | None) -> list[Movement]:
+        """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
+        chosen = range(len(self._entries)) if where is None else np.flatnonzero(where[0]).tolist()
+        if len(chosen) == 1 and not self._caps:
+            return self._single_movements(self._entries[chosen[0]])
+        per_record: dict[RecordId, dict[int, float]] = {}
+        for coordinate in chosen:
+            for record, width in self._entries[coordinate]:
+                widths = per_record.setdefault(record, {})
+                widths[coordinate] = widths.get(coordinate, 0.0) + width
+        groups: dict[Sensitivity, list[RecordId]] = {}
+        for record, widths in per_record.items():
+            caps = self._caps.get(record, (math.inf, math.inf))
+            sensitivity = Influence(tuple(widths.values()), *caps).sensitivity()
+            groups.setdefault(sensitivity, []).append(record)
+        return list(groups.items())
+
+    @staticmethod
+    def _single_movements(entries: list[tuple[RecordId, float]]) -> list[Movement]:
+        """Group one coordinate's records: its width is all three norms."""
+        widths: dict[RecordId, float] = {}
+        for record, width in entries:
+            widths[record] = widths.get(record, 0.0) + width
+        groups: dict[float, list[RecordId]] = {}
+        for record, width in widths.items():
+            groups.setdefault(width, []).append(record)
+        return [(Sensitivity(width, width, width), records) for width, records in groups.items()]

@@ -1,0 +1,148 @@
+"""Gates for code that holds raw data itself: record on D, replay on a neighbour with the same outputs.
+
+Foreign code takes raw data and calls ``gate.release(mechanism, raw_value)`` itself. A `Recorder` runs it
+on a data set D and keeps every call. A `Replay` runs it on a neighbour D', answers every call with the
+outputs recorded on D, and compares the calls: whatever then still differs flowed around the mechanisms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms import Mechanism, NumpyNoise
+
+from .place import Place, calling_place
+
+_NOISE, _CODE = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One recorded release: the mechanism, the raw value, what it made of it, and the line."""
+
+    mechanism: Mechanism
+    value: npt.NDArray[Any]
+    outputs: npt.NDArray[Any]
+    where: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that changed with the data although every released value was the same.
+
+    Attributes
+    ----------
+    kind
+        ``"mechanism"``, ``"shape"``, ``"place"``, ``"more-calls"``, ``"fewer-calls"`` or ``"sensitivity"``.
+    """
+
+    kind: str
+    where: Place
+    message: str
+
+
+class Recorder:
+    """Runs foreign code on D and keeps its calls.
+
+    Parameters
+    ----------
+    seed
+        Both the noise and `random` follow from it.
+    """
+
+    lanes = 1
+
+    def __init__(self, seed: np.random.SeedSequence) -> None:
+        self.random = _generator(seed, _CODE)
+        self._noise = NumpyNoise(_generator(seed, _NOISE))
+        self.calls: list[Call] = []
+
+    def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
+        """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
+        array = np.asarray(value)
+        outputs = np.asarray(mechanism.release(np.atleast_1d(array), self._noise))
+        self.calls.append(Call(mechanism, np.atleast_1d(array).copy(), outputs, calling_place()))
+        return outputs.item() if array.ndim == 0 else outputs.copy()
+
+
+class Replay:
+    """Runs foreign code on a neighbour D' and answers its calls with D's outputs.
+
+    Attributes
+    ----------
+    loss
+        The privacy loss of all releases, ``ln P_D(outputs) / P_D'(outputs)``.
+    differences
+        What changed with the data although the outputs were the same.
+    """
+
+    lanes = 1
+
+    def __init__(self, seed: np.random.SeedSequence, calls: Sequence[Call]) -> None:
+        self.random = _generator(seed, _CODE)
+        self._noise = NumpyNoise(_generator(seed, _NOISE))
+        self._calls = calls
+        self._position = 0
+        self.loss = 0.0
+        self.differences: list[Difference] = []
+
+    def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
+        """Compare with the recorded call and return its outputs."""
+        place = calling_place()
+        array = np.asarray(value)
+        flat = np.atleast_1d(array)
+        if self._position >= len(self._calls):
+            self._note("more-calls", place, "on the neighbouring data this line releases once more")
+            outputs = np.asarray(mechanism.release(flat, self._noise))
+            return outputs.item() if array.ndim == 0 else outputs
+        recorded = self._calls[self._position]
+        self._position += 1
+        if recorded.where != place:
+            self._note("place", place, f"on D the same release is made at {recorded.where}")
+        if recorded.outputs.shape != flat.shape:
+            self._note(
+                "shape",
+                place,
+                f"the released value has shape {flat.shape}; on D it has {recorded.outputs.shape}",
+            )
+            return recorded.outputs.copy()
+        if recorded.mechanism != mechanism:
+            self._note(
+                "mechanism", place, f"the mechanism is {mechanism}; on D it is {recorded.mechanism}"
+            )
+        moved = np.abs(flat - recorded.value)
+        limit = mechanism.sensitivity
+        if moved.sum() > limit.l1 * (1 + 1e-9) or moved.max(initial=0.0) > limit.linf * (1 + 1e-9):
+            self._note(
+                "sensitivity",
+                place,
+                f"one record moved the released value by {moved.sum():g} in L1 norm, more than the "
+                f"{limit.l1:g} its {type(mechanism).__name__} is calibrated for",
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            under_d = recorded.mechanism.log_density(recorded.outputs, recorded.value)
+            self.loss += float(np.sum(under_d - mechanism.log_density(recorded.outputs, flat)))
+        return recorded.outputs.item() if array.ndim == 0 else recorded.outputs.copy()
+
+    def finish(self) -> None:
+        """Compare the number of calls, after the code has returned."""
+        if self._position < len(self._calls):
+            missing = self._calls[self._position]
+            self._note(
+                "fewer-calls",
+                missing.where,
+                f"on the neighbouring data only {self._position} of D's {len(self._calls)} releases are made",
+            )
+
+    def _note(self, kind: str, place: Place, message: str) -> None:
+        if not any(known.kind == kind and known.where == place for known in self.differences):
+            self.differences.append(Difference(kind, place, message))
+
+
+def _generator(seed: np.random.SeedSequence, role: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, role)))

@@ -1,0 +1,107 @@
+"""A readable summary of a ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .budget import Budget, Cost
+from .composition import Composition
+from .ledger import Ledger
+from .provenance import RecordId
+from .trust import Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """All releases of one mechanism from one line of code.
+
+    Attributes
+    ----------
+    mechanism
+        The mechanism in words, or the reason of a declassification.
+    where
+        The line that released.
+    releases, records
+        How many ledger entries, and how many different records they charged.
+    charge
+        The largest single charge.
+    noise
+        The noise source.
+    """
+
+    mechanism: str
+    where: str
+    releases: int
+    records: int
+    charge: Cost
+    noise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Who paid what for which release, the worst record, and what is left.
+
+    ``str()`` of a summary is a table for people.
+    """
+
+    budget: Budget
+    composition: str
+    trust: Trust
+    records: int
+    worst_record: RecordId | None
+    worst_cost: Cost
+    left: Cost
+    lines: tuple[Line, ...]
+
+    def __str__(self) -> str:
+        limit = f"epsilon = {self.budget.epsilon:.6g}" + (
+            f", delta = {self.budget.delta:.6g}" if self.budget.delta else ""
+        )
+        head = [
+            f"budget of each record   {limit} ({self.trust.value} trust, {self.composition})",
+            f"records charged         {self.records}",
+        ]
+        if self.worst_record is not None:
+            left = "no limit" if self.left.epsilon is None else str(self.left)
+            head.append(f"worst record            {self.worst_record!r} lost {self.worst_cost}; left: {left}")
+        rows = [("releases", "records", "largest charge", "mechanism", "noise", "where")]
+        rows += [
+            (str(line.releases), str(line.records), str(line.charge), line.mechanism, line.noise, line.where)
+            for line in self.lines
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*head, "", *table])
+
+
+def summarise(ledger: Ledger, budget: Budget, composition: Composition, trust: Trust) -> Summary:
+    """Group a ledger's entries by mechanism and line of code."""
+    groups: dict[tuple[str, str, str], tuple[int, set[RecordId], Cost]] = {}
+    for entry in ledger.entries:
+        declassified = entry.mechanism is None
+        key = (
+            f"declassified: {entry.note}" if declassified else repr(entry.mechanism),
+            str(entry.where),
+            "none" if declassified else entry.note,
+        )
+        count, records, largest = groups.get(key, (0, set(), entry.charge))
+        records.update(entry.records)
+        if largest.epsilon is not None and (entry.charge.epsilon is None or entry.charge.epsilon > largest.epsilon):
+            largest = entry.charge
+        groups[key] = (count + 1, records, largest)
+    worst_record, worst_cost = ledger.worst()
+    return Summary(
+        budget=budget,
+        composition=composition.name,
+        trust=trust,
+        records=sum(1 for _ in ledger.records()),
+        worst_record=worst_record,
+        worst_cost=worst_cost,
+        left=composition.left(
+            ledger.spent(worst_record) if worst_record is not None else ledger.spent(""), budget
+        ),
+        lines=tuple(
+            Line(mechanism, where, count, len(records), largest, noise)
+            for (mechanism, where, noise), (count, records, largest) in groups.items()
+        ),
+    )

@@ -1,0 +1,116 @@
+"""A ranked-list learner under local differential privacy, by randomized response on the click."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.lanes import gather, scatter_set
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.problems import RankedLists
+from mechanisms import Categories, Domain, OneHot, RandomizedResponse
+
+_UNRELIABLE = 1e12  # ranks above every finite index
+
+
+class CascadeUCBRR:
+    """Every user sends one symbol: the clicked position or "none", by (K+1)-ary randomized response.
+
+    The only private datum of a round is the one-hot (or zero) click vector X, because the positions that
+    a user examined follow from it: ``examined_k = 1 - sum_{j<k} X_j``. The symbol R is the true one with
+    probability ``p = e^epsilon / (e^epsilon + K)``, each other with ``q = 1 / (e^epsilon + K)``:
+    epsilon-locally differentially private, in one message of fixed format, and no better.
+
+    ``Z_k = (1{R=k} - q) / (p - q)`` is unbiased for X_k. Per item, over its n displays,
+    ``C = sum Z_k`` and ``E = sum (1 - sum_{j<k} Z_j)`` satisfy ``E[C - w E] = 0`` for the attraction
+    probability w, so ``U = (C + R_n) / E`` is an upper confidence bound where E > 0, with
+
+    ``R_n(u) = min{ sqrt(n x / 2), sqrt(2 n x v(u)) + x / 3 } / (p - q)``,
+    ``v(u) = min{ 1/4, q + (p - q) u + u^2 min(1, (K - 1) q + p - q) }``, ``x = ln(3 L T^2)``
+
+    (Hoeffding and Bernstein; evaluated from u = 1 downwards, each pass stays above w). The K largest are
+    shown, the least displayed first: reward depends on the set only, the top positions are examined most.
+
+    Parameters
+    ----------
+    structure
+        The ranked lists: L items, K positions.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="cascading bandits paper, repaired: randomized response on the click vector",
+    )
+    family: ClassVar[Family] = "cascade"
+    _passes = 3
+
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        self.structure = structure
+        self.gate = gate
+        self.positions = structure.size
+        self.feedback_domain: Domain = OneHot(self.positions)
+        self.symbols = Categories(self.positions + 1)
+        self.randomizer = RandomizedResponse(size=self.positions + 1, epsilon=check_epsilon(epsilon))
+        odds = math.exp(-epsilon)
+        self.false_rate = odds / (1.0 + self.positions * odds)  # q
+        self.gain = (1.0 - odds) / (1.0 + self.positions * odds)  # p - q
+        self.exponent = math.log(3 * structure.arms * check_horizon(horizon) ** 2)  # x
+        shape = (gate.lanes, structure.arms)
+        self.displays: FloatArray = np.zeros(shape)
+        self.clicks: FloatArray = np.zeros(shape)  # C
+        self.examinations: FloatArray = np.zeros(shape)  # E
+        self.index: FloatArray = np.full(shape, _UNRELIABLE)
+
+    def act(self) -> IntArray:
+        """Return the K items of largest index, the least displayed first."""
+        chosen = self.structure.solve(self.index)
+        order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
+        self.shown = gather(chosen, order)
+        return self.shown
+
+    def observe(self, feedback: Private) -> None:
+        """Average the user's randomized symbol into the displayed items."""
+        symbol = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
+        said_here = symbol == np.arange(self.positions)
+        said_above = symbol < np.arange(self.positions)
+        position = np.arange(self.positions)
+        click = (said_here - self.false_rate) / self.gain
+        blocked = (said_above - position * self.false_rate) / self.gain
+        displays = gather(self.displays, self.shown) + 1.0
+        clicks = gather(self.clicks, self.shown) + click
+        examinations = gather(self.examinations, self.shown) + (1.0 - blocked)
+        scatter_set(self.displays, self.shown, displays)
+        scatter_set(self.clicks, self.shown, clicks)
+        scatter_set(self.examinations, self.shown, examinations)
+        scatter_set(self.index, self.shown, self._index(displays, clicks, examinations))
+
+    def _symbol(self, clicks: FloatArray) -> FloatArray:
+        """Return the clicked position, or K where nothing was clicked."""
+        return np.where(clicks.any(axis=-1), clicks.argmax(axis=-1), self.positions)
+
+    def _index(self, displays: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
+        """Return U; items without reliable examinations rank first, the least displayed before others."""
+        hoeffding = np.sqrt(displays * (self.exponent / 2))
+        twice = 2 * self.exponent * displays
+        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
+        reliable = examinations > 0
+        examinations = np.where(reliable, examinations, 1.0)
+        index: FloatArray = np.ones(displays.shape)
+        for _ in range(self._passes):
+            u = np.minimum(index, 1.0)
+            variance = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
+            bernstein = np.sqrt(twice * variance) + self.exponent / 3
+            index = (clicks + np.minimum(hoeffding, bernstein) / self.gain) / examinations
+        return np.where(reliable, np.minimum(index, _UNRELIABLE / 2), _UNRELIABLE - displays)

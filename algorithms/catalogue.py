@@ -1,0 +1,270 @@
+"""Every learner by its registered name: what ``dpwitness list`` shows and what the commands build."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accountant import Gate
+from algorithms import published
+from algorithms.cascade_rr import CascadeUCBRR
+from algorithms.cascade_ucb1 import CascadeUCB1
+from algorithms.claim import ClaimForm
+from algorithms.cts import CTS
+from algorithms.cucb import CUCB
+from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
+from algorithms.dpucb_mat import DPTSMat, DPUCBMat
+from algorithms.learner import Family, Learner
+from algorithms.omm import OMM
+from algorithms.play import BuildLearner
+from algorithms.problems import (
+    Matroid,
+    Parameter,
+    Problem,
+    ProblemError,
+    RankedLists,
+    Value,
+    parse_settings,
+)
+
+
+@dataclass(frozen=True)
+class LearnerEntry:
+    """A learner that can be asked for by name.
+
+    Attributes
+    ----------
+    name
+        As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
+    make
+        The learner's class: ``make(structure, gate, *, epsilon, horizon, **settings)``, where epsilon and
+        horizon are passed if it takes them.
+    summary
+        One line on what it does.
+    source
+        The paper and the number of the algorithm.
+    as_printed
+        The verdict on the paper's privacy claim, or on this class if it is a repair.
+    default_problem
+        The problem of the catalogue that it plays if none is named.
+    parameters
+        Its own settings.
+    """
+
+    name: str
+    make: type[Any]
+    summary: str
+    source: str
+    as_printed: str
+    default_problem: str
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def claim(self) -> ClaimForm:
+        """What the learner claims for every epsilon."""
+        form: ClaimForm = self.make.claim
+        return form
+
+    @property
+    def family(self) -> Family:
+        """The kind of problem it plays."""
+        family: Family = self.make.family
+        return family
+
+    def build(
+        self,
+        problem: Problem,
+        *,
+        epsilon: float,
+        horizon: int,
+        settings: Mapping[str, Value] | None = None,
+    ) -> BuildLearner:
+        """Return a function that makes the learner on a gate.
+
+        Raises
+        ------
+        ProblemError
+            If a setting is unknown or out of range, or the problem is of another family.
+        ValueError
+            If the learner refuses epsilon or the horizon.
+        """
+        return learner_builder(
+            self.make,
+            problem,
+            epsilon=epsilon,
+            horizon=horizon,
+            settings=parse_settings(settings or {}, self.parameters),
+        )
+
+
+def learner_builder(
+    make: type[Any],
+    problem: Problem,
+    *,
+    epsilon: float,
+    horizon: int,
+    settings: Mapping[str, Value] | None = None,
+) -> BuildLearner:
+    """Return a function that makes a learner of class `make` on a gate.
+
+    epsilon and horizon are passed if the class takes them.
+
+    Raises
+    ------
+    ProblemError
+        If the problem's structure is not of the learner's family.
+    """
+    check_family(make, problem)
+    accepted = inspect.signature(make).parameters
+    offered: dict[str, Any] = {"epsilon": epsilon, "horizon": horizon}
+    keywords = {name: value for name, value in offered.items() if name in accepted} | dict(settings or {})
+    return functools.partial(_make, make, problem.structure, keywords)
+
+
+def _make(make: type[Any], structure: Any, keywords: dict[str, Any], gate: Gate) -> Learner:
+    learner: Learner = make(structure, gate, **keywords)
+    return learner
+
+
+PLAYS: dict[str, tuple[str, ...]] = {
+    "semi-bandit": ("semi-bandit", "matroid"),
+    "matroid": ("matroid",),
+    "cascade": ("cascade",),
+}
+"""Which problems each family of learners plays: a matroid's bases are super arms."""
+
+
+def check_family(make: type[Any], problem: Problem) -> None:
+    """Raise `ProblemError` unless learners of class `make` play `problem`."""
+    family = getattr(make, "family", None)
+    if family not in PLAYS:
+        raise ProblemError(
+            f"{make.__name__}: a learner class must name its family, one of {', '.join(sorted(PLAYS))}"
+        )
+    kind = family_of(problem)
+    if kind not in PLAYS[family]:
+        raise ProblemError(f"{make.__name__} plays {' and '.join(PLAYS[family])} problems, not a {kind} problem")
+
+
+def family_of(problem: Problem) -> Family:
+    """Return the kind of a problem, from its structure."""
+    if isinstance(problem.structure, RankedLists):
+        return "cascade"
+    return "matroid" if isinstance(problem.structure, Matroid) else "semi-bandit"
+
+
+_INITIAL_RECORDS = Parameter(
+    "initial_records",
+    "str",
+    "one",
+    meaning="the round-0 vector is one record (as printed), or every element's value a record of its own",
+    choices=("one", "separate"),
+)
+
+learners: dict[str, LearnerEntry] = {
+    entry.name: entry
+    for entry in (
+        LearnerEntry(
+            "cucb",
+            CUCB,
+            "combinatorial UCB, no privacy",
+            "Chen, Wang & Yuan 2013, Algorithm 1",
+            "makes no privacy claim",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-ldp1",
+            CUCBLDP1,
+            "combinatorial UCB, every user sends all played outcomes with Laplace noise",
+            "Chen et al. 2020, Algorithm 1, Theorem 1",
+            "holds, tight",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-ldp2",
+            CUCBLDP2,
+            "combinatorial UCB, every user sends the least-pulled outcome with Laplace noise",
+            "Chen et al. 2020, Algorithm 2, Theorem 3",
+            "holds, tight",
+            "top-k",
+        ),
+        LearnerEntry(
+            "omm",
+            OMM,
+            "optimistic matroid maximisation, no privacy",
+            "Kveton et al. 2014, Algorithm 2",
+            "makes no privacy claim",
+            "linear-matroid",
+        ),
+        LearnerEntry(
+            "cts",
+            CTS,
+            "combinatorial Thompson sampling with Gaussian priors on a matroid, no privacy",
+            "Wang & Chen 2018; Agrawal & Goyal 2017",
+            "makes no privacy claim",
+            "linear-matroid",
+        ),
+        LearnerEntry(
+            "dpucb-mat",
+            DPUCBMat,
+            "UCB on a matroid, doubling batches with Laplace noise",
+            "matroid bandits paper, Algorithm 2, repaired",
+            "certified repair of published/dpucb-mat",
+            "linear-matroid",
+        ),
+        LearnerEntry(
+            "dpts-mat",
+            DPTSMat,
+            "Thompson sampling on a matroid, doubling batches with Laplace noise",
+            "matroid bandits paper, Algorithm 3, repaired",
+            "certified repair of published/dpts-mat",
+            "linear-matroid",
+        ),
+        LearnerEntry(
+            "cascade-ucb1",
+            CascadeUCB1,
+            "UCB on ranked lists, no privacy",
+            "Kveton et al. 2015, Algorithm 1",
+            "makes no privacy claim",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-rr",
+            CascadeUCBRR,
+            "UCB on ranked lists, every user sends one randomized symbol",
+            "cascading bandits paper, Algorithms 2 and 3, repaired",
+            "certified repair of published/cascade-ucb-ldp-laplace",
+            "cascade",
+        ),
+        LearnerEntry(
+            "published/dpucb-mat",
+            published.DPUCBMat,
+            "DPUCB-MAT as printed, with the round-0 vector",
+            "matroid bandits paper, Algorithm 2, Theorem 1",
+            "FALSE: one round-0 record loses up to L epsilon / K",
+            "uniform-matroid",
+            (_INITIAL_RECORDS,),
+        ),
+        LearnerEntry(
+            "published/dpts-mat",
+            published.DPTSMat,
+            "DPTS-MAT as printed, with the round-0 vector",
+            "matroid bandits paper, Algorithm 3, Theorem 3",
+            "FALSE: one round-0 record loses up to L epsilon / K",
+            "uniform-matroid",
+            (_INITIAL_RECORDS,),
+        ),
+        LearnerEntry(
+            "published/cascade-ucb-ldp-laplace",
+            published.CascadeUCBLDPLaplace,
+            "cascading bandits with Laplace noise per examined position, as printed",
+            "cascading bandits paper, Algorithm 2, Theorem 3",
+            "FALSE for every epsilon: the number of reports is the click position",
+            "cascade",
+        ),
+    )
+}
+"""The learners by name, certified and as published."""

@@ -1,0 +1,19 @@
+"""Confidence radii and indices that several learners share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def ratio_or_infinity(numerator: FloatArray | float, count: FloatArray) -> FloatArray:
+    """Return ``numerator / count``, and +inf where nothing has been counted yet."""
+    result = np.full(count.shape, np.inf)
+    return np.divide(numerator, count, out=result, where=count > 0)
+
+
+def ucb1_radius(weight: float, count: FloatArray) -> FloatArray:
+    """Return ``sqrt(weight / count)``, and +inf where the count is 0."""
+    return np.sqrt(ratio_or_infinity(weight, count))

@@ -1,0 +1,60 @@
+"""CUCB: combinatorial UCB without privacy (Chen, Wang & Yuan, 2013, Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.confidence import ucb1_radius
+from algorithms.lanes import scatter_add
+from algorithms.learner import Family, FloatArray, IntArray
+from algorithms.problems import SuperArms
+from mechanisms import Box, Domain
+
+
+class CUCB:
+    """Play the oracle's super arm for the indices ``min{mean_i + sqrt(3 ln t / (2 T_i)), 1}``.
+
+    It reads every observed outcome as it is, and says so: each is declassified.
+
+    Parameters
+    ----------
+    structure
+        The super arms and their (alpha, beta)-oracle.
+    gate
+        Where feedback comes from.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="none: the learner makes no privacy claim",
+    )
+    family: ClassVar[Family] = "semi-bandit"
+
+    def __init__(self, structure: SuperArms, gate: Gate) -> None:
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        self.round = 0
+        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.total: FloatArray = np.zeros((gate.lanes, structure.arms))
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the upper confidence bounds."""
+        self.round += 1
+        mean = self.total / np.maximum(self.count, 1)
+        index = np.minimum(mean + ucb1_radius(1.5 * math.log(self.round), self.count), 1.0)
+        self.super_arm = self.structure.solve(index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Add the raw outcomes to the running means."""
+        outcomes = self.gate.declassify(feedback, "CUCB averages the raw outcomes")
+        scatter_add(self.total, self.super_arm, outcomes)
+        scatter_add(self.count, self.super_arm, np.ones(self.super_arm.shape))

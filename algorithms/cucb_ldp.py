@@ -1,0 +1,134 @@
+"""CUCB under local differential privacy (Chen, Zheng, Zhou, Yang, Chen & Wang, ICML 2020).
+
+Both algorithms are as printed. Their privacy claims hold exactly. Their radii have no separate term
+for the sampling error and are valid for small epsilon only: see `algorithms.regret`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.lanes import gather, scatter_set
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.problems import SuperArms
+from mechanisms import Box, Domain, Laplace
+
+
+class _NoisyMeans:
+    """Running means of noisy messages and the index ``min{mean_i + c / sqrt(T_i), 1}`` of each arm.
+
+    The index of an arm changes only when a message about it arrives; a zero denominator counts as
+    +inf, so an arm without a message has index 1.
+    """
+
+    def __init__(self, lanes: int, arms: int, width: float) -> None:
+        self.count: FloatArray = np.zeros((lanes, arms))
+        self.mean: FloatArray = np.zeros((lanes, arms))
+        self.index: FloatArray = np.ones((lanes, arms))
+        self._width = width
+
+    def update(self, arms: IntArray, messages: FloatArray) -> None:
+        """Average one more message into each of `arms`, shape (lanes, k)."""
+        count = gather(self.count, arms) + 1.0
+        mean = gather(self.mean, arms)
+        mean += (messages - mean) / count
+        scatter_set(self.count, arms, count)
+        scatter_set(self.mean, arms, mean)
+        # The oracle is promised weights in [0, 1]. Where an index is not positive the paper plays any
+        # super arm; this one is the oracle's answer to the clipped indices.
+        scatter_set(self.index, arms, np.clip(mean + self._width / np.sqrt(count), 0.0, 1.0))
+
+
+class CUCBLDP1:
+    """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
+
+    A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
+    in L1 norm: the message is epsilon-locally differentially private (Theorem 1), and no better.
+
+    Parameters
+    ----------
+    structure
+        The super arms; K is the size of the largest.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T, which the radius ``4 sqrt(2 K^2 ln T / (epsilon^2 T_i))`` needs.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 1, Theorem 1",
+    )
+    family: ClassVar[Family] = "semi-bandit"
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        epsilon = check_epsilon(epsilon)
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
+        width = 4 * math.sqrt(2 * structure.size**2 * math.log(check_horizon(horizon))) / epsilon
+        self.estimates = _NoisyMeans(gate.lanes, structure.arms, width)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the indices."""
+        self.super_arm = self.structure.solve(self.estimates.index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Average the noisy outcomes of all played arms."""
+        played = self.super_arm >= 0
+        messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
+        self.estimates.update(self.super_arm, messages)
+
+
+class CUCBLDP2:
+    """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
+
+    ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
+    [0, 1] plus noise: epsilon-locally differentially private (Theorem 3), and no better.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `CUCBLDP1`; the radius is ``4 sqrt(2 ln T / (epsilon^2 T_i))``.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 2, Theorem 3",
+    )
+    family: ClassVar[Family] = "semi-bandit"
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        epsilon = check_epsilon(epsilon)
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, 1).sensitivity)
+        width = 4 * math.sqrt(2 * math.log(check_horizon(horizon))) / epsilon
+        self.estimates = _NoisyMeans(gate.lanes, structure.arms, width)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the indices."""
+        self.super_arm = self.structure.solve(self.estimates.index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""
+        pulls = gather(self.estimates.count, self.super_arm)
+        pulls[self.super_arm < 0] = np.inf
+        least = pulls.argmin(axis=1)[:, None]
+        message = self.gate.release(self.randomizer, feedback.take(least))
+        self.estimates.update(gather(self.super_arm, least), message)

@@ -1,0 +1,52 @@
+"""Batches of doubling size, each released once: the private means behind DPUCB-MAT and DPTS-MAT."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.lanes import scatter_add
+from algorithms.learner import FloatArray, IntArray
+from mechanisms import Mechanism
+
+
+class DoublingBatches:
+    """Per element, the noisy mean of the last full batch; batch sizes double and older data is forgotten.
+
+    Every observation enters exactly one batch, and a batch's sum is released once, when it is full. So a
+    record that shows K elements is in at most K released coordinates, however long the run (one-record
+    reduction; no composition over batches). Batch ends depend on counts of actions only.
+
+    Parameters
+    ----------
+    gate
+        Where sums are kept and released.
+    elements
+        How many elements.
+    mechanism
+        Adds the noise to a batch's sum.
+    first_size
+        The size of every element's first batch.
+    """
+
+    def __init__(self, gate: Gate, elements: int, mechanism: Mechanism, first_size: int) -> None:
+        self.mean: FloatArray = np.zeros((gate.lanes, elements))
+        self.size: FloatArray = np.zeros((gate.lanes, elements))  # of the released batch; 0: none yet
+        self._gate = gate
+        self._mechanism = mechanism
+        self._sums = gate.sums(elements)
+        self._filled: FloatArray = np.zeros((gate.lanes, elements))
+        self._next_size: FloatArray = np.full((gate.lanes, elements), float(first_size))
+
+    def add(self, elements: IntArray, values: Private) -> None:
+        """Put the values of `elements`, shape (lanes, k), in their batches and release the full ones."""
+        self._sums.add(values, at=elements)
+        scatter_add(self._filled, elements, np.ones(elements.shape))
+        full = self._filled >= self._next_size
+        if full.any():
+            sums = self._gate.release(self._mechanism, self._sums, where=full)
+            self.size[full] = self._next_size[full]
+            self.mean[full] = sums[full] / self.size[full]
+            self._next_size[full] *= 2
+            self._filled[full] = 0.0
+            self._sums.clear(full)

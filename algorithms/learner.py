@@ -1,0 +1,76 @@
+"""What every learner offers: `act`, `observe`, and a claim.
+
+A learner is built on a public *structure* (super arms, matroid bases or ranked lists with their
+oracle), never on a problem's means, and touches user data only through its gate. Its arrays have a
+leading axis of lanes, one lane in production.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Private
+from algorithms.claim import ClaimForm
+from mechanisms import Domain
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+Family = Literal["semi-bandit", "matroid", "cascade"]
+
+
+class Learner(Protocol):
+    """One bandit learner in any number of lanes."""
+
+    claim: ClassVar[ClaimForm]
+    """What the learner says about its own privacy."""
+
+    family: ClassVar[Family]
+    """The kind of problem that it plays."""
+
+    @property
+    def feedback_domain(self) -> Domain:
+        """The domain of what is observed of one record."""
+
+    def act(self) -> IntArray:
+        """Return the super arm to play in the next round, shape (lanes, size), padded with -1."""
+
+    def observe(self, feedback: Private) -> None:
+        """Learn from the round's private feedback, shape (lanes, size)."""
+
+
+class WarmStartLearner(Learner, Protocol):
+    """A learner that its paper starts on a full outcome vector before the first round."""
+
+    def observe_initial(self, outcomes: Private) -> None:
+        """Learn from the outcomes of all arms at once, shape (lanes, arms)."""
+
+
+def check_epsilon(epsilon: float) -> float:
+    """Return a privacy parameter after checking it.
+
+    Raises
+    ------
+    ValueError
+        Unless it is a finite number above 0.
+    """
+    if not (isinstance(epsilon, int | float) and epsilon > 0 and math.isfinite(epsilon)):
+        raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0")
+    return float(epsilon)
+
+
+def check_horizon(horizon: int) -> int:
+    """Return a horizon after checking it.
+
+    Raises
+    ------
+    ValueError
+        Unless it is a whole number of at least 1.
+    """
+    if not (isinstance(horizon, int | np.integer) and horizon >= 1):
+        raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
+    return int(horizon)

@@ -1,0 +1,92 @@
+"""Rounds of a learner on a problem: one loop for simulation, audits and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private
+from algorithms.learner import IntArray, Learner
+from algorithms.problems import Problem
+from mechanisms import Randomness
+
+FloatArray = npt.NDArray[np.float64]
+BuildLearner = Callable[[Gate], Learner]
+
+INITIAL_RECORD = 0
+"""The record that a learner with a warm start observes in full; rounds are records 1, 2, ..."""
+
+
+def play_fresh(
+    learner: Learner, problem: Problem, gate: Gate, environment: Randomness, rounds: int
+) -> Iterator[IntArray]:
+    """Play on freshly drawn users; yield each round's super arm, shape (lanes, size).
+
+    Parameters
+    ----------
+    learner, gate
+        A learner built on `gate`.
+    problem
+        Draws each round's feedback.
+    environment
+        Where the problem's randomness comes from.
+    rounds
+        How many rounds to play.
+    """
+    if hasattr(learner, "observe_initial"):
+        start_warm(learner, gate, problem, problem.draw_records(environment, gate.lanes))
+    for record in range(1, rounds + 1):
+        super_arm = learner.act()
+        values = problem.draw_feedback(super_arm, environment)
+        learner.observe(gate.private(values, learner.feedback_domain, record))
+        yield super_arm
+
+
+def play_records(learner: Learner, problem: Problem, gate: Gate, records: FloatArray) -> Iterator[IntArray]:
+    """Play on given users; yield each round's super arm, shape (lanes, size).
+
+    Parameters
+    ----------
+    learner, problem, gate
+        As for `play_fresh`.
+    records
+        Shape (rounds + 1, arms), or (worlds, rounds + 1, arms) for a coupled gate: D first, then its
+        neighbours. Record 0 is the outcome vector of a learner with a warm start; others ignore it.
+    """
+    worlds = records if records.ndim == 3 else records[np.newaxis]
+    changed = (worlds[1:] != worlds[:1]).any(axis=(0, 2))
+    if hasattr(learner, "observe_initial"):
+        start_warm(learner, gate, problem, _in_lanes(worlds, INITIAL_RECORD, changed, gate.lanes))
+    for record in range(1, worlds.shape[1]):
+        super_arm = learner.act()
+        outcomes = _in_lanes(worlds, record, changed, gate.lanes)
+        values = problem.feedback(outcomes, super_arm)
+        learner.observe(gate.private(values, learner.feedback_domain, record))
+        yield super_arm
+
+
+def start_warm(learner: Learner, gate: Gate, problem: Problem, outcomes: FloatArray) -> None:
+    """Show a learner with a warm start all arms' outcomes: of one record, or each arm's of its own."""
+    whole = problem.record_domain
+    if getattr(learner, "initial_records", "one") == "one":
+        initial = gate.private(outcomes, whole, INITIAL_RECORD)
+    else:
+        parts: list[Private] = []
+        for arm in range(problem.structure.arms):
+            only = np.zeros(problem.structure.arms)
+            only[arm] = 1.0
+            parts.append(gate.private(outcomes, whole, f"initial-{arm}") * only)
+        initial = parts[0]
+        for part in parts[1:]:
+            initial = initial + part
+    learner.observe_initial(initial)  # type: ignore[attr-defined]
+
+
+def _in_lanes(worlds: FloatArray, record: int, changed: npt.NDArray[np.bool_], lanes: int) -> FloatArray:
+    """Return one record's outcomes, (worlds, lanes, arms); only D's where all worlds agree on them."""
+    outcomes = worlds[:, record] if changed[record] else worlds[:1, record]
+    if worlds.shape[0] == 1:
+        return np.repeat(outcomes, lanes, axis=0)
+    return np.repeat(outcomes[:, np.newaxis], lanes, axis=1)

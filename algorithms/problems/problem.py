@@ -1,0 +1,95 @@
+"""What a learner is run on: a structure, and the law of the records."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.problems.errors import ProblemError
+from algorithms.problems.super_arms import SuperArms
+from mechanisms import Domain, Randomness
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+__all__ = ["Problem", "checked_means"]
+
+
+class Problem(Protocol):
+    """A stochastic environment: records are independent from round to round and identically distributed.
+
+    One record is all private data of one round: the outcome of every base arm, of which the learner sees what
+    `feedback` leaves for the super arm it played.
+    """
+
+    @property
+    def structure(self) -> SuperArms:
+        """The super arms and their oracle: all that a learner knows."""
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean outcome of each base arm, ``(arms,)``."""
+
+    @property
+    def record_domain(self) -> Domain:
+        """The domain of one record."""
+
+    @property
+    def feedback_domain(self) -> Domain:
+        """The domain of what may be observed of one record."""
+
+    @property
+    def optimum(self) -> float:
+        """The largest expected reward of a super arm, exact."""
+
+    @property
+    def benchmark(self) -> float:
+        """What regret is measured against in each round, ``alpha beta optimum``."""
+
+    def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
+        """Draw one record for each lane, ``(lanes, arms)``."""
+
+    def feedback(self, records: FloatArray, super_arm: IntArray) -> FloatArray:
+        """Return what is observed of given records.
+
+        Parameters
+        ----------
+        records
+            Shape ``(..., lanes, arms)``.
+        super_arm
+            Shape ``(lanes, size)``, padded with -1 at the end of a row.
+
+        Returns
+        -------
+        ndarray
+            Shape ``(..., lanes, size)``, 0 at padding.
+        """
+
+    def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
+        """Draw feedback ``(lanes, size)`` with the law of ``feedback(draw_records(...), super_arm)``.
+
+        Only what is observed is drawn, so the numbers themselves differ from those.
+        """
+
+    def expected_reward(self, super_arm: IntArray) -> FloatArray:
+        """Return the expected reward ``(lanes,)`` of each lane's super arm."""
+
+
+def checked_means(means: npt.ArrayLike, arms: int) -> FloatArray:
+    """Return a read-only copy of the means of Bernoulli outcomes.
+
+    Raises
+    ------
+    ProblemError
+        If there is not one mean for each arm, or one is NaN or outside [0, 1].
+    """
+    checked = np.array(means, dtype=np.float64)
+    if checked.shape != (arms,):
+        raise ProblemError(f"means of shape {checked.shape}: there must be one for each of the {arms} arms")
+    wrong = np.flatnonzero(~((checked >= 0.0) & (checked <= 1.0)))
+    if wrong.size:
+        raise ProblemError(f"means[{wrong[0]}] = {checked[wrong[0]]}: every mean must be in [0, 1]")
+    checked.flags.writeable = False
+    return checked

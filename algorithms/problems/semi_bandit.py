@@ -1,0 +1,83 @@
+"""Combinatorial semi-bandits: the outcome of every base arm played is observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.lanes import gather, lookup
+from algorithms.problems.problem import checked_means
+from algorithms.problems.super_arms import SuperArms
+from mechanisms import Box, Randomness
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+__all__ = ["SemiBandit"]
+
+
+@dataclass(frozen=True, eq=False)
+class SemiBandit:
+    """Bernoulli outcomes ``X_i ~ Ber(mu_i)``, independent; feedback ``{(i, X_i) : i in S}``.
+
+    The setting of Chen et al. 2020 (and, with a matroid as structure, of matroid bandits), with independent
+    Bernoulli outcomes as the law D on ``[0, 1]^m``.
+
+    Parameters
+    ----------
+    structure
+        The super arms.
+    means
+        One number in [0, 1] for each base arm.
+
+    Raises
+    ------
+    ProblemError
+        If a mean is NaN or outside [0, 1], or their number is wrong.
+    """
+
+    structure: SuperArms
+    means: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", checked_means(self.means, self.structure.arms))
+
+    @cached_property
+    def record_domain(self) -> Box:
+        """The cube ``[0, 1]^m``."""
+        return Box(0.0, 1.0, self.structure.arms)
+
+    @cached_property
+    def feedback_domain(self) -> Box:
+        """The cube ``[0, 1]^K``."""
+        return Box(0.0, 1.0, self.structure.size)
+
+    @cached_property
+    def optimum(self) -> float:
+        """The largest expected reward of a super arm."""
+        return self.structure.optimum(self.means)
+
+    @property
+    def benchmark(self) -> float:
+        """``alpha beta optimum``: regret is ``sum_t (alpha beta opt - r(S_t))``."""
+        return self.structure.alpha * self.structure.beta * self.optimum
+
+    def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
+        """Draw the outcomes of all base arms, ``(lanes, arms)``."""
+        return (randomness.random((lanes, self.structure.arms)) < self.means).astype(np.float64)
+
+    def feedback(self, records: FloatArray, super_arm: IntArray) -> FloatArray:
+        """Return the outcomes of the base arms played: ``(..., lanes, arms)`` to ``(..., lanes, size)``."""
+        return gather(records, super_arm)
+
+    def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
+        """Draw the outcomes of the base arms played, ``(lanes, size)``; 0 at padding."""
+        means = lookup(self.means, super_arm)
+        return (randomness.random(super_arm.shape) < means).astype(np.float64)
+
+    def expected_reward(self, super_arm: IntArray) -> FloatArray:
+        """Return ``r_mu(S)`` for each lane."""
+        return self.structure.reward(super_arm, self.means)

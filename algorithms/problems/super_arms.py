@@ -1,0 +1,84 @@
+"""What a learner may play: a family of super arms and an oracle that picks the best one for given weights."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.lanes import lookup
+from algorithms.problems.errors import ProblemError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+__all__ = ["SuperArms", "checked_weights", "linear_reward"]
+
+
+class SuperArms(Protocol):
+    """A combinatorial structure over base arms ``0 .. arms - 1``, with its oracle and reward function.
+
+    It is public and knows nothing of the means. A super arm is a row of distinct base arms; where super arms
+    differ in length, shorter rows are padded with -1 at the end. Oracles are deterministic, break ties by the
+    lowest id and treat each lane on its own: a lane's answer does not depend on the other lanes.
+
+    The reward is monotone in the means and smooth (Chen et al. 2020, assumptions 2 and 3):
+    ``|r_mu(S) - r_nu(S)| <= smoothness_l1 * ||mu_S - nu_S||_1`` and
+    ``<= smoothness_linf * ||mu_S - nu_S||_inf``.
+    """
+
+    @property
+    def arms(self) -> int:
+        """The number of base arms m."""
+
+    @property
+    def size(self) -> int:
+        """The largest number of base arms in a super arm, K."""
+
+    @property
+    def alpha(self) -> float:
+        """The oracle's answer earns at least `alpha` times the optimum for the weights it was given ..."""
+
+    @property
+    def beta(self) -> float:
+        """... with probability at least `beta`."""
+
+    @property
+    def smoothness_l1(self) -> float:
+        """The constant B_1 of the reward."""
+
+    @property
+    def smoothness_linf(self) -> float:
+        """The constant B_inf of the reward."""
+
+    def solve(self, weights: FloatArray) -> IntArray:
+        """Return the oracle's super arm of each lane: weights ``(lanes, arms)`` to ``(lanes, size)``."""
+
+    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return the expected reward ``(lanes,)`` of each row of `super_arm` under `means` ``(arms,)``."""
+
+    def optimum(self, means: FloatArray) -> float:
+        """Return the largest expected reward of any super arm, exactly (whatever the oracle guarantees)."""
+
+
+def checked_weights(weights: npt.ArrayLike, arms: int) -> FloatArray:
+    """Return weights as a ``(lanes, arms)`` float array.
+
+    Raises
+    ------
+    ProblemError
+        If the shape is another, or a weight is NaN or -inf.
+    """
+    checked = np.asarray(weights, dtype=np.float64)
+    if checked.ndim != 2 or checked.shape[1] != arms:
+        raise ProblemError(f"weights of shape {checked.shape}: the shape must be (lanes, {arms})")
+    if checked.size and not checked.min() > -np.inf:  # min passes NaN on
+        raise ProblemError("weights contain NaN or -inf: a weight must be a number or +inf")
+    return checked
+
+
+def linear_reward(super_arm: IntArray, means: FloatArray) -> FloatArray:
+    """Return ``sum_{i in S} mu_i`` for each row S of `super_arm`; padding counts 0."""
+    reward: FloatArray = lookup(means, super_arm).sum(axis=1)
+    return reward

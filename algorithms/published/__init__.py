@@ -1,0 +1,9 @@
+"""Algorithms exactly as their papers print them, including what makes their privacy claims false.
+
+Nothing here is certified; `algorithms` has the repaired learner of the same name.
+"""
+
+from .cascade_ucb_ldp_laplace import CascadeUCBLDPLaplace
+from .dpucb_mat import DPTSMat, DPUCBMat
+
+__all__ = ["CascadeUCBLDPLaplace", "DPTSMat", "DPUCBMat"]

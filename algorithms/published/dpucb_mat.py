@@ -1,0 +1,121 @@
+"""DPUCB-MAT and DPTS-MAT as printed (matroid bandits paper, Algorithms 2 and 3).
+
+Verdict on Theorems 1 and 3 (epsilon-differential privacy): **false as printed**, because of line 2. If the
+round-0 vector is one record, its L noisy values lose up to ``L epsilon / K``, not epsilon; that shows in the
+first actions already. With the L values taken from L different records both theorems hold. The certified
+learners in `algorithms` skip line 2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.doubling_batches import DoublingBatches
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
+from algorithms.problems import SuperArms
+from mechanisms import Box, Domain, Laplace
+
+InitialRecords = Literal["one", "separate"]
+
+
+class _PrintedMatroidLearner:
+    """Line 2 and the batches 2, 4, 8, ... that both algorithms share."""
+
+    family: ClassVar[Family] = "matroid"
+
+    def __init__(
+        self,
+        structure: SuperArms,
+        gate: Gate,
+        *,
+        epsilon: float,
+        initial_records: InitialRecords = "one",
+    ) -> None:
+        if initial_records not in ("one", "separate"):
+            raise ValueError(f"initial_records={initial_records!r}: must be 'one' or 'separate'")
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        self.initial_records = initial_records
+        self.rank = structure.size
+        self.epsilon0 = check_epsilon(epsilon) / self.rank
+        self.round = 0
+        # The printed scale, with the movement that it would have to cover: all L values of w_0.
+        self.laplace = Laplace(scale=1 / self.epsilon0, sensitivity=Box(0, 1, structure.arms).sensitivity)
+        self.batches = DoublingBatches(gate, structure.arms, self.laplace, first_size=2)
+
+    def observe_initial(self, outcomes: Private) -> None:
+        """Line 2: one noisy observation of every element."""
+        self.batches.mean[:] = self.gate.release(self.laplace, outcomes)
+        self.batches.size[:] = 1.0
+
+    def observe(self, feedback: Private) -> None:
+        """Lines 6-13: append to the buffers, release the full ones."""
+        self.batches.add(self.basis, feedback)
+
+    def _noise_margin(self, log_term: float) -> FloatArray:
+        """Return ``3 ln(Kt) / (epsilon0 T_e)``."""
+        return 3 * log_term / (self.epsilon0 * self.batches.size)
+
+    basis: IntArray
+
+
+class DPUCBMat(_PrintedMatroidLearner):
+    """Algorithm 2: ``U_t(e) = mean_e + sqrt(3 ln(Kt) / T_e) + 3 ln(Kt) / (epsilon0 T_e)``, ``epsilon0 = epsilon / K``.
+
+    Parameters
+    ----------
+    structure
+        A matroid with L elements and rank K.
+    gate
+        Where feedback comes from.
+    epsilon
+        The claimed privacy.
+    initial_records
+        ``"one"``: w_0 is one record of L values, as printed; ``"separate"``: every w_0(e) is a record of its own.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="matroid bandits paper, Algorithm 2, Theorem 1",
+    )
+
+    def act(self) -> IntArray:
+        """Return the greedy basis of the upper confidence bounds."""
+        self.round += 1
+        log_term = math.log(self.rank * self.round)
+        index = self.batches.mean + np.sqrt(3 * log_term / self.batches.size) + self._noise_margin(log_term)
+        self.basis = self.structure.solve(index)
+        return self.basis
+
+
+class DPTSMat(_PrintedMatroidLearner):
+    """Algorithm 3: ``theta_e ~ N(mean_e + 3 ln(Kt) / (epsilon0 T_e), 1 / T_e)``.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, initial_records
+        As for `DPUCBMat`.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="matroid bandits paper, Algorithm 3, Theorem 3",
+    )
+
+    def act(self) -> IntArray:
+        """Return the greedy basis of one sample."""
+        self.round += 1
+        log_term = math.log(self.rank * self.round)
+        spread = self.gate.random.standard_normal(self.batches.size.shape) / np.sqrt(self.batches.size)
+        self.basis = self.structure.solve(self.batches.mean + self._noise_margin(log_term) + spread)
+        return self.basis

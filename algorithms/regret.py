@@ -1,0 +1,150 @@
+"""Regret theorems as data: SymPy expressions, the regime in which they apply, and their source.
+
+A bound is ``constant + sum over suboptimal arms of per_arm + sum over optimal arms of per_optimal``, with
+abbreviations (x, b, rho ...) defined by further expressions. `RegretBound.evaluate` puts in an instance.
+
+>>> str(BOUNDS["omm"].per_arm)
+'16*log(T)/Delta + 4*pi**2*Delta_max*k/3'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy as sp
+
+from algorithms.gaps import exchange_gaps
+from algorithms.problems import Problem
+
+T, epsilon, K, L, B = sp.symbols("T epsilon K L B_inf", positive=True)
+Delta, Delta_max, rho, k = sp.symbols("Delta Delta_max rho k", positive=True)
+R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
+x, b, A = sp.symbols("x b A", positive=True)
+
+
+@dataclass(frozen=True)
+class RegretBound:
+    """An upper bound on the expected regret after T rounds.
+
+    Attributes
+    ----------
+    constant, per_arm, per_optimal
+        SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf,
+        R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination probability); in `per_arm`
+        Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms
+        are better); in `per_optimal` Delta.
+    definitions
+        Abbreviations, in the order in which they are put in.
+    regime
+        Where the theorem applies, in words.
+    applies
+        The same as a predicate of (epsilon, K, T).
+    source
+        The paper and theorem.
+    """
+
+    constant: sp.Expr
+    per_arm: sp.Expr
+    source: str
+    regime: str = "every epsilon > 0 and T >= 1"
+    per_optimal: sp.Expr = sp.Integer(0)
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
+    applies: Callable[[float, int, int], bool] = field(default=lambda epsilon, size, horizon: True)
+
+    def evaluate(self, problem: Problem, *, epsilon_value: float, horizon: int) -> float:
+        """Return the bound's value on an instance.
+
+        Raises
+        ------
+        GapsUnavailable
+            If the instance's gaps have no closed form.
+        """
+        gaps = exchange_gaps(problem)
+        structure = problem.structure
+        best = np.sort(problem.means)[::-1][: structure.size - 1]
+        common = {
+            T: horizon,
+            epsilon: epsilon_value,
+            K: structure.size,
+            L: structure.arms,
+            B: structure.smoothness_linf,
+            R_max: gaps.largest_regret,
+            Delta_0: min((gap.least for gap in gaps.suboptimal), default=1.0),
+            p0: float(np.prod(1 - best)),
+        }
+        total = self._number(self.constant, common)
+        for gap in gaps.suboptimal:
+            arm = {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
+            total += self._number(self.per_arm, common | arm)
+        for least in gaps.optimal:
+            total += self._number(self.per_optimal, common | {Delta: least})
+        return total
+
+    def _number(self, expression: sp.Expr, values: dict[sp.Symbol, float]) -> float:
+        for symbol, definition in reversed(self.definitions):
+            expression = expression.subs(symbol, definition)
+        return float(expression.subs(values))
+
+
+_batches = sp.floor(sp.log(T + 1, 2))
+_matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
+_gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
+
+BOUNDS: dict[str, RegretBound] = {
+    "cucb": RegretBound(
+        constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
+        per_arm=sp.Integer(0),
+        source="Chen, Wang & Yuan 2013, Theorem 1, with f(z) = B_inf z and Delta_0 the least gap",
+    ),
+    "cucb-ldp1": RegretBound(
+        constant=3 * L * R_max,
+        per_arm=256 * K**2 * B**2 * sp.log(T) / (epsilon**2 * Delta),
+        source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
+        "O(m Delta_max) taken as 3 m Delta_max",
+        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error",
+        applies=lambda epsilon, size, horizon: epsilon <= 3.65 * size,
+    ),
+    "cucb-ldp2": RegretBound(
+        constant=3 * L * R_max,
+        per_arm=256 * B**2 * sp.log(T) / (epsilon**2 * Delta),
+        source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
+        "O(m Delta_max) taken as 3 m Delta_max",
+        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error",
+        applies=lambda epsilon, size, horizon: epsilon <= 3.65,
+    ),
+    "omm": RegretBound(
+        constant=sp.Integer(0),
+        per_arm=16 * sp.log(T) / Delta + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,
+        source="Kveton et al. 2014, Theorem 1 (sum of gaps bounded by k Delta_max)",
+        regime="every T >= 1",
+    ),
+    "dpucb-mat": RegretBound(
+        constant=K,
+        per_arm=16 * x / Delta + 16 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
+        definitions=_matroid,
+        source="bijective exchange, batches of doubling size, one failure event (Theorem 4U)",
+    ),
+    "dpts-mat": RegretBound(
+        constant=K + 1,
+        per_arm=81 * x / Delta + 24 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
+        per_optimal=2 * sp.Integer(61) / Delta,
+        definitions=_matroid,
+        source="Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
+    ),
+    "cascade-ucb1": RegretBound(
+        constant=sp.pi**2 / 3 * L,
+        per_arm=12 * sp.log(T) / Delta,
+        source="Kveton et al. 2015, Theorem 2",
+        regime="every T >= 1",
+    ),
+    "cascade-ucb-rr": RegretBound(
+        constant=sp.Integer(1),
+        per_arm=x / p0 * (8 * A**2 / Delta + 4 * A**2 * (1 + sp.log(rho)) + A**2 * Delta_max) + Delta_max,
+        definitions=((x, sp.log(3 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
+        source="unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response)",
+    ),
+}
+"""Regret bounds by the learner's registered name."""
+

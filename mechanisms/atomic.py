@@ -1,0 +1,193 @@
+"""Finite privacy-loss distributions: exact profiles, exact composition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
+from mechanisms.profile import PrivacyProfile
+
+LARGEST = 100_000  # atoms of an exact convolution
+_LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
+
+
+@dataclass(frozen=True)
+class AtomicProfile(PrivacyProfile):
+    """The profile of a privacy loss that takes finitely many values.
+
+    δ(x) = m_∞ + Σ_{lᵢ > x} pᵢ (1 - e^{x - lᵢ}): every term is positive, so δ is accurate to a relative
+    error of about 1e-15 for every real x. Losses are exact rationals: sums of losses that are equal are
+    recognised as equal, and composition is a convolution without any grid.
+
+    Parameters
+    ----------
+    losses : tuple of Fraction (or floats, taken exactly)
+        Distinct values of ln P/Q.
+    probabilities : tuple of float
+        Their probabilities under P. They and ``infinite_mass`` add up to one.
+    infinite_mass : float
+        Probability under P of outputs impossible under Q.
+    bound : str
+        Empty if exact, else the theorem that makes it an upper bound.
+
+    Raises
+    ------
+    ParameterError
+        If lengths differ, a probability is negative or NaN, or they do not add up to one (within 1e-9).
+    """
+
+    losses: tuple[Fraction, ...]
+    probabilities: tuple[float, ...]
+    infinite_mass: float = 0.0
+    bound: str = ""
+
+    def __post_init__(self) -> None:
+        losses = tuple(loss if type(loss) is Fraction else Fraction(loss) for loss in self.losses)
+        probabilities = tuple(map(float, self.probabilities))
+        if not losses or len(losses) != len(probabilities):
+            raise ParameterError(
+                f"{len(losses)} losses, {len(probabilities)} probabilities: must be as many, at least one"
+            )
+        if not min(probabilities) >= 0.0 or not self.infinite_mass >= 0.0:
+            raise ParameterError("probabilities: must not be negative")
+        total = math.fsum(probabilities) + self.infinite_mass
+        if not abs(total - 1.0) <= 1e-9:
+            raise ParameterError(f"probabilities add up to {total!r}: must add up to 1")
+        object.__setattr__(self, "losses", losses)
+        object.__setattr__(self, "probabilities", probabilities)
+        object.__setattr__(self, "infinite_mass", float(self.infinite_mass))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.losses, self.probabilities, self.infinite_mass, self.bound))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _largest(self) -> Fraction:
+        return max(self.losses)
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The largest loss; None if infinite losses have positive probability."""
+        return None if self.infinite_mass else max(self._largest, Fraction(0))
+
+    @cached_property
+    def _arrays(self) -> tuple[FloatArray, FloatArray]:
+        """Losses and probabilities, by descending loss."""
+        losses = np.array([float(loss) for loss in self.losses])
+        order = np.argsort(-losses, kind="stable")
+        return losses[order], np.array(self.probabilities)[order]
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        losses, probabilities = self._arrays
+        flat = np.ravel(epsilon)
+        out = np.empty(flat.shape)
+        for i, x in enumerate(flat):
+            above = np.searchsorted(-losses, -x)  # losses[:above] > x
+            out[i] = np.sum(probabilities[:above] * -np.expm1(x - losses[:above]))
+        return self.infinite_mass + out.reshape(np.shape(epsilon))
+
+    def atoms(self) -> AtomicProfile:
+        """Return itself."""
+        return self
+
+    def convolved(self, other: AtomicProfile) -> AtomicProfile | None:
+        """Return the distribution of the sum of independent losses, or None above `LARGEST` atoms.
+
+        Probabilities below the smallest float vanish; their losses stay, so `pure_epsilon` is exact.
+        """
+        mass = self.infinite_mass + other.infinite_mass - self.infinite_mass * other.infinite_mass
+        denominator, (a, b) = _on_common_lattice(self.losses, other.losses)
+        summed = _convolve(a, np.array(self.probabilities), b, np.array(other.probabilities))
+        if summed is None:
+            return None
+        numerators, probabilities = summed
+        losses = tuple(Fraction(n, denominator) for n in numerators)
+        bound = self.bound or other.bound
+        return AtomicProfile(losses, tuple(probabilities.tolist()), mass, bound)
+
+
+def _on_common_lattice(*groups: tuple[Fraction, ...]) -> tuple[int, list[list[int]]]:
+    denominator = math.lcm(*(loss.denominator for group in groups for loss in group))
+    return denominator, [[loss.numerator * (denominator // loss.denominator) for loss in g] for g in groups]
+
+
+def _convolve(
+    a: list[int], p: FloatArray, b: list[int], q: FloatArray
+) -> tuple[list[int], FloatArray] | None:
+    """Convolve two distributions on whole numbers; None if the result is too large."""
+    low_a, low_b = min(a), min(b)
+    step = math.gcd(*(x - low_a for x in a), *(x - low_b for x in b)) or 1
+    a = [(x - low_a) // step for x in a]
+    b = [(x - low_b) // step for x in b]
+    low = low_a + low_b
+    length = max(a) + max(b) + 1
+    pairs = len(a) * len(b)
+    if length <= LARGEST and max(a) * max(b) <= 100 * pairs:  # a dense pair costs a hundredth of a sorted one
+        dense_p, dense_q = np.zeros(max(a) + 1), np.zeros(max(b) + 1)
+        np.add.at(dense_p, a, p)
+        np.add.at(dense_q, b, q)
+        # Direct, not by FFT: sums of positive terms keep every probability's relative accuracy.
+        dense: FloatArray = np.convolve(dense_p, dense_q).astype(np.float64)
+        keep = np.flatnonzero(dense)
+        ends = np.union1d(keep, [length - 1])  # the largest loss stays even if its probability underflows
+        return [low + step * int(i) for i in ends], dense[ends]
+    if pairs > _LARGEST_PRODUCT:
+        return None
+    kind: npt.DTypeLike = np.int64 if length < 2**62 else object
+    sums = np.add.outer(np.array(a, dtype=kind), np.array(b, dtype=kind)).ravel()
+    distinct, place = np.unique(sums, return_inverse=True)
+    if distinct.size > LARGEST:
+        return None
+    weights = np.zeros(distinct.size)
+    np.add.at(weights, place.ravel(), np.outer(p, q).ravel())
+    return [low + step * int(i) for i in distinct], weights
+
+
+@dataclass(frozen=True)
+class MixtureProfile(PrivacyProfile):
+    """A finite loss together with another mechanism: δ(x) = m_∞ + Σᵢ pᵢ δ₂(x - lᵢ).
+
+    Exact if both parts are: the privacy loss of the pair is the independent sum of the two losses.
+    """
+
+    finite: AtomicProfile
+    rest: PrivacyProfile
+
+    @property
+    def bound(self) -> str:
+        """The bound of the first part that has one."""
+        return self.finite.bound or self.rest.bound
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The sum of both; None if one is unbounded."""
+        one, two = self.finite.pure_epsilon, self.rest.pure_epsilon
+        return None if one is None or two is None else one + two
+
+    @property
+    def infinite_mass(self) -> float:
+        """m_∞ + (1 - m_∞) m₂, with m₂ the other mechanism's."""
+        one, two = self.finite.infinite_mass, self.rest.infinite_mass
+        return one + two - one * two
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        losses, probabilities = self.finite._arrays
+        flat = np.ravel(epsilon)
+        out = np.array([probabilities @ self.rest.delta(x - losses) for x in flat])
+        return self.finite.infinite_mass + out.reshape(np.shape(epsilon))

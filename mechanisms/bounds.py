@@ -1,0 +1,226 @@
+"""Profiles that follow from a privacy parameter alone: certified for every mechanism that satisfies it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from mechanisms.atomic import AtomicProfile
+from mechanisms.parameters import ParameterError, delta_of_approximate, nonnegative
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import add_up, up
+
+BASIC = "basic composition"
+
+
+@dataclass(frozen=True)
+class PerfectPrivacy(PrivacyProfile):
+    """The output does not depend on the data: δ(ε) = max(0, 1 - e^ε)."""
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """0."""
+        return Fraction(0)
+
+    @property
+    def rho(self) -> float:
+        """0."""
+        return 0.0
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return np.zeros_like(epsilon)
+
+
+@dataclass(frozen=True)
+class NoPrivacy(PrivacyProfile):
+    """The output may tell the data sets apart with certainty: δ(ε) = 1 for every ε, also at infinity."""
+
+    @property
+    def pure_epsilon(self) -> None:
+        """None: the loss is infinite."""
+        return None
+
+    @property
+    def infinite_mass(self) -> float:
+        """1."""
+        return 1.0
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return np.ones_like(epsilon)
+
+
+def _response_curve(epsilon: float, x: FloatArray) -> FloatArray:
+    """δ(x) = (e^ε - e^x) / (e^ε + 1) for 0 <= x <= ε, and 0 above."""
+    return np.maximum(0.0, -np.expm1(np.minimum(x - epsilon, 0.0))) / (1.0 + math.exp(-epsilon))
+
+
+@dataclass(frozen=True)
+class PureProfile(PrivacyProfile):
+    """Bound for any ε-DP mechanism: it is dominated by binary randomized response.
+
+    Kairouz, Oh, Viswanath 2015, "The composition theorem for differential privacy", Thm 3.3 / Sec. 6.1.
+
+    Parameters
+    ----------
+    epsilon : Fraction (or a float or int, taken exactly)
+        Nonnegative and finite.
+    """
+
+    epsilon_bound: Fraction
+    bound: str = "pure differential privacy"
+
+    def __post_init__(self) -> None:
+        size = nonnegative("epsilon", self.epsilon_bound)
+        if math.isinf(size):
+            raise ParameterError("epsilon = inf: must be finite")
+        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """The ε it was built from."""
+        return self.epsilon_bound
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return _response_curve(up(self.epsilon_bound), epsilon)
+
+
+def response_atoms(epsilon: Fraction, delta: float, bound: str) -> AtomicProfile:
+    """Return the loss distribution that dominates every (ε, δ)-DP mechanism.
+
+    Loss ∞ with probability δ, ±ε with (1 - δ) e^{±ε/2} / (e^{ε/2} + e^{-ε/2}): Kairouz, Oh, Viswanath
+    2015, Sec. 6.1.
+    """
+    small = math.exp(-float(epsilon))
+    keep = (1.0 - delta) / (1.0 + small)
+    return AtomicProfile((epsilon, -epsilon), (keep, keep * small), delta, bound)
+
+
+@dataclass(frozen=True)
+class ApproximateProfile(PrivacyProfile):
+    """Bound for any (ε, δ)-DP mechanism: δ(x) = δ + (1 - δ) · (that of ε-randomized response at x)."""
+
+    epsilon_bound: Fraction
+    delta_bound: float
+    bound: str = "approximate differential privacy"
+
+    def __post_init__(self) -> None:
+        size = nonnegative("epsilon", self.epsilon_bound)
+        if math.isinf(size):
+            raise ParameterError("epsilon = inf: must be finite")
+        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
+        object.__setattr__(self, "delta_bound", delta_of_approximate("delta", self.delta_bound))
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """Epsilon if delta is 0, else None."""
+        return None if self.delta_bound else self.epsilon_bound
+
+    @property
+    def infinite_mass(self) -> float:
+        """Delta."""
+        return self.delta_bound
+
+    def atoms(self) -> AtomicProfile:
+        """Return the loss distribution that dominates every (ε, δ)-DP mechanism."""
+        return response_atoms(self.epsilon_bound, self.delta_bound, self.bound)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self.delta_bound + (1.0 - self.delta_bound) * _response_curve(up(self.epsilon_bound), epsilon)
+
+    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
+        if not isinstance(other, ApproximateProfile):
+            return None
+        delta = add_up(self.delta_bound, other.delta_bound)
+        if delta >= 1.0:
+            return NoPrivacy()
+        return ApproximateProfile(self.epsilon_bound + other.epsilon_bound, delta, BASIC)
+
+
+@dataclass(frozen=True)
+class ZeroConcentratedProfile(PrivacyProfile):
+    """Bound for any ρ-zCDP mechanism (Canonne, Kamath, Steinke 2020, Cor. 13).
+
+    δ(ε) = inf_{α>1} exp((α-1)(αρ - ε)) / (α-1) · (1 - 1/α)^α. Any α gives a valid bound; the best is
+    the root of (2α-1)ρ - ε + ln(1 - 1/α), which increases in α.
+    """
+
+    rho_bound: float
+    bound: str = "zero-concentrated differential privacy"
+
+    def __post_init__(self) -> None:
+        size = nonnegative("rho", self.rho_bound)
+        if math.isinf(size):
+            raise ParameterError("rho = inf: must be finite")
+        object.__setattr__(self, "rho_bound", size)
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """None, except 0 for rho = 0."""
+        return None if self.rho_bound else Fraction(0)
+
+    @property
+    def rho(self) -> float:
+        """The ρ it was built from."""
+        return self.rho_bound
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        rho = self.rho_bound
+        if rho == 0.0:
+            return np.zeros_like(epsilon)
+        epsilon = np.minimum(epsilon, 1e100)  # keeps the arithmetic finite; δ falls with ε
+        # Bisection on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high the slope is positive.
+        low = np.full(epsilon.shape, -750.0)
+        high = np.log((epsilon + 1.0) / (2.0 * rho) + 2.0)
+        for _ in range(70):
+            t = 0.5 * (low + high)
+            rising = (2.0 * np.exp(t) + 1.0) * rho - epsilon - np.logaddexp(0.0, -t) > 0.0
+            low, high = np.where(rising, low, t), np.where(rising, t, high)
+        t = 0.5 * (low + high)
+        a = np.exp(t)
+        # ln of the bound: (α-1)(αρ-ε) + (α-1) ln(α-1) - α ln α
+        exponent = a * ((a + 1.0) * rho - epsilon) + a * t - (a + 1.0) * np.log1p(a)
+        return np.minimum(1.0, np.exp(np.minimum(exponent, 0.0)))
+
+    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
+        if not isinstance(other, ZeroConcentratedProfile):
+            return None
+        return ZeroConcentratedProfile(add_up(self.rho_bound, other.rho_bound))
+
+
+@dataclass(frozen=True)
+class BasicComposition(PrivacyProfile):
+    """Bound for two mechanisms of which only the curves are known.
+
+    δ(ε) <= δ₁(ε₁) + δ₂(ε - ε₁) for every split (Dwork & Lei 2009; holds for adaptive use), the least over
+    65 splits of [0, ε].
+    """
+
+    first: PrivacyProfile
+    second: PrivacyProfile
+    bound: str = field(default=BASIC)
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The sum of both; None if one is unbounded."""
+        one, two = self.first.pure_epsilon, self.second.pure_epsilon
+        return None if one is None or two is None else one + two
+
+    @cached_property
+    def _mass(self) -> float:
+        return min(1.0, add_up(self.first.infinite_mass, self.second.infinite_mass))
+
+    @property
+    def infinite_mass(self) -> float:
+        """The sum of both, at most 1."""
+        return self._mass
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        shares = np.linspace(0.0, 1.0, 65).reshape(-1, *([1] * epsilon.ndim))
+        first = epsilon * shares
+        sums = self.first.delta(first) + self.second.delta(epsilon - first)
+        return np.asarray(np.min(sums, axis=0))

@@ -1,0 +1,209 @@
+"""Mechanisms made of mechanisms: composed, repeated, post-processed."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
+from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.parameters import DensityUnavailable, ParameterError, whole
+from mechanisms.profile import PrivacyProfile
+from mechanisms.sensitivity import Sensitivity
+
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+
+
+@register
+@dataclass(frozen=True)
+class Composed(BuiltInMechanism):
+    """Release the same value through every part.
+
+    ``release`` returns shape (parts, *value.shape); ``log_density`` sums over the parts.
+
+    Parameters
+    ----------
+    parts : tuple of Mechanism
+        At least one.
+    """
+
+    parts: tuple[Mechanism, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if not self.parts:
+            raise ParameterError("parts = (): must hold at least one mechanism")
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """The largest movement that every part is calibrated for (the least of each norm)."""
+        return Sensitivity(
+            min(part.sensitivity.l1 for part in self.parts),
+            min(part.sensitivity.l2 for part in self.parts),
+            min(part.sensitivity.linf for part in self.parts),
+        )
+
+    @property
+    def nominal_delta(self) -> float:
+        """Sum of the parts' (kept below 1)."""
+        return min(math.fsum(part.nominal_delta for part in self.parts), _BELOW_ONE)
+
+    @cached_property
+    def _own_profile(self) -> PrivacyProfile:
+        return self._profile_at(self.sensitivity)
+
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        return functools.reduce(PrivacyProfile.compose, (part.profile(moved) for part in self.parts))
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the composition of the parts' profiles, all at the same movement."""
+        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
+        return self.profile().epsilon(self.nominal_delta)
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
+        """Return one release from each part, stacked in front."""
+        source = noise_source(noise)
+        return np.stack([part.release(value, source) for part in self.parts])
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return the sum of the parts' log densities; ``output[i]`` belongs to part i."""
+        outputs = np.asarray(output)
+        total = self.parts[0].log_density(outputs[0], value)
+        for part, released in zip(self.parts[1:], outputs[1:], strict=True):
+            total = total + part.log_density(released, value)
+        return total
+
+
+@register
+@dataclass(frozen=True)
+class Repeated(BuiltInMechanism):
+    """Release the same value ``count`` times with fresh noise.
+
+    ``release`` returns shape (count, *value.shape); ``log_density`` sums over the first axis.
+    """
+
+    mechanism: Mechanism
+    count: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", whole("count", self.count, least=1))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The repeated mechanism's."""
+        return self.mechanism.sensitivity
+
+    @property
+    def nominal_delta(self) -> float:
+        """``count`` times the mechanism's (kept below 1)."""
+        return min(self.count * self.mechanism.nominal_delta, _BELOW_ONE)
+
+    @cached_property
+    def _own_profile(self) -> PrivacyProfile:
+        return self.mechanism.profile().repeat(self.count)
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the mechanism's profile composed with itself ``count`` times."""
+        if sensitivity is None:
+            return self._own_profile
+        return self.mechanism.profile(sensitivity).repeat(self.count)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
+        return self.profile().epsilon(self.nominal_delta)
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
+        """Return ``count`` releases, stacked in front."""
+        source = noise_source(noise)
+        return np.stack([self.mechanism.release(value, source) for _ in range(self.count)])
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return the sum of the log densities of all ``count`` outputs."""
+        outputs = np.asarray(output)
+        if outputs.shape[0] != self.count:
+            raise ParameterError(f"output has {outputs.shape[0]} parts: must have {self.count}")
+        total = self.mechanism.log_density(outputs[0], value)
+        for released in outputs[1:]:
+            total = total + self.mechanism.log_density(released, value)
+        return total
+
+
+@register
+@dataclass(frozen=True)
+class PostProcessed(BuiltInMechanism):
+    """A mechanism followed by a function of its output, which costs nothing (Dwork & Roth 2014, Prop. 2.1).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What touches the data.
+    function : callable
+        From released arrays to anything; it must not see the data.
+    name : str, optional
+        Under which the function is saved; its ``__name__`` by default.
+    """
+
+    mechanism: Mechanism
+    function: Callable[[Any], Any]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(f"function = {self.function!r}: must be callable")
+        if not self.name:
+            object.__setattr__(self, "name", getattr(self.function, "__name__", type(self.function).__name__))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The mechanism's."""
+        return self.mechanism.sensitivity
+
+    @property
+    def nominal_delta(self) -> float:
+        """The mechanism's."""
+        return self.mechanism.nominal_delta
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the mechanism's profile: post-processing adds no loss."""
+        return self.mechanism.profile(sensitivity)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
+        return self.profile().epsilon(self.nominal_delta)
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
+        """Return the function of what the mechanism releases."""
+        return self.function(self.mechanism.release(value, noise))
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Raise `DensityUnavailable`: the function's image measure is unknown."""
+        raise DensityUnavailable(f"PostProcessed by {self.name}: the density of its output is unknown")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mechanism as JSON-able values; the function is saved by name only."""
+        return {"kind": "PostProcessed", "mechanism": self.mechanism.to_dict(), "function": self.name}
+
+    @classmethod
+    def _from_fields(
+        cls, fields: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> PostProcessed:
+        name = fields["function"]
+        if name not in functions:
+            raise ParameterError(
+                f"post-processing function {name!r} is saved by name only: pass functions={{{name!r}: ...}}"
+            )
+        return cls(mechanism_from_dict(fields["mechanism"], functions), functions[name], name)

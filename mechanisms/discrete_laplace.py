@@ -1,0 +1,182 @@
+"""The discrete Laplace (two-sided geometric) mechanism and its privacy profile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.atomic import AtomicProfile
+from mechanisms.bounds import NoPrivacy, PerfectPrivacy, PureProfile
+from mechanisms.laplace import scale_for_epsilon
+from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
+from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.parameters import positive, whole
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import up
+from mechanisms.sensitivity import UNIT, Sensitivity
+
+_MOST_ATOMS = 10_000
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceProfile(PrivacyProfile):
+    """Exact profile of discrete Laplace(scale) noise on a whole number that moves by ``shift``.
+
+    With a = e^{-1/scale}: under P the noise k is <= 0 with probability 1/(1+a), equals k in 1 .. s-1 with
+    probability a^k (1-a)/(1+a), and is >= s with probability a^s/(1+a); the loss there is s/scale,
+    (s - 2k)/scale and -s/scale. The output clipped to 0 .. s is a sufficient statistic.
+
+    Parameters
+    ----------
+    shift : int
+        Nonnegative.
+    scale : float
+        Positive and finite.
+    """
+
+    shift: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shift", whole("shift", self.shift, least=0))
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """Shift / scale, exactly."""
+        return Fraction(self.shift) / Fraction(self.scale)
+
+    def atoms(self) -> AtomicProfile | None:
+        """Return the loss distribution (shift + 1 atoms), or None for shifts above 10,000."""
+        s = self.shift
+        if s > _MOST_ATOMS:
+            return None
+        if s == 0:
+            return AtomicProfile((Fraction(0),), (1.0,))
+        exact = Fraction(self.scale)
+        a = math.exp(-1.0 / self.scale)
+        inner = -math.expm1(-1.0 / self.scale) / (1.0 + a)
+        probabilities = [inner * math.exp(-k / self.scale) for k in range(s + 1)]
+        probabilities[0] = 1.0 / (1.0 + a)
+        probabilities[s] = math.exp(-s / self.scale) / (1.0 + a)
+        return AtomicProfile(tuple((s - 2 * k) / exact for k in range(s + 1)), tuple(probabilities))
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        # With u = (s - scale x)/2 the loss exceeds x exactly at noise k <= m = ⌈u⌉ - 1, and
+        # (1 + a) δ(x) = (1 - a^{2u-m}) + a (1 - a^m), both terms nonnegative.
+        b = self.scale
+        u = 0.5 * np.maximum(self.shift - b * np.minimum(epsilon, up(self.pure_epsilon)), 0.0)
+        m = np.maximum(np.ceil(u) - 1.0, 0.0)
+        a = math.exp(-1.0 / b)
+        delta = (-np.expm1(-(2.0 * u - m) / b) - a * np.expm1(-m / b)) / (1.0 + a)
+        return np.where(epsilon < up(self.pure_epsilon), delta, 0.0)
+
+
+def log_probability_of_whole(log_probability: FloatArray, step: npt.NDArray[Any]) -> FloatArray:
+    """Return the log probability where ``step`` is a whole number, -inf elsewhere."""
+    if step.dtype.kind in "iu":
+        return log_probability
+    return np.where(step == np.rint(step), log_probability, -np.inf)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace(BuiltInMechanism):
+    """Add independent discrete Laplace noise, P(k) ∝ exp(-|k|/scale), to whole numbers.
+
+    Ghosh, Roughgarden, Sundararajan 2012, "Universally utility-maximizing privacy mechanisms".
+
+    Parameters
+    ----------
+    scale : float
+        Positive and finite; ε = ⌊sensitivity.l1⌋ / scale.
+    sensitivity : Sensitivity
+        The largest movement the noise is calibrated for (whole numbers move by whole numbers).
+
+    Raises
+    ------
+    ParameterError
+        If the scale is not positive and finite.
+    """
+
+    scale: float
+    sensitivity: Sensitivity = UNIT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        checked_sensitivity(self.sensitivity)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity) -> DiscreteLaplace:
+        """Return the mechanism with the least noise that is ε-DP: scale = l1 / ε, rounded up.
+
+        Raises
+        ------
+        ParameterError
+            If epsilon or sensitivity.l1 is not positive and finite.
+        """
+        return cls(scale=scale_for_epsilon(epsilon, sensitivity.l1), sensitivity=sensitivity)
+
+    @cached_property
+    def _own_profile(self) -> PrivacyProfile:
+        return self._profile_at(self.sensitivity)
+
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        if moved.l1 < 1.0:
+            return PerfectPrivacy()
+        if math.isinf(moved.l1):
+            return NoPrivacy()
+        shift = math.floor(moved.l1)
+        if moved.moves_one_coordinate:
+            return DiscreteLaplaceProfile(shift, self.scale)
+        return PureProfile(Fraction(shift) / Fraction(self.scale))
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the profile at the L1 movement of ``sensitivity`` (default: its own).
+
+        Exact when one coordinate makes the whole movement (l1 = linf). Else the certified `PureProfile`:
+        on the lattice no convexity argument shows which movement is worst.
+        """
+        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The ε guaranteed at `sensitivity`: its largest privacy loss, rounded up (inf if unbounded)."""
+        return self.profile().epsilon(0.0)
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
+        """Return value + noise, same shape, whole numbers.
+
+        Raises
+        ------
+        DomainError
+            If the value is not of an integer type.
+        """
+        return noise_source(noise).discrete_laplace(whole_values(value), self.scale)
+
+    @cached_property
+    def _log_height(self) -> float:
+        # ln tanh(1 / 2 scale) = ln (1 - a) / (1 + a)
+        return math.log(-math.expm1(-1.0 / self.scale)) - math.log1p(math.exp(-1.0 / self.scale))
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return ln probability = -|output - value| / scale + ln((1-a)/(1+a)); -inf off the whole numbers."""
+        step: npt.NDArray[Any] = np.asarray(np.subtract(output, value))
+        return log_probability_of_whole(np.asarray(self._log_height - np.abs(step) / self.scale), step)
+
+
+def whole_values(value: npt.ArrayLike) -> IntArray:
+    """Return an array of integer type; raise `DomainError` for any other."""
+    from mechanisms.parameters import DomainError
+
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise DomainError(f"value has dtype {array.dtype}: must be of an integer type")
+    return array

@@ -1,0 +1,342 @@
+"""Domains: where the value of ONE record may lie, and how far it can move within.
+
+Arrays of values have any leading axes; their trailing axes are the domain's ``shape``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import DomainError, ParameterError, positive, real, whole
+from mechanisms.rounding import multiply_up, square_root_up, up
+from mechanisms.sensitivity import Sensitivity
+
+
+@runtime_checkable
+class Domain(Protocol):
+    """Where one record's value may lie."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one value; arrays of values have it as their trailing axes."""
+
+    @property
+    def widths(self) -> FloatArray:
+        """Range of each coordinate, of shape `shape`."""
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Largest distance between two values of the domain."""
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> npt.NDArray[Any]:
+        """Return the values as an array (float64; int64 for categories) or raise `DomainError`."""
+
+    def clip(self, values: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the values brought into the domain; raise `TypeError` where "nearest" has no meaning."""
+
+    def extremes(self) -> npt.NDArray[Any]:
+        """Return extreme points, shape (n, *shape), in an order useful to a search for neighbours."""
+
+
+def _as_values(values: npt.ArrayLike, shape: tuple[int, ...], name: str, domain: object) -> FloatArray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DomainError(f"{name}: not an array of real numbers ({error})") from None
+    if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
+        raise DomainError(f"{name} has shape {array.shape}: its trailing axes must be {shape} for {domain}")
+    return array
+
+
+def _width(lower: float, upper: float) -> float:
+    if math.isinf(lower) or math.isinf(upper):
+        return math.inf
+    return up(Fraction(upper) - Fraction(lower))
+
+
+def _check_bounds(lower: float, upper: float) -> None:
+    if not lower <= upper:
+        raise ParameterError(f"(lower, upper) = ({lower!r}, {upper!r}): lower must not exceed upper")
+
+
+def _check_within(array: FloatArray, lower: float, upper: float, name: str, domain: object) -> None:
+    # min and max carry NaN along, and every comparison with NaN is false.
+    if array.size and not (array.min() >= lower and array.max() <= upper):
+        outside = array[~((array >= lower) & (array <= upper))]
+        raise DomainError(f"{name} holds {float(outside[0])!r}: outside {domain}")
+
+
+def _distinct(points: list[list[float]]) -> FloatArray:
+    return np.array(list(dict.fromkeys(map(tuple, points))), dtype=np.float64)
+
+
+def _box_corners(lower: float, upper: float, size: int) -> FloatArray:
+    corners = [[lower] * size, [upper] * size]
+    for i in range(size):
+        corner = [lower] * size
+        corner[i] = upper
+        complement = [upper] * size
+        complement[i] = lower
+        corners += [corner, complement]
+    return _distinct(corners)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Real numbers in [lower, upper]."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", real("lower", self.lower))
+        object.__setattr__(self, "upper", real("upper", self.upper))
+        _check_bounds(self.lower, self.upper)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``()``: the value is a scalar."""
+        return ()
+
+    @property
+    def widths(self) -> FloatArray:
+        """``upper - lower``, shape ``()``."""
+        return np.array(_width(self.lower, self.upper))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """All three norms are the width."""
+        width = _width(self.lower, self.upper)
+        return Sensitivity(width, width, width)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
+        """Return the values as float64; raise `DomainError` on NaN or a value outside."""
+        array = _as_values(values, (), name, self)
+        _check_within(array, self.lower, self.upper, name, self)
+        return array
+
+    def clip(self, values: npt.ArrayLike) -> FloatArray:
+        """Return the nearest points of the interval."""
+        return np.clip(np.asarray(values, dtype=np.float64), self.lower, self.upper)
+
+    def extremes(self) -> FloatArray:
+        """Return the two ends, shape (2,)."""
+        return np.array([self.lower, self.upper])
+
+
+@dataclass(frozen=True)
+class Box:
+    """Vectors of ``size`` coordinates, each in [lower, upper]."""
+
+    lower: float
+    upper: float
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", real("lower", self.lower))
+        object.__setattr__(self, "upper", real("upper", self.upper))
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        _check_bounds(self.lower, self.upper)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(size,)``."""
+        return (self.size,)
+
+    @property
+    def widths(self) -> FloatArray:
+        """``upper - lower`` for every coordinate, shape (size,)."""
+        return np.full(self.size, _width(self.lower, self.upper))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """l1 = size·w, l2 = √size·w, linf = w."""
+        width = _width(self.lower, self.upper)
+        if math.isinf(width):
+            return Sensitivity(math.inf, math.inf, math.inf)
+        exact = Fraction(width)
+        return Sensitivity(up(self.size * exact), square_root_up(self.size * exact * exact), width)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
+        """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a value outside."""
+        array = _as_values(values, self.shape, name, self)
+        _check_within(array, self.lower, self.upper, name, self)
+        return array
+
+    def clip(self, values: npt.ArrayLike) -> FloatArray:
+        """Return the nearest points of the box."""
+        return np.clip(np.asarray(values, dtype=np.float64), self.lower, self.upper)
+
+    def extremes(self) -> FloatArray:
+        """Return all-low, all-high, then each corner with one coordinate high and its complement."""
+        return _box_corners(self.lower, self.upper, self.size)
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """0/1 vectors with at most one 1 (exactly one if ``allow_none`` is false): one choice, or none."""
+
+    size: int
+    allow_none: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(size,)``."""
+        return (self.size,)
+
+    @property
+    def widths(self) -> FloatArray:
+        """1 for every coordinate (0 if the domain is a single point), shape (size,)."""
+        return np.full(self.size, self.sensitivity.linf)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """From one choice to another: l1 = 2, l2 = √2, linf = 1, whatever the size (1, 1, 1 at size 1)."""
+        if self.size == 1:
+            return Sensitivity(1.0, 1.0, 1.0) if self.allow_none else Sensitivity(0.0, 0.0, 0.0)
+        return Sensitivity(2.0, square_root_up(Fraction(2)), 1.0)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
+        """Return the values as float64; raise `DomainError` unless each vector is one-hot (or zero)."""
+        array = _as_values(values, self.shape, name, self)
+        if not ((array == 0.0) | (array == 1.0)).all():
+            raise DomainError(f"{name} holds a coordinate other than 0 and 1: outside {self}")
+        ones = array.sum(axis=-1)
+        if not (ones <= 1.0).all() or not (self.allow_none or (ones == 1.0).all()):
+            raise DomainError(f"{name} holds a vector with {int(ones.max(initial=0.0))} ones: outside {self}")
+        return array
+
+    def clip(self, values: npt.ArrayLike) -> FloatArray:
+        """Raise `TypeError`: a vector that is not one-hot has no nearest choice."""
+        raise TypeError("OneHot.clip: one-hot vectors cannot be clipped; check them instead")
+
+    def extremes(self) -> FloatArray:
+        """Return no choice (if allowed), then each choice."""
+        choices = np.eye(self.size)
+        return np.vstack([np.zeros((1, self.size)), choices]) if self.allow_none else choices
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Whole numbers 0 .. size - 1 that name categories; distances are in the discrete metric."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``()``: the value is one category."""
+        return ()
+
+    @property
+    def widths(self) -> FloatArray:
+        """1 (0 for a single category), shape ``()``."""
+        return np.array(self.sensitivity.linf)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """1 in every norm: one record changes one category, and two categories are 1 apart."""
+        distance = 1.0 if self.size > 1 else 0.0
+        return Sensitivity(distance, distance, distance)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> IntArray:
+        """Return the values as int64; raise `DomainError` on fractions or categories outside."""
+        array = _as_values(values, (), name, self)
+        _check_within(array, 0.0, self.size - 1.0, name, self)
+        categories = array.astype(np.int64)
+        if not (categories == array).all():
+            raise DomainError(f"{name} holds a number that is not whole: outside {self}")
+        return categories
+
+    def clip(self, values: npt.ArrayLike) -> IntArray:
+        """Raise `TypeError`: categories have no order to clip along."""
+        raise TypeError("Categories.clip: categories cannot be clipped; check them instead")
+
+    def extremes(self) -> IntArray:
+        """Return each category, shape (size,)."""
+        return np.arange(self.size)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Vectors of ``size`` coordinates with norm at most ``radius``; ``order`` is 1, 2 or infinity."""
+
+    radius: float
+    size: int
+    order: float = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive("radius", self.radius))
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        if self.order not in (1, 2, math.inf):
+            raise ParameterError(f"order = {self.order!r}: must be 1, 2 or infinity")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(size,)``."""
+        return (self.size,)
+
+    @property
+    def widths(self) -> FloatArray:
+        """``2 radius`` for every coordinate, shape (size,)."""
+        return np.full(self.size, 2.0 * self.radius)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The ball's diameter in each norm.
+
+        Order 1: 2r in all three (between r·e₁ and -r·e₁). Order 2: l1 = 2r√size (between opposite
+        diagonal points), l2 = linf = 2r. Order ∞: a box of width 2r.
+        """
+        diameter = 2.0 * self.radius
+        if self.order == 1:
+            return Sensitivity(diameter, diameter, diameter)
+        l1_of_l2 = square_root_up(self.size * Fraction(diameter) ** 2)
+        if self.order == 2:
+            return Sensitivity(l1_of_l2, diameter, diameter)
+        return Sensitivity(multiply_up(diameter, float(self.size)), l1_of_l2, diameter)
+
+    def _norms(self, array: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.norm(array, ord=self.order, axis=-1), dtype=np.float64)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
+        """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a norm above radius."""
+        array = _as_values(values, self.shape, name, self)
+        norms = self._norms(array)
+        if not (norms <= self.radius).all():
+            worst = float(norms[~(norms <= self.radius)].flat[0])
+            raise DomainError(f"{name} holds a vector of norm {worst!r}: outside {self}")
+        return array
+
+    def clip(self, values: npt.ArrayLike) -> FloatArray:
+        """Return the values, those outside brought onto the sphere (order ∞: clipped; 1, 2: rescaled).
+
+        Rescaling is the nearest point for order 2. For order 1 it is a point of the ball, not the
+        nearest one. The factor is 2⁻⁵⁰ below one, so that the result passes `check` after rounding.
+        """
+        array = np.asarray(values, dtype=np.float64)
+        if self.order == math.inf:
+            return np.clip(array, -self.radius, self.radius)
+        norms = self._norms(array)[..., None]
+        outside = norms > self.radius
+        factor = self.radius / np.where(outside, norms, 1.0) * (1.0 - 2.0**-50)
+        return np.where(outside, array * factor, array)
+
+    def extremes(self) -> FloatArray:
+        """Return ±radius on each axis (orders 1 and 2), or the corners a box gives (order ∞)."""
+        if self.order == math.inf:
+            return _box_corners(-self.radius, self.radius, self.size)
+        axes = self.radius * np.eye(self.size)
+        return np.stack([axes, -axes], axis=1).reshape(-1, self.size)

@@ -1,0 +1,159 @@
+"""The Laplace mechanism and its exact privacy profile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
+from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.parameters import ParameterError, nonnegative, positive
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import up
+from mechanisms.sensitivity import UNIT, Sensitivity
+
+
+@dataclass(frozen=True)
+class LaplaceProfile(PrivacyProfile):
+    """Profile of Laplace(scale) noise on a value that one record moves by ``shift`` in L1.
+
+    With e = shift / scale: δ(x) = 1 - exp((x - e) / 2) for |x| <= e, 0 above, 1 - e^x below.
+
+    For a vector, moving a single coordinate by the whole shift is the worst case. Let f be the (log-concave)
+    density of the noise vector. By Prékopa's theorem, v -> ∫ min(f(y - v), e^x f(y)) dy is log-concave: a
+    minimum of log-concave functions is log-concave, and so are marginals of log-concave functions. Hence
+    δ(v) = 1 - ∫ min(f(y - v), e^x f(y)) dy is quasi-convex in the movement v, and its maximum over the
+    L1 ball is attained at a vertex ±shift·eᵢ. The curve is exact when the sensitivity allows that vertex.
+
+    Parameters
+    ----------
+    shift : float
+        L1 movement, nonnegative and finite.
+    scale : float
+        Scale of the noise, positive and finite.
+    bound : str
+        Empty if a single coordinate can make the whole movement, else why the curve is only a bound.
+    """
+
+    shift: float
+    scale: float
+    bound: str = ""
+
+    def __post_init__(self) -> None:
+        if math.isinf(nonnegative("shift", self.shift)):
+            raise ParameterError("shift = inf: must be finite")
+        positive("scale", self.scale)
+
+    @cached_property
+    def _pure(self) -> Fraction:
+        return Fraction(self.shift) / Fraction(self.scale)
+
+    @cached_property
+    def _pure_up(self) -> float:
+        return up(self._pure)
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """Shift / scale, exactly."""
+        return self._pure
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return -np.expm1(0.5 * np.minimum(epsilon - self._pure_up, 0.0))
+
+    def _invert(self, delta: float) -> float:
+        # δ = 1 - exp((x - e) / 2)  <=>  x = e + 2 ln(1 - δ)
+        return max(0.0, self._pure_up + 2.0 * math.log1p(-delta))
+
+
+def scale_for_epsilon(epsilon: float | Fraction, l1: float) -> float:
+    """Return the smallest float scale with l1 / scale <= epsilon in exact arithmetic."""
+    positive("epsilon", epsilon)
+    positive("sensitivity.l1", l1)
+    scale = up(Fraction(l1) / Fraction(epsilon))
+    return positive("sensitivity.l1 / epsilon", scale)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Laplace(BuiltInMechanism):
+    """Add independent Laplace noise of the given scale (standard deviation √2·scale) to every coordinate.
+
+    Dwork, McSherry, Nissim, Smith 2006, "Calibrating noise to sensitivity in private data analysis".
+
+    Parameters
+    ----------
+    scale : float
+        Positive and finite.
+    sensitivity : Sensitivity
+        The largest movement the noise is calibrated for; ε = sensitivity.l1 / scale.
+
+    Raises
+    ------
+    ParameterError
+        If the scale is not positive and finite.
+
+    Examples
+    --------
+    >>> Laplace(scale=4.0, sensitivity=Sensitivity.of_box([1.0] * 4)).epsilon
+    1.0
+    """
+
+    scale: float
+    sensitivity: Sensitivity = UNIT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        checked_sensitivity(self.sensitivity)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity) -> Laplace:
+        """Return the mechanism with the least noise that is ε-DP: scale = l1 / ε, rounded up.
+
+        Raises
+        ------
+        ParameterError
+            If epsilon or sensitivity.l1 is not positive and finite.
+        """
+        return cls(scale=scale_for_epsilon(epsilon, sensitivity.l1), sensitivity=sensitivity)
+
+    @cached_property
+    def _own_profile(self) -> PrivacyProfile:
+        return self._profile_at(self.sensitivity)
+
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        if moved.l1 == 0.0:
+            return PerfectPrivacy()
+        if math.isinf(moved.l1):
+            return NoPrivacy()
+        bound = "" if moved.moves_one_coordinate else "one coordinate moving by the whole of l1"
+        return LaplaceProfile(moved.l1, self.scale, bound)
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the `LaplaceProfile` at the L1 movement of ``sensitivity`` (default: its own)."""
+        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The ε guaranteed at `sensitivity`: its largest privacy loss, rounded up (inf if unbounded)."""
+        return self.profile().epsilon(0.0)
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> FloatArray:
+        """Return value + noise, same shape."""
+        return noise_source(noise).laplace(np.asarray(value), self.scale)
+
+    @cached_property
+    def _log_height(self) -> float:
+        return -math.log(2.0 * self.scale)
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return ln density = -|output - value| / scale - ln(2 scale), element by element."""
+        distance: npt.NDArray[Any] = np.abs(np.subtract(output, value))
+        return np.asarray(self._log_height - distance / self.scale)

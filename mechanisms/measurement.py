@@ -1,0 +1,195 @@
+"""To and from OpenDP measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.atomic import AtomicProfile, MixtureProfile
+from mechanisms.bounds import ApproximateProfile, NoPrivacy, PureProfile, ZeroConcentratedProfile
+from mechanisms.discrete_gaussian import DiscreteGaussian
+from mechanisms.discrete_laplace import DiscreteLaplace
+from mechanisms.gaussian import Gaussian
+from mechanisms.laplace import Laplace
+from mechanisms.mechanism import BuiltInMechanism, Mechanism
+from mechanisms.noise import NoiseSource, opendp_measurement, opendp_randomized_response
+from mechanisms.parameters import DensityUnavailable, ParameterError, delta_of_approximate, nonnegative
+from mechanisms.profile import PrivacyProfile
+from mechanisms.randomized_response import RandomizedResponse
+from mechanisms.sensitivity import Sensitivity
+
+
+def to_opendp(mechanism: Mechanism) -> Any:
+    """Return an OpenDP measurement on vectors (randomized response: on one category) with the same noise.
+
+    Laplace and DiscreteLaplace measure L1 distance and max-divergence, Gaussian and DiscreteGaussian L2
+    distance and zCDP; randomized response the discrete distance, its probability rounded so that the map
+    gives at most epsilon.
+
+    Raises
+    ------
+    ParameterError
+        If the mechanism has no OpenDP counterpart.
+    """
+    if isinstance(mechanism, Laplace):
+        return opendp_measurement("laplace", "f64", mechanism.scale)
+    if isinstance(mechanism, Gaussian):
+        return opendp_measurement("gaussian", "f64", mechanism.sigma)
+    if isinstance(mechanism, DiscreteLaplace):
+        return opendp_measurement("laplace", "i64", mechanism.scale)
+    if isinstance(mechanism, DiscreteGaussian):
+        return opendp_measurement("gaussian", "i64", mechanism.sigma)
+    if isinstance(mechanism, RandomizedResponse):
+        return opendp_randomized_response(mechanism.size, mechanism.epsilon)
+    if isinstance(mechanism, OpenDPMeasurement):
+        return mechanism.measurement
+    raise ParameterError(f"mechanism = {mechanism!r}: has no OpenDP counterpart")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenDPProfile(PrivacyProfile):
+    """Bound given by an OpenDP privacy profile (measure ``SmoothedMaxDivergence``)."""
+
+    opendp_profile: Any
+    bound: str = "OpenDP's SmoothedMaxDivergence map"
+
+    @property
+    def pure_epsilon(self) -> None:
+        """None: nothing is known beyond the curve."""
+        return None
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        flat = [float(self.opendp_profile.delta(float(x))) for x in np.ravel(epsilon)]
+        return np.array(flat).reshape(np.shape(epsilon))
+
+
+def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
+    """δ-approximate ρ-zCDP (Bun & Steinke 2016, Def. 8.1): with probability δ anything, else ρ-zCDP."""
+    if delta >= 1.0:
+        return NoPrivacy()
+    concentrated = ZeroConcentratedProfile(rho)
+    if delta == 0.0:
+        return concentrated
+    failure = AtomicProfile((Fraction(0),), (1.0 - delta,), delta, "approximate zCDP")
+    return MixtureProfile(failure, concentrated)
+
+
+# From the name of an OpenDP measure to the profile that its distance certifies.
+_PROFILE_OF: Mapping[str, Callable[[Any], PrivacyProfile]] = {
+    "MaxDivergence": lambda epsilon: PureProfile(Fraction(epsilon)),
+    "ZeroConcentratedDivergence": ZeroConcentratedProfile,
+    "Approximate(MaxDivergence)": lambda d: ApproximateProfile(Fraction(d[0]), d[1]),
+    "Approximate(ZeroConcentratedDivergence)": lambda d: _approximate_concentrated(d[0], d[1]),
+    "SmoothedMaxDivergence": OpenDPProfile,
+}
+
+
+def _sensitivity_of(metric: str, d_in: float) -> Sensitivity | None:
+    """Return the largest norms of a movement of length d_in in an OpenDP metric on numbers."""
+    if metric.startswith(("L1Distance", "AbsoluteDistance", "DiscreteDistance")):
+        return Sensitivity(d_in, d_in, d_in)
+    if metric.startswith("L2Distance"):
+        return Sensitivity(math.inf, d_in, d_in)
+    if metric.startswith("LInfDistance"):
+        return Sensitivity(math.inf, math.inf, d_in)
+    return None
+
+
+@dataclass(frozen=True)
+class OpenDPMeasurement(BuiltInMechanism):
+    """Any OpenDP measurement as a mechanism; its profile is what its privacy map certifies at ``d_in``.
+
+    Parameters
+    ----------
+    measurement : opendp.mod.Measurement
+        With output measure MaxDivergence, ZeroConcentratedDivergence, Approximate of one of these, or
+        SmoothedMaxDivergence.
+    d_in : float or int
+        Input distance between the values on neighbouring data sets, in the measurement's input metric.
+    nominal_delta : float
+        The δ at which ``epsilon`` reads the profile.
+    declared_sensitivity : Sensitivity, optional
+        Needed only for input metrics that are not distances between numbers (e.g. SymmetricDistance).
+
+    Raises
+    ------
+    ParameterError
+        If the measure is not supported, or the metric needs a declared sensitivity.
+    """
+
+    measurement: Any
+    d_in: float
+    nominal_delta: float = 0.0
+    declared_sensitivity: Sensitivity | None = None
+
+    def __post_init__(self) -> None:
+        nonnegative("d_in", self.d_in)
+        object.__setattr__(self, "nominal_delta", delta_of_approximate("nominal_delta", self.nominal_delta))
+        measure = str(self.measurement.output_measure)
+        if measure not in _PROFILE_OF:
+            raise ParameterError(f"output_measure = {measure}: must be one of {', '.join(_PROFILE_OF)}")
+        if self._metric_sensitivity is None and self.declared_sensitivity is None:
+            raise ParameterError(
+                f"input_metric = {self.measurement.input_metric}: pass declared_sensitivity, it is no norm"
+            )
+
+    @cached_property
+    def _metric_sensitivity(self) -> Sensitivity | None:
+        return _sensitivity_of(str(self.measurement.input_metric), float(self.d_in))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The movements that d_in covers (or the declared sensitivity)."""
+        found = self.declared_sensitivity or self._metric_sensitivity
+        assert found is not None
+        return found
+
+    @cached_property
+    def _own_profile(self) -> PrivacyProfile:
+        return self._profile_at(self.d_in)
+
+    def _profile_at(self, d_in: float) -> PrivacyProfile:
+        return _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(d_in))
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the profile certified by the privacy map at ``d_in``, or `NoPrivacy` if that is exceeded."""
+        if sensitivity is None or self.sensitivity.covers(sensitivity):
+            return self._own_profile
+        return NoPrivacy()
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The smallest ε certified at (``d_in``, ``nominal_delta``); inf if there is none."""
+        return self.profile().epsilon(self.nominal_delta)
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
+        """Return the measurement's output, same shape; OpenDP draws the noise itself, ``noise`` is unused."""
+        array = np.asarray(value)
+        if str(self.measurement.input_domain).startswith("VectorDomain"):
+            return np.asarray(self.measurement(array.ravel().tolist())).reshape(array.shape)
+        return np.asarray([self.measurement(one) for one in array.ravel().tolist()]).reshape(array.shape)
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Raise `DensityUnavailable`: OpenDP does not tell a measurement's density."""
+        raise DensityUnavailable("OpenDPMeasurement: OpenDP does not tell the density of its output")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Raise `ParameterError`: a measurement lives in OpenDP's memory and cannot be written down."""
+        raise ParameterError("OpenDPMeasurement: cannot be saved; save what built the measurement")
+
+
+def from_opendp(measurement: Any, d_in: float, *, nominal_delta: float = 0.0) -> OpenDPMeasurement:
+    """Return the mechanism that wraps an OpenDP measurement at input distance ``d_in``.
+
+    OpenDP does not tell which noise a measurement adds, so the result knows its privacy map and how to
+    release, not its density.
+    """
+    return OpenDPMeasurement(measurement, d_in, nominal_delta)

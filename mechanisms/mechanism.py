@@ -1,0 +1,169 @@
+"""What a mechanism is, and how one is written down and read back."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.noise import NoiseSource
+from mechanisms.parameters import ParameterError
+from mechanisms.profile import PrivacyProfile
+from mechanisms.sensitivity import Sensitivity
+
+if TYPE_CHECKING:
+    from mechanisms.combinators import PostProcessed
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """A frozen, hashable value that says how noise is added and what that costs.
+
+    ``release`` returns an array of the value's shape whose coordinates are independent given the value;
+    ``log_density`` gives the logarithm of each coordinate's density (or probability), output and value
+    broadcast against each other.
+    """
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The largest movement the mechanism is calibrated for; a gate refuses a value that moves further."""
+
+    @property
+    def nominal_delta(self) -> float:
+        """The δ at which basic composition reads the profile; 0 for pure mechanisms."""
+
+    @property
+    def epsilon(self) -> float:
+        """The ε guaranteed at (`sensitivity`, `nominal_delta`); inf if there is none."""
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the privacy profile when one record moves the value by this (default: `sensitivity`)."""
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
+        """Return the noisy value, same shape."""
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return the log density of each coordinate's output given its value."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able values from which `mechanism_from_dict` makes an equal mechanism."""
+
+
+class BuiltInMechanism(abc.ABC):
+    """What the mechanisms of this library share: ``>>`` and being written down."""
+
+    # A field of some subclasses, a property of others: hence no narrower type here.
+    sensitivity: Any
+    epsilon: Any
+
+    categorical: ClassVar[bool] = False
+    """Whether values are category names, 0 or 1 apart, rather than numbers."""
+
+    @property
+    def nominal_delta(self) -> float:
+        """The δ at which basic composition reads the profile; 0 for pure mechanisms."""
+        return 0.0
+
+    @abc.abstractmethod
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the privacy profile when one record moves the value by ``sensitivity``."""
+
+    @abc.abstractmethod
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
+        """Return the noisy value."""
+
+    @abc.abstractmethod
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return the log density of each coordinate's output."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mechanism as JSON-able values; floats survive ``json`` to the last bit."""
+        fields = {field.name: _encode(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {"kind": type(self).__name__, **fields}
+
+    def __rshift__(self, function: Callable[[Any], Any]) -> PostProcessed:
+        """Return the mechanism followed by a function of its output, which costs nothing."""
+        from mechanisms.combinators import PostProcessed
+
+        if not callable(function):
+            return NotImplemented
+        return PostProcessed(self, function)
+
+    @classmethod
+    def _from_fields(cls, fields: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
+        return cls(**{name: _decode(item, functions) for name, item in fields.items()})
+
+    _registry: ClassVar[dict[str, type[BuiltInMechanism]]] = {}
+
+
+_Class = TypeVar("_Class", bound=type[BuiltInMechanism])
+
+
+def register(mechanism: _Class) -> _Class:
+    """Class decorator: let `mechanism_from_dict` read the mechanism back."""
+    BuiltInMechanism._registry[mechanism.__name__] = mechanism
+    return mechanism
+
+
+def mechanism_from_dict(
+    saved: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] | None = None
+) -> Mechanism:
+    """Return the mechanism that ``to_dict`` wrote.
+
+    Parameters
+    ----------
+    saved : mapping
+        The result of ``to_dict``, possibly after a way through JSON.
+    functions : mapping from name to function, optional
+        The functions of post-processed mechanisms, which are saved by name only.
+
+    Raises
+    ------
+    ParameterError
+        If the mechanism is unknown or a post-processing function is missing.
+    """
+    fields = dict(saved)
+    name = fields.pop("kind", None)
+    kind = BuiltInMechanism._registry.get(name) if isinstance(name, str) else None
+    if kind is None:
+        known = ", ".join(sorted(BuiltInMechanism._registry))
+        raise ParameterError(f"kind = {name!r}: must be one of {known}")
+    mechanism: Mechanism = kind._from_fields(fields, functions or {})
+    return mechanism
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Sensitivity):
+        return {norm: _encode(getattr(value, norm)) for norm in ("l1", "l2", "linf")}
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"  # JSON has no infinity
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return value.to_dict()
+
+
+def _decode(value: Any, functions: Mapping[str, Callable[..., Any]]) -> Any:
+    if value == "inf":
+        return math.inf
+    if isinstance(value, list):
+        return tuple(_decode(item, functions) for item in value)
+    if isinstance(value, Mapping):
+        if "l1" in value:
+            return Sensitivity(**{norm: _decode(size, functions) for norm, size in value.items()})
+        return mechanism_from_dict(value, functions)
+    return value
+
+
+def checked_sensitivity(value: Any) -> Sensitivity:
+    """Return ``value``; raise `ParameterError` unless it is a `Sensitivity`."""
+    if not isinstance(value, Sensitivity):
+        raise ParameterError(f"sensitivity = {value!r}: must be a Sensitivity(l1, l2, linf)")
+    return value

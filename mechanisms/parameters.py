@@ -1,0 +1,74 @@
+"""Parameter checks: every refusal names the parameter, the value and the rule."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+class ParameterError(ValueError):
+    """A parameter breaks its rule; the message names the parameter, its value and the rule."""
+
+
+class DomainError(ValueError):
+    """A value lies outside the domain it was declared to come from."""
+
+
+class DensityUnavailable(TypeError):
+    """The mechanism's output has no density known to this library."""
+
+
+def real(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise `ParameterError` if it is not one real number or is NaN."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(f"{name} = {value!r}: must be one real number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ParameterError(f"{name} is larger than every float") from None
+    if math.isnan(number):
+        raise ParameterError(f"{name} = nan: must be a number")
+    return number
+
+
+def positive(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise `ParameterError` unless it is positive and finite."""
+    number = real(name, value)
+    if not 0.0 < number < math.inf:
+        raise ParameterError(f"{name} = {value!r}: must be positive and finite")
+    return number
+
+
+def nonnegative(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise `ParameterError` if it is negative (infinity is allowed)."""
+    number = real(name, value)
+    if number < 0.0:
+        raise ParameterError(f"{name} = {value!r}: must not be negative")
+    return number
+
+
+def delta_of_approximate(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise `ParameterError` unless it lies in [0, 1)."""
+    number = real(name, value)
+    if not 0.0 <= number < 1.0:
+        raise ParameterError(f"{name} = {value!r}: must lie in [0, 1)")
+    return number
+
+
+def open_unit(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise `ParameterError` unless it lies in (0, 1)."""
+    number = real(name, value)
+    if not 0.0 < number < 1.0:
+        raise ParameterError(f"{name} = {value!r}: must lie in (0, 1)")
+    return number
+
+
+def whole(name: str, value: Any, *, least: int) -> int:
+    """Return ``value`` as an int; raise `ParameterError` unless it is a whole number >= ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ParameterError(f"{name} = {value!r}: must be a whole number")
+    number = int(value)
+    if number < least:
+        raise ParameterError(f"{name} = {value!r}: must be at least {least}")
+    return number

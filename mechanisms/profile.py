@@ -1,0 +1,182 @@
+"""Privacy profiles: the curve ε -> δ(ε) that says everything about a mechanism's privacy.
+
+δ(ε) = sup_S P(S) - e^ε Q(S) is the hockey-stick divergence of a dominating pair (P, Q) (Zhu, Dong, Wang
+2022, "Optimal accounting of differential privacy via characteristic function", Def. 7), for every real ε.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError, real, whole
+from mechanisms.rounding import up
+
+if TYPE_CHECKING:
+    from mechanisms.atomic import AtomicProfile
+
+
+class PrivacyProfile(abc.ABC):
+    """The curve ε -> δ(ε) of a dominating pair; a frozen, hashable value.
+
+    A subclass gives `_curve` (δ at finite ε >= 0). The neighbouring relation is symmetric (one record
+    is replaced), so the other half of the curve follows: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ(ε).
+    """
+
+    @property
+    def bound(self) -> str:
+        """Name of the theorem that makes this a certified upper bound; empty if the curve is exact."""
+        return ""
+
+    @property
+    def exact(self) -> bool:
+        """True: the curve is the hockey-stick divergence of the worst pair. False: an upper bound of it."""
+        return not self.bound
+
+    @property
+    @abc.abstractmethod
+    def pure_epsilon(self) -> Fraction | None:
+        """The largest privacy loss as an exact rational; None if it is unbounded."""
+
+    @property
+    def infinite_mass(self) -> float:
+        """Probability of an infinite privacy loss: the limit of δ(ε) as ε grows."""
+        return 0.0
+
+    @property
+    def rho(self) -> float | None:
+        """A ρ for which ρ-zCDP is known to hold (Bun & Steinke 2016), or None."""
+        return None
+
+    @abc.abstractmethod
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        """Return δ at finite epsilon >= 0 (any shape)."""
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        """Return δ at every finite epsilon."""
+        size = np.abs(epsilon)
+        curve = self._curve(size)
+        return np.where(epsilon >= 0.0, curve, -np.expm1(-size) + np.exp(-size) * curve)
+
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+
+    @overload
+    def delta(self, epsilon: FloatArray) -> FloatArray: ...
+
+    def delta(self, epsilon: float | FloatArray) -> float | FloatArray:
+        """Return δ(ε) for every real ε, also negative and ±inf; element by element for arrays.
+
+        Raises
+        ------
+        ParameterError
+            If an epsilon is NaN.
+        """
+        x = np.asarray(epsilon, dtype=np.float64)
+        if np.isnan(x).any():
+            raise ParameterError("epsilon = nan: must be a number")
+        finite = np.isfinite(x)
+        values = self._everywhere(np.where(finite, x, 0.0))
+        values = np.where(finite, values, np.where(x > 0.0, self.infinite_mass, 1.0))
+        values = np.clip(values, 0.0, 1.0)
+        return float(values) if values.ndim == 0 else values
+
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest ε >= 0 with δ(ε) <= delta; inf if there is none.
+
+        The result is rounded so that ``self.delta(result) <= delta`` holds as evaluated, and lies within
+        a few units in the last place of the exact inverse.
+
+        Raises
+        ------
+        ParameterError
+            If delta is NaN or outside [0, 1].
+        """
+        target = real("delta", delta)
+        if not 0.0 <= target <= 1.0:
+            raise ParameterError(f"delta = {delta!r}: must lie in [0, 1]")
+        if self.delta(0.0) <= target:
+            return 0.0
+        if target == 0.0:
+            return math.inf if self.pure_epsilon is None else up(self.pure_epsilon)
+        if target < self.infinite_mass:
+            return math.inf
+        return smallest(self._invert(target), lambda x: self.delta(x) <= target)
+
+    def _invert(self, delta: float) -> float:
+        """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ."""
+        low, high = 0.0, 1.0
+        while self.delta(high) > delta:
+            low, high = high, 2.0 * high
+            if math.isinf(high):
+                return math.inf
+        log_target = math.log(delta)
+
+        def excess(x: float) -> float:
+            return log_or_floor(self.delta(x)) - log_target
+
+        if excess(high) >= 0.0:
+            return high
+        return float(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300))
+
+    def atoms(self) -> AtomicProfile | None:
+        """Return the finite privacy-loss distribution behind the curve, or None if there is none."""
+        return None
+
+    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
+        """Return the composition with ``other`` where a closed form exists, else None."""
+        return None
+
+    def compose(self, other: PrivacyProfile) -> PrivacyProfile:
+        """Return the profile of both mechanisms together; see `mechanisms.composition.compose`."""
+        from mechanisms.composition import compose
+
+        return compose(self, other)
+
+    def repeat(self, count: int) -> PrivacyProfile:
+        """Return the profile of ``count`` >= 1 runs together, by repeated squaring of `compose`."""
+        whole("count", count, least=1)
+        total: PrivacyProfile | None = None
+        power: PrivacyProfile = self
+        while True:
+            if count & 1:
+                total = power if total is None else total.compose(power)
+            count >>= 1
+            if not count:
+                assert total is not None
+                return total
+            power = power.compose(power)
+
+
+def log_or_floor(x: float) -> float:
+    """Return ln x, and a number below every float's logarithm at 0 (a root finder needs it finite)."""
+    return math.log(x) if x > 0.0 else -800.0
+
+
+def smallest(guess: float, holds: Callable[[float], bool]) -> float:
+    """Return the smallest float at which an increasing condition holds, searching outwards from a guess.
+
+    The condition is evaluated with rounding errors, so it need not increase strictly; it does hold at the
+    result (unless that is infinite).
+    """
+    step = math.ulp(guess)
+    if holds(guess):
+        high, low = guess, max(guess - step, 0.0)
+        while low > 0.0 and holds(low):
+            step *= 2.0
+            high, low = low, max(low - step, 0.0)
+    else:
+        low, high = guess, guess + step
+        while not math.isinf(high) and not holds(high):
+            step *= 2.0
+            low, high = high, high + step
+    while low < (middle := low + 0.5 * (high - low)) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

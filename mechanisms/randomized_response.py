@@ -1,0 +1,110 @@
+"""K-ary randomized response."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.atomic import AtomicProfile
+from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.discrete_laplace import whole_values
+from mechanisms.mechanism import BuiltInMechanism, register
+from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.parameters import positive, whole
+from mechanisms.profile import PrivacyProfile
+from mechanisms.sensitivity import UNIT, Sensitivity
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse(BuiltInMechanism):
+    """Report a category truthfully with probability p = e^ε/(e^ε + k - 1), each other one with p e^{-ε}.
+
+    Kairouz, Bonawitz, Ramage 2016, "Discrete distribution estimation under local privacy", Sec. 3.
+
+    Distances are in the discrete metric: ``sensitivity`` is (1, 1, 1), one record changes one category,
+    as `Categories` declares it. At a larger movement l1, ⌊l1⌋ categories change and their losses add.
+
+    Parameters
+    ----------
+    size : int
+        Number k of categories 0 .. k - 1, at least 2.
+    epsilon : float
+        The largest privacy loss, positive and finite; met exactly.
+
+    Raises
+    ------
+    ParameterError
+        If size is below 2 or epsilon is not positive and finite.
+    """
+
+    size: int
+    epsilon: float
+
+    categorical: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, least=2))
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """(1, 1, 1): one category changes."""
+        return UNIT
+
+    @property
+    def truth_probability(self) -> float:
+        """P = e^ε / (e^ε + k - 1)."""
+        return math.exp(self._log_truth)
+
+    @property
+    def lie_probability(self) -> float:
+        """Q = 1 / (e^ε + k - 1), for each of the k - 1 other categories."""
+        return math.exp(self._log_truth - self.epsilon)
+
+    @cached_property
+    def _log_truth(self) -> float:
+        return -math.log1p((self.size - 1) * math.exp(-self.epsilon))
+
+    @cached_property
+    def _one_change(self) -> AtomicProfile:
+        # Loss ε at the true category, -ε at the neighbour's, 0 at the k - 2 others.
+        loss, p, q = Fraction(self.epsilon), self.truth_probability, self.lie_probability
+        if self.size == 2:
+            return AtomicProfile((loss, -loss), (p, q))
+        return AtomicProfile((loss, -loss, Fraction(0)), (p, q, (self.size - 2) * q))
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return the exact profile; for one change δ(x) = (p - e^x q)⁺ + (q - e^x p)⁺ + (k-2) q (1 - e^x)⁺"""
+        moved = 1.0 if sensitivity is None else sensitivity.l1
+        if moved < 1.0:
+            return PerfectPrivacy()
+        if math.isinf(moved):
+            return NoPrivacy()
+        return self._one_change.repeat(math.floor(moved)) if moved >= 2.0 else self._one_change
+
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
+        """Return the reported categories, same shape.
+
+        Raises
+        ------
+        DomainError
+            If the value is not of an integer type.
+        """
+        return noise_source(noise).randomized_response(whole_values(value), self.size, self.epsilon)
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return ln p where output is the value, ln q at another category, -inf at none."""
+        reported = np.asarray(output)
+        log_q = self._log_truth - self.epsilon
+        other = np.where(
+            (reported >= 0) & (reported < self.size) & (reported == np.rint(reported)), log_q, -np.inf
+        )
+        return np.where(np.equal(reported, value), self._log_truth, other)

@@ -1,0 +1,189 @@
+"""Every problem of the catalogue: its law, its optimum and the independence of its lanes."""
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from algorithms.problems import Cascade, Matroid, ProblemError, SemiBandit, TopK, problems
+
+SMALL = {
+    "top-k": {"arms": 4, "size": 2, "good": 0.7, "other": 0.4},
+    "shortest-path": {"edges": "s-t,s-a,a-t,a-b,b-t"},
+    "coverage": {"left": 3, "right": 2, "size": 2},
+    "uniform-matroid": {"elements": 4, "rank": 2},
+    "partition-matroid": {"sizes": "2,3", "capacities": "1,2"},
+    "graphic-matroid": {"vertices": 4},
+    "linear-matroid": {},
+    "cascade": {"items": 4, "positions": 3, "good": 0.5, "other": 0.3},
+    "open-bandit": {"items": 9, "size": 2},
+    "open-bandit-cascade": {"items": 9, "positions": 3},
+}
+LANES = 40_000
+# Each law test is one of 20 chi-square tests: a false alarm of any has probability below 2e-5.
+ALPHA = 1e-6
+
+
+def test_every_problem_has_a_small_instance():
+    assert SMALL.keys() == problems.keys()
+
+
+@pytest.fixture(params=sorted(SMALL))
+def problem(request):
+    return problems[request.param].build(**SMALL[request.param])
+
+
+def feedback_law(problem, super_arm):
+    """Return every possible feedback on one super arm with its probability, from the definition."""
+    means = np.append(problem.means, 0.0)[super_arm]
+    law: dict[tuple[float, ...], float] = {}
+    for outcomes in product((0.0, 1.0), repeat=len(super_arm)):
+        probability = np.prod([m if x else 1.0 - m for x, m in zip(outcomes, means, strict=True)])
+        seen = list(outcomes)
+        if isinstance(problem, Cascade) and 1.0 in seen:
+            first = seen.index(1.0)
+            seen = [float(k == first) for k in range(len(seen))]
+        law[tuple(seen)] = law.get(tuple(seen), 0.0) + probability
+    return {seen: probability for seen, probability in law.items() if probability > 0.0}
+
+
+@pytest.mark.parametrize("source", ["records", "direct"])
+def test_feedback_has_the_law_of_the_definition(problem, source):
+    randomness = np.random.default_rng(20240)
+    super_arm = problem.structure.solve(np.tile(problem.means[::-1], (LANES, 1)))
+    if source == "records":
+        feedback = problem.feedback(problem.draw_records(randomness, LANES), super_arm)
+    else:
+        feedback = problem.draw_feedback(super_arm, randomness)
+    assert feedback.shape == super_arm.shape
+    problem.feedback_domain.check(feedback)
+    seen, counts = np.unique(feedback, axis=0, return_counts=True)
+    observed = {tuple(row): count for row, count in zip(seen.tolist(), counts, strict=True)}
+    law = feedback_law(problem, super_arm[0])
+    assert observed.keys() <= law.keys()
+    # Rare outcomes are pooled, as the chi-square law needs about five expected counts in each cell.
+    common = [outcome for outcome in law if law[outcome] * LANES >= 5]
+    expected = [law[outcome] * LANES for outcome in common]
+    found = [observed.get(outcome, 0) for outcome in common]
+    rest = LANES - sum(expected)
+    if rest >= 5:
+        expected.append(rest)
+        found.append(LANES - sum(found))
+        assert chisquare(found, expected).pvalue > ALPHA
+    elif len(common) > 1:
+        scale = sum(found) / sum(expected)
+        assert chisquare(found, [e * scale for e in expected]).pvalue > ALPHA
+
+
+def super_arms(problem):
+    """Every super arm of a small problem, from the definition of its structure."""
+    structure = problem.structure
+    arms = range(structure.arms)
+    if isinstance(structure, Matroid):
+        return list(structure.bases())
+    if isinstance(problem, Cascade):
+        return list(permutations(arms, structure.size))
+    if isinstance(structure, TopK):
+        return list(combinations(arms, structure.size))
+    return None
+
+
+def test_the_optimum_is_the_best_expected_reward(problem):
+    every = super_arms(problem)
+    if every is None:
+        pytest.skip("enumerated in the structure's own tests")
+    rewards = problem.expected_reward(np.array(every))
+    assert problem.optimum == pytest.approx(rewards.max(), abs=1e-12)
+    assert problem.benchmark == problem.structure.alpha * problem.structure.beta * problem.optimum
+
+
+def test_expected_reward_is_the_mean_reward_of_records(problem):
+    """Hoeffding: an average of LANES numbers in an interval of width w strays by 0.02 w with p < 1e-13."""
+    rng = np.random.default_rng(5)
+    records = problem.draw_records(rng, LANES)
+    problem.record_domain.check(records)
+    structure = problem.structure
+    super_arm = structure.solve(problem.means[np.newaxis])
+    rewards = [structure.reward(super_arm, record)[0] for record in records[:2000]]
+    width = structure.smoothness_l1 * structure.size
+    # 2,000 records: exp(-2 * 2000 * 0.1**2) < 5e-18 for each side.
+    assert abs(np.mean(rewards) - problem.expected_reward(super_arm)[0]) <= 0.1 * width
+
+
+def test_a_lane_does_not_depend_on_the_others(problem):
+    rng = np.random.default_rng(6)
+    weights = rng.random((130, problem.structure.arms)).round(1)
+    together = problem.structure.solve(weights)
+    rewards = problem.expected_reward(together)
+    records = problem.draw_records(rng, 130)
+    feedback = problem.feedback(records, together)
+    for lane in range(130):
+        alone = slice(lane, lane + 1)
+        answer = problem.structure.solve(weights[alone])
+        np.testing.assert_array_equal(answer, together[alone])
+        np.testing.assert_array_equal(problem.expected_reward(answer), rewards[alone])
+        np.testing.assert_array_equal(problem.feedback(records[alone], answer), feedback[alone])
+
+
+def test_feedback_takes_many_records_for_one_action(problem):
+    rng = np.random.default_rng(7)
+    records = np.stack([problem.draw_records(rng, 5) for _ in range(3)])
+    super_arm = problem.structure.solve(rng.random((5, problem.structure.arms)))
+    together = problem.feedback(records, super_arm)
+    for each, feedback in zip(records, together, strict=True):
+        np.testing.assert_array_equal(problem.feedback(each, super_arm), feedback)
+
+
+def test_rewards_are_monotone_and_as_smooth_as_stated(problem):
+    rng = np.random.default_rng(8)
+    structure = problem.structure
+    for _ in range(50):
+        super_arm = structure.solve(rng.random((1, structure.arms)))
+        low = rng.random(structure.arms)
+        high = low + rng.random(structure.arms) * (1.0 - low)
+        moved = (high - low)[super_arm[super_arm >= 0]]
+        difference = (structure.reward(super_arm, high) - structure.reward(super_arm, low))[0]
+        assert -1e-12 <= difference <= structure.smoothness_l1 * moved.sum() + 1e-12
+        assert difference <= structure.smoothness_linf * moved.max() + 1e-12
+
+
+def test_padding_is_neither_drawn_nor_rewarded():
+    problem = problems["shortest-path"].build(edges="s-t,s-a,a-t", means="1,1,1")
+    super_arm = np.array([[0, -1], [1, 2]])
+    assert problem.draw_feedback(super_arm, np.random.default_rng(0)).tolist() == [[1.0, 0.0], [1.0, 1.0]]
+    assert problem.feedback(np.ones((2, 3)), super_arm).tolist() == [[1.0, 0.0], [1.0, 1.0]]
+    assert problem.expected_reward(super_arm).tolist() == [0.0, 0.0]
+
+
+def test_a_cascade_stops_at_the_first_attractive_item():
+    cascade = Cascade(4, 3, [0.5] * 4)
+    records = np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    shown = np.array([[1, 2, 0], [0, 2, 3], [3, 2, 1]])
+    assert cascade.feedback(records, shown).tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert cascade.expected_reward(shown).tolist() == [0.875] * 3
+
+
+@pytest.mark.parametrize("build", [lambda m: SemiBandit(TopK(2, 1), m), lambda m: Cascade(2, 1, m)])
+@pytest.mark.parametrize(
+    ("means", "message"),
+    [
+        ([0.5, 1.5], r"means\[1\] = 1.5: every mean must be in \[0, 1\]"),
+        ([-0.1, 0.5], r"means\[0\] = -0.1"),
+        ([0.5, np.nan], r"means\[1\] = nan"),
+        ([0.5], "one for each of the 2 arms"),
+        ([[0.5, 0.5]], "one for each of the 2 arms"),
+    ],
+)
+def test_means_that_are_no_probabilities_are_refused(build, means, message):
+    with pytest.raises(ProblemError, match=message):
+        build(np.array(means))
+
+
+def test_means_are_a_copy_that_cannot_be_written():
+    means = np.array([0.2, 0.4])
+    problem = SemiBandit(TopK(2, 1), means)
+    means[0] = 0.9
+    assert problem.means.tolist() == [0.2, 0.4]
+    with pytest.raises(ValueError, match="read-only"):
+        problem.means[0] = 0.9

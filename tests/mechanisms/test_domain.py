@@ -1,0 +1,146 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechanisms import (
+    Ball,
+    Box,
+    Categories,
+    Domain,
+    DomainError,
+    Interval,
+    OneHot,
+    ParameterError,
+    Sensitivity,
+)
+
+DOMAINS = [
+    Interval(-1.0, 3.0),
+    Box(0.0, 1.0, 1),
+    Box(-2.0, 0.5, 3),
+    OneHot(1),
+    OneHot(4),
+    OneHot(4, allow_none=False),
+    Categories(5),
+    Ball(1.5, 3),
+    Ball(2.0, 4, order=1),
+    Ball(1.0, 2, order=math.inf),
+]
+each = pytest.mark.parametrize("domain", DOMAINS, ids=str)
+
+
+@each
+def test_extremes_lie_in_the_domain_and_reach_its_sensitivity(domain: Domain) -> None:
+    points = domain.check(domain.extremes())
+    assert isinstance(domain, Domain)
+    assert points.shape == (len(points), *domain.shape)
+    assert domain.widths.shape == domain.shape
+    assert len(np.unique(points, axis=0)) == len(points)
+    if isinstance(domain, Categories):
+        assert points.tolist() == [0, 1, 2, 3, 4]
+        return
+    moved = np.abs(points[:, None] - points[None]).reshape(len(points) ** 2, -1)
+    reached = moved.sum(1).max(), np.sqrt((moved**2).sum(1)).max(), moved.max()
+    declared = domain.sensitivity
+    assert np.all(np.array(reached) <= np.array([declared.l1, declared.l2, declared.linf]) * (1 + 1e-15))
+    # The extreme points of a round ball do not include the diagonal, where l1 is largest.
+    round_ball = isinstance(domain, Ball) and domain.order == 2
+    assert reached[1:] == pytest.approx((declared.l2, declared.linf))
+    assert round_ball or reached[0] == pytest.approx(declared.l1)
+    np.testing.assert_allclose(moved.max(0).reshape(domain.shape), domain.widths)
+
+
+def test_sensitivities() -> None:
+    assert Interval(0, 1).sensitivity == Sensitivity(1, 1, 1)
+    assert Box(0, 1, 4).sensitivity == Sensitivity(4, 2, 1)
+    assert OneHot(9).sensitivity == Sensitivity(2, math.sqrt(2), 1)
+    assert OneHot(1).sensitivity == Sensitivity(1, 1, 1)
+    assert OneHot(1, allow_none=False).sensitivity == Sensitivity(0, 0, 0)
+    assert OneHot(2, allow_none=False).sensitivity.l1 == 2
+    assert Categories(3).sensitivity == Sensitivity(1, 1, 1)
+    assert Ball(1, 4).sensitivity == Sensitivity(4, 2, 2)
+    assert Ball(1, 4, order=1).sensitivity == Sensitivity(2, 2, 2)
+    assert Ball(1, 4, order=math.inf).sensitivity == Sensitivity(8, 4, 2)
+
+
+def test_box_extremes_in_order() -> None:
+    assert Box(0, 1, 3).extremes().tolist() == [
+        [0, 0, 0],
+        [1, 1, 1],
+        [1, 0, 0],
+        [0, 1, 1],
+        [0, 1, 0],
+        [1, 0, 1],
+        [0, 0, 1],
+        [1, 1, 0],
+    ]
+    assert Box(0, 1, 2).extremes().tolist() == [[0, 0], [1, 1], [1, 0], [0, 1]]
+    assert OneHot(2).extremes().tolist() == [[0, 0], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("domain", "values", "reason"),
+    [
+        (Interval(0, 1), [0.5, 1.5], "1.5"),
+        (Interval(0, 1), math.nan, "nan"),
+        (Interval(0, 1), "x", "real numbers"),
+        (Box(0, 1, 2), [0.5, -0.1], "-0.1"),
+        (Box(0, 1, 2), [0.5, 0.5, 0.5], "shape"),
+        (Box(0, 1, 2), 0.5, "shape"),
+        (Box(0, 1, 2), [[0.5, math.nan]], "nan"),
+        (OneHot(3), [1, 1, 0], "2 ones"),
+        (OneHot(3), [0.5, 0, 0], "other than 0 and 1"),
+        (OneHot(3), [math.nan, 0, 0], "other than 0 and 1"),
+        (OneHot(3, allow_none=False), [[1, 0, 0], [0, 0, 0]], "outside"),
+        (Categories(3), [0, 3], "3.0"),
+        (Categories(3), [0.5], "not whole"),
+        (Ball(1, 2), [0.8, 0.8], "norm"),
+        (Ball(1, 2), [math.nan, 0.0], "norm"),
+        (Ball(1, 2, order=1), [0.6, 0.6], "norm"),
+    ],
+)
+def test_values_outside_are_refused(domain: Domain, values: object, reason: str) -> None:
+    with pytest.raises(DomainError, match=reason) as refusal:
+        domain.check(values, "reward")  # type: ignore[arg-type]
+    assert str(refusal.value).startswith("reward")
+
+
+def test_check_returns_arrays_with_leading_axes() -> None:
+    assert Box(0, 1, 2).check(np.zeros((5, 7, 2))).shape == (5, 7, 2)
+    assert Categories(3).check([[0, 2]]).dtype == np.int64
+    assert Box(0, 1, 2).check(np.zeros((0, 2))).shape == (0, 2)
+    assert OneHot(3).check([0, 0, 0]).dtype == np.float64
+
+
+@given(st.sampled_from([1, 2, math.inf]), st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=3))
+def test_clipped_points_pass_the_check(order: float, point: list[float]) -> None:
+    for domain in (Ball(0.7, 3, order=order), Box(-0.3, 0.9, 3)):
+        clipped = domain.clip(point)
+        domain.check(clipped)
+        np.testing.assert_array_equal(domain.clip(clipped), clipped)
+
+
+@pytest.mark.parametrize("domain", [OneHot(2), Categories(2)], ids=str)
+def test_choices_cannot_be_clipped(domain: Domain) -> None:
+    with pytest.raises(TypeError, match="clip"):
+        domain.clip([0.3, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("build", "named"),
+    [
+        (lambda: Interval(1, 0), "lower"),
+        (lambda: Interval(math.nan, 0), "lower"),
+        (lambda: Box(0, 1, 0), "size"),
+        (lambda: OneHot(2.5), "size"),
+        (lambda: Categories(0), "size"),
+        (lambda: Ball(0.0, 2), "radius"),
+        (lambda: Ball(1.0, 2, order=3), "order"),
+    ],
+)
+def test_bad_domains_are_refused(build, named: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ParameterError, match=named):
+        build()

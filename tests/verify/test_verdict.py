@@ -1,0 +1,234 @@
+"""The verdict rules, case by case, and the JSON form."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.verdict import (
+    ClaimLike,
+    Decision,
+    Finding,
+    LowerBound,
+    UpperBound,
+    Verification,
+    Witness,
+    decide,
+    json_able,
+)
+
+
+@dataclass(frozen=True)
+class SomeClaim:
+    model: str = "local"
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    unit: str = "the rewards of one round"
+    neighbours: str = "one record is replaced by any other"
+    view: str = "one user's message"
+
+
+CLAIM: ClaimLike = SomeClaim()
+WITHIN = UpperBound(1.0, 1e-5, "per-record ledger")
+ABOVE = UpperBound(2.0, 1e-5, "per-record ledger")
+HARMLESS = LowerBound(0.98, 1e-5, 0.99, "black-box test", 1000)
+DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
+WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
+REMARK = Finding("noise", "", "Noise came from NumPy.", failing=False)
+FAILURE = Finding("domain", "learner.py:7", "A reward was outside [0, 1].")
+
+
+def test_a_proof_without_contradiction_is_certified() -> None:
+    decision = decide(CLAIM, upper=WITHIN, lower=HARMLESS, witness=None, findings=[REMARK])
+    assert decision.verdict == "certified"
+    assert "ε=1 at δ=1e-05" in decision.reasons[0]
+    assert decide(CLAIM, upper=WITHIN, lower=None, witness=None).verdict == "certified"
+    assert decide(CLAIM, upper=UpperBound(0.5, 0.0, "x"), lower=None, witness=None).verdict == "certified"
+
+
+@pytest.mark.parametrize(
+    ("changed", "first_reason"),
+    [
+        ({"upper": None}, "could not be accounted"),
+        ({"declassified": ["learner.py:3"]}, "declassified (learner.py:3)"),
+        ({"findings": [REMARK, FAILURE]}, "A check failed: A reward was outside [0, 1] (learner.py:7)."),
+        ({"contradictions": ["A coupled run lost 3."]}, "A coupled run lost 3."),
+        ({"upper": ABOVE}, "upper bound, ε=2 at δ=1e-05, exceeds the claim, ε=1"),
+        ({"upper": UpperBound(math.inf, 1e-5, "x")}, "upper bound, ε=∞"),
+        ({"upper": UpperBound(1.0, 1e-4, "x")}, "upper bound, ε=1 at δ=0.0001"),
+        ({"upper": UpperBound(np.nextafter(1.0, 2.0), 1e-5, "x")}, "exceeds the claim"),
+        ({"lower": DECISIVE}, "no witness"),
+    ],
+)
+def test_whatever_stands_in_the_way_leaves_it_unproven(changed: dict[str, Any], first_reason: str) -> None:
+    found: dict[str, Any] = {"upper": WITHIN, "lower": HARMLESS, "witness": None, **changed}
+    decision = decide(CLAIM, **found)
+    assert decision.verdict == "unproven"
+    assert first_reason in decision.reasons[0]
+
+
+def test_a_decisive_bound_in_the_view_with_a_witness_refutes() -> None:
+    decision = decide(CLAIM, upper=ABOVE, lower=DECISIVE, witness=WITNESS)
+    assert decision.verdict == "refuted"
+    assert "ε=1.8" in decision.reasons[0]
+    assert any("upper bound, ε=2" in reason for reason in decision.reasons)
+    infinite = LowerBound(math.inf, 1e-5, 1.0, "enumeration", 0, decisive=True)
+    assert decide(CLAIM, upper=None, lower=infinite, witness=WITNESS).verdict == "refuted"
+
+
+def test_a_refutation_stands_against_a_ledger_that_says_otherwise() -> None:
+    decision = decide(CLAIM, upper=WITHIN, lower=DECISIVE, witness=WITNESS)
+    assert decision.verdict == "refuted"
+    assert "does not hold" in decision.reasons[1]
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        replace(DECISIVE, decisive=False),
+        replace(DECISIVE, in_view=False),
+        replace(DECISIVE, epsilon=1.0),
+        replace(DECISIVE, delta=0.0),
+    ],
+    ids=[
+        "at the reported confidence only",
+        "of more than the view",
+        "equal to the claim",
+        "at a smaller delta",
+    ],
+)
+def test_a_bound_short_of_a_refutation_neither_refutes_nor_undoes_a_proof(weak: LowerBound) -> None:
+    assert decide(CLAIM, upper=WITHIN, lower=weak, witness=WITNESS).verdict == "certified"
+    assert decide(CLAIM, upper=ABOVE, lower=weak, witness=WITNESS).verdict == "unproven"
+
+
+def test_a_bound_short_of_a_refutation_is_explained() -> None:
+    for weak, words in (
+        ({"decisive": False}, "strict error level"),
+        ({"in_view": False}, "claimed view alone"),
+    ):
+        decision = decide(CLAIM, upper=ABOVE, lower=replace(DECISIVE, **weak), witness=WITNESS)  # type: ignore[arg-type]
+        assert words in decision.reasons[-1]
+
+
+bounds = st.floats(0.0, 5.0) | st.just(math.inf)
+
+
+@given(bounds, bounds, st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.booleans())
+def test_the_rules_hold_for_every_combination(
+    high: float, low: float, decisive: bool, in_view: bool, seen: bool, failing: bool, declassified: bool
+) -> None:
+    lower = LowerBound(low, 1e-5, 0.99, "test", 10, in_view=in_view, decisive=decisive)
+    decision = decide(
+        CLAIM,
+        upper=UpperBound(high, 1e-5, "ledger"),
+        lower=lower,
+        witness=WITNESS if seen else None,
+        findings=[FAILURE] if failing else [REMARK],
+        declassified=["here"] if declassified else [],
+    )
+    assert (decision.verdict == "refuted") == (low > 1.0 and decisive and in_view and seen)
+    if decision.verdict == "certified":
+        assert high <= 1.0
+        assert not failing
+        assert not declassified
+        assert not (low > 1.0 and decisive and in_view)
+    assert decision.reasons
+
+
+def verification(decision: Decision, **changed: Any) -> Verification:
+    fields: dict[str, Any] = {
+        "subject": "cucb-ldp2",
+        "claim": CLAIM,
+        "decision": decision,
+        "upper": UpperBound(math.inf, 1.0, "declassified"),
+        "lower": LowerBound(math.inf, 1e-5, 1.0, "enumeration", 0, decisive=True),
+        "witness": WITNESS,
+        "findings": (FAILURE,),
+        "seed": 7,
+        "versions": {"dpwitness": "0.1.0"},
+        **changed,
+    }
+    return Verification(**fields)
+
+
+def test_json_has_the_stable_keys_and_no_infinity() -> None:
+    result = verification(
+        Decision("refuted", ("because",)),
+        details={
+            "coupled": {"largest_loss": np.float64(math.inf)},
+            "rounds": np.arange(2),
+            "scale": -math.inf,
+        },
+    )
+    data = json.loads(json.dumps(result.json(), allow_nan=False))
+    assert list(data)[:10] == [
+        "subject",
+        "claim",
+        "verdict",
+        "reasons",
+        "upper",
+        "lower",
+        "witness",
+        "findings",
+        "seed",
+        "versions",
+    ]
+    assert data["claim"].keys() >= {"model", "epsilon", "delta", "unit", "view", "neighbours"}
+    assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified"}
+    assert data["lower"].keys() >= {"epsilon", "delta", "confidence", "method", "samples"}
+    assert data["findings"][0].keys() >= {"kind", "where", "message"}
+    assert data["witness"]["neighbours"] == {"data": "0", "data_prime": "1"}
+    assert data["coupled"] == {"largest_loss": "inf"}
+    assert (data["rounds"], data["scale"]) == ([0, 1], "-inf")
+
+
+def test_json_of_nothing_is_null() -> None:
+    data = verification(Decision("unproven", ("x",)), upper=None, lower=None, witness=None).json()
+    assert (data["upper"], data["lower"], data["witness"]) == (None, None, None)
+
+
+def test_exit_codes() -> None:
+    codes = {
+        verdict: verification(Decision(verdict, ())).exit_code
+        for verdict in ("certified", "refuted", "unproven")
+    }
+    assert codes == {"certified": 0, "refuted": 1, "unproven": 3}
+
+
+def test_json_refuses_what_it_cannot_say() -> None:
+    with pytest.raises(ValueError, match="nan"):
+        json_able({"a": [math.nan]})
+    with pytest.raises(ValueError, match="JSON data"):
+        json_able({"a": object()})
+    with pytest.raises(ValueError, match="verdict"):
+        verification(Decision("unproven", ()), details={"verdict": "certified"}).json()
+
+
+def test_json_able_keeps_exact_values() -> None:
+    plain = json_able(
+        {"a": (True, 3, 0.1, None, "x"), "b": np.bool_(False), "c": np.int64(4), "d": np.array([[0.5]])}
+    )
+    assert plain == {"a": [True, 3, 0.1, None, "x"], "b": False, "c": 4, "d": [[0.5]]}
+    assert type(plain["b"]) is bool
+    assert type(plain["c"]) is int
+
+
+def test_impossible_bounds_and_witnesses_are_refused() -> None:
+    with pytest.raises(ValueError, match="epsilon"):
+        UpperBound(math.nan, 0.0, "x")
+    with pytest.raises(ValueError, match="delta"):
+        LowerBound(1.0, 1.5, 0.99, "x", 1)
+    with pytest.raises(ValueError, match="confidence"):
+        LowerBound(1.0, 0.0, 0.0, "x", 1)
+    with pytest.raises(ValueError, match="probability_prime"):
+        replace(WITNESS, probability_prime=math.nan)
+    with pytest.raises(ValueError, match="neighbours"):
+        replace(WITNESS, neighbours={"data": "0"})

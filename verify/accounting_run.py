@@ -1,0 +1,127 @@
+"""Accounting runs: the upper bound that the ledger certifies, and what the accountant refuses."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Accountant, Budget, Cost, Place, RawRead, Refusal, SensitivityExceeded, Trust, TrustViolation
+from algorithms.play import BuildLearner, play_records
+from algorithms.problems import Problem
+from mechanisms import DomainError, Mechanism
+from verify.verdict import Finding
+
+FloatArray = npt.NDArray[np.float64]
+
+_KINDS: tuple[tuple[type[Refusal], str], ...] = (
+    (RawRead, "raw-read"),
+    (SensitivityExceeded, "sensitivity"),
+    (TrustViolation, "trust"),
+)
+
+
+@dataclass
+class Accounting:
+    """What the accounting runs showed.
+
+    Attributes
+    ----------
+    worst
+        The largest (epsilon, delta) that any record paid in any run; None if a run was refused.
+    record
+        The record that paid it.
+    findings
+        Refusals, crashes and declassifications, each with its line.
+    declassified
+        The places of declassifications, in words.
+    mechanisms
+        Every mechanism used, with the line that first released through it.
+    releases
+        How many charges there were.
+    runs, rounds
+        How many runs of how many rounds.
+    """
+
+    worst: Cost | None = None
+    record: int | str | None = None
+    findings: list[Finding] = field(default_factory=list)
+    declassified: list[str] = field(default_factory=list)
+    mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
+    releases: int = 0
+    runs: int = 0
+    rounds: int = 0
+
+
+def run_accounting(
+    build: BuildLearner,
+    problem: Problem,
+    datasets: Sequence[FloatArray],
+    *,
+    trust: Trust,
+    seed: np.random.SeedSequence,
+) -> Accounting:
+    """Run a learner under an accountant without limit on each data set, and collect what it charged."""
+    result = Accounting(rounds=len(datasets[0]) - 1)
+    refused = False
+    for data, child in zip(datasets, seed.spawn(len(datasets)), strict=True):
+        noise_seed, learner_seed = child.generate_state(2)
+        accountant = Accountant(
+            Budget.unlimited(), trust=trust, noise=np.random.default_rng(noise_seed), seed=int(learner_seed)
+        )
+        try:
+            for _ in play_records(build(accountant), problem, accountant, data):
+                pass
+        except Refusal as refusal:
+            refused = True
+            _add(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
+        except DomainError as error:
+            refused = True
+            _add(result.findings, Finding("domain", str(failing_place(error)), str(error)))
+        except Exception as error:  # a user's learner may raise anything
+            refused = True
+            message = f"the learner raised {type(error).__name__}: {error}"
+            _add(result.findings, Finding("crash", str(failing_place(error)), message))
+        result.runs += 1
+        result.releases += len(accountant.ledger)
+        for entry in accountant.ledger.entries:
+            if entry.mechanism is None:
+                place = f"{entry.where}"
+                if place not in result.declassified:
+                    result.declassified.append(place)
+                    _add(result.findings, Finding("declassified", place, entry.note))
+            else:
+                result.mechanisms.setdefault(entry.mechanism, entry.where)
+        record, worst = accountant.worst()
+        if result.worst is None or _exceeds(worst, result.worst):
+            result.worst, result.record = worst, record
+    if refused:
+        result.worst = None
+    return result
+
+
+def failing_place(error: BaseException) -> Place:
+    """Return the last line of the traceback that is outside this library's gates and mechanisms."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = {"accountant", "mechanisms", "numpy"}
+    for frame in reversed(frames):
+        if not own & set(Path(frame.filename).parts):
+            return Place(frame.filename, frame.lineno or 0)
+    return Place(frames[-1].filename, frames[-1].lineno or 0)
+
+
+def _kind(refusal: Refusal) -> str:
+    return next((kind for cls, kind in _KINDS if isinstance(refusal, cls)), "refused")
+
+
+def _add(findings: list[Finding], finding: Finding) -> None:
+    if not any((known.kind, known.where) == (finding.kind, finding.where) for known in findings):
+        findings.append(finding)
+
+
+def _exceeds(cost: Cost, other: Cost) -> bool:
+    return (cost.epsilon_up, cost.delta_up) > (other.epsilon_up, other.delta_up)

@@ -1,0 +1,82 @@
+"""Pairs of neighbouring data sets for a learner: D, and D with one record replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.problems import Problem
+from mechanisms import Domain
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbour:
+    """A data set that differs from D in one record.
+
+    Attributes
+    ----------
+    record
+        Which record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
+    value
+        What it is replaced by, shape (arms,).
+    words
+        The replacement in words.
+    """
+
+    record: int
+    value: FloatArray
+    words: str
+
+    def applied(self, data: FloatArray) -> FloatArray:
+        """Return D with the record replaced."""
+        changed = data.copy()
+        changed[self.record] = self.value
+        return changed
+
+
+def draw_data(problem: Problem, rounds: int, seed: np.random.SeedSequence) -> FloatArray:
+    """Draw a data set from the problem's law: records 0 .. rounds, shape (rounds + 1, arms)."""
+    return problem.draw_records(np.random.default_rng(seed), rounds + 1)
+
+
+def constant_data(domain: Domain, rounds: int) -> list[FloatArray]:
+    """Return the data sets in which every record is the domain's first or its second extreme point."""
+    return [np.tile(point, (rounds + 1, 1)) for point in domain.extremes()[:2]]
+
+
+def replacements(data: FloatArray, domain: Domain, first: int, last: int) -> list[Neighbour]:
+    """Replace each record from `first` to `last` by its opposite and by the domain's first two extremes."""
+    low, high = domain.extremes()[:2]
+    found = []
+    for record in range(first, last + 1):
+        candidates = [(low + high - data[record], "its opposite"), (low, "all lowest"), (high, "all highest")]
+        seen = [data[record]]
+        for value, words in candidates:
+            if not any(np.array_equal(value, known) for known in seen):
+                seen.append(value)
+                found.append(Neighbour(record, value, words))
+    return found
+
+
+def describe_record(value: FloatArray) -> str:
+    """Say a 0/1 outcome vector in a few words; arms are numbered from 0, as everywhere."""
+    ones = np.flatnonzero(value == 1).tolist()
+    arms = value.size
+    if not ((value == 0) | (value == 1)).all():
+        return "(" + ", ".join(f"{outcome:g}" for outcome in value[:8]) + (", ...)" if arms > 8 else ")")
+    if not ones:
+        return f"outcome 0 for all {arms} arms"
+    if len(ones) == arms:
+        return f"outcome 1 for all {arms} arms"
+    if len(ones) <= arms / 2:
+        return f"outcome 1 for {_arms(ones)} and 0 for the others"
+    return f"outcome 0 for {_arms(np.flatnonzero(value == 0).tolist())} and 1 for the others"
+
+
+def _arms(numbers: list[int]) -> str:
+    shown = ", ".join(map(str, numbers[:6])) + (", ..." if len(numbers) > 6 else "")
+    return f"arm{'s' if len(numbers) > 1 else ''} {shown}"

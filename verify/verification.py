@@ -1,0 +1,205 @@
+"""`verify`: the whole verification of one subject."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+
+import numpy as np
+
+from algorithms.catalogue import learner_builder
+from algorithms.claim import Claim
+from algorithms.problems import Problem, ProblemError, Value, build_problem, parse_settings, problems
+from verify.effort import EFFORTS
+from verify.evidence import Evidence, Progress
+from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
+from verify.verdict import Verification, decide
+from verify.verify_function import verify_function
+from verify.verify_learner import verify_learner
+from verify.verify_mechanism import verify_mechanism
+
+_DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
+
+
+def verify(
+    subject: object,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    problem: Problem | str | None = None,
+    settings: Mapping[str, Value] | None = None,
+    seed: int = 0,
+    effort: str = "default",
+    progress: Progress | None = None,
+) -> Verification:
+    """Verify a claim of (epsilon, delta)-differential privacy: certify it, refute it, or say why neither.
+
+    Parameters
+    ----------
+    subject
+        A registered learner's name, ``"path/to/file.py:object"``, or the object itself: a learner class, a
+        mechanism, or a function marked with `claimed`.
+    epsilon, delta
+        The claim. The trust model, the record and the view are the subject's own.
+    problem
+        For learners: a problem, or its name in the catalogue; by default the learner's own.
+    settings
+        Parameters of the named problem and of the learner.
+    seed
+        Of all randomness: the same seed gives the same result, bit for bit.
+    effort
+        ``"quick"``, ``"default"`` or ``"thorough"``.
+    progress
+        Called with the share done and what is being done.
+
+    Returns
+    -------
+    Verification
+        The verdict, both bounds, the witness and the findings.
+
+    Raises
+    ------
+    ValueError
+        If the claim's numbers, the subject, the problem or a setting is wrong (subclasses say which).
+
+    Examples
+    --------
+    >>> from mechanisms import Laplace
+    >>> verify(Laplace(scale=1.0), epsilon=1.0, effort="quick").verdict
+    'certified'
+    >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
+    'refuted'
+    """
+    if effort not in EFFORTS:
+        raise ValueError(f"effort={effort!r}: must be one of {', '.join(EFFORTS)}")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed={seed!r}: must be a whole number of at least 0")
+    found = resolve(subject)
+    claim = found.form.at(epsilon, delta)
+    tell: Progress = progress if progress is not None else _silent
+    reproduce = _command(found.name, claim, problem, settings, seed, effort)
+    if isinstance(found, LearnerSubject):
+        played, learner_settings = _problem(found, problem, settings or {})
+        horizon = EFFORTS[effort].accounting_rounds
+        evidence = verify_learner(
+            learner_builder(
+                found.make, played, epsilon=epsilon, horizon=horizon, settings=learner_settings
+            ),
+            played,
+            claim,
+            warm_start=hasattr(found.make, "observe_initial"),
+            effort=EFFORTS[effort],
+            seed=int(seed),
+            reproduce=reproduce,
+            progress=tell,
+        )
+    elif settings or problem is not None:
+        raise ProblemError(f"{found.name} is not a learner: it takes no problem and no settings")
+    elif isinstance(found, MechanismSubject):
+        evidence = verify_mechanism(
+            found.mechanism,
+            claim,
+            built_in=found.built_in,
+            effort=EFFORTS[effort],
+            seed=int(seed),
+            reproduce=reproduce,
+            progress=tell,
+        )
+    else:
+        assert isinstance(found, FunctionSubject)
+        evidence = verify_function(
+            found, claim, effort=EFFORTS[effort], seed=int(seed), reproduce=reproduce, progress=tell
+        )
+    return _conclude(found.name, claim, evidence, int(seed))
+
+
+def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verification:
+    decision = decide(
+        claim,
+        upper=evidence.upper,
+        lower=evidence.lower,
+        witness=evidence.witness,
+        findings=evidence.findings,
+        declassified=evidence.declassified,
+        contradictions=evidence.contradictions,
+    )
+    return Verification(
+        subject=name,
+        claim=claim,
+        decision=decision,
+        upper=evidence.upper,
+        lower=evidence.lower,
+        witness=evidence.witness,
+        findings=tuple(evidence.findings),
+        seed=seed,
+        versions=_versions(),
+        details=evidence.details,
+    )
+
+
+def _problem(
+    subject: LearnerSubject, problem: Problem | str | None, settings: Mapping[str, Value]
+) -> tuple[Problem, Mapping[str, Value]]:
+    """Find the problem, and share out the settings between it and the learner."""
+    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
+    learner_settings = {key: value for key, value in settings.items() if key in own}
+    problem_settings = {key: value for key, value in settings.items() if key not in own}
+    checked = parse_settings(learner_settings, own.values())
+    if problem is not None and not isinstance(problem, str):
+        if problem_settings:
+            raise ProblemError(
+                f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
+            )
+        return problem, checked
+    name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
+    if own and name in problems:
+        known = [parameter.name for parameter in problems[name].parameters]
+        unknown = [key for key in problem_settings if key not in known]
+        if unknown:
+            raise ProblemError(
+                f"unknown parameter {unknown[0]!r}: {subject.name} takes {', '.join(own)}; {name} takes "
+                f"{', '.join(known)}"
+            )
+    return build_problem(name, problem_settings), checked
+
+
+def _default_problem(subject: LearnerSubject) -> str:
+    family = getattr(subject.make, "family", None)
+    if family not in _DEFAULT_PROBLEMS:
+        raise ProblemError(
+            f"{subject.name}: a learner class must name its family, one of {', '.join(_DEFAULT_PROBLEMS)}"
+        )
+    return _DEFAULT_PROBLEMS[family]
+
+
+def _command(
+    name: str,
+    claim: Claim,
+    problem: Problem | str | None,
+    settings: Mapping[str, Value] | None,
+    seed: int,
+    effort: str,
+) -> str:
+    """Return the command line that repeats this verification."""
+    parts = ["dpwitness", "verify", name, "--epsilon", f"{claim.epsilon:g}"]
+    if claim.delta:
+        parts += ["--delta", f"{claim.delta:g}"]
+    if isinstance(problem, str):
+        parts += ["--problem", problem]
+    for key, value in (settings or {}).items():
+        parts += ["--set", f"{key}={value}"]
+    if effort != "default":
+        parts += ["--effort", effort]
+    return shlex.join([*parts, "--seed", str(seed)])
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of what took part."""
+    packages = ("dpwitness", "numpy", "scipy")
+    return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in packages}}
+
+
+def _silent(share: float, doing: str) -> None:
+    """Report progress to nobody."""

@@ -1,0 +1,161 @@
+"""Verify a mechanism: its profile is the upper bound, a black-box test of its output the lower one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Place
+from algorithms.claim import Claim
+from mechanisms import Mechanism, NumpyNoise
+from verify.black_box import BlackBoxResult, Candidate, black_box_test
+from verify.effort import Effort
+from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.events import Column, ViewSample
+from verify.verdict import Finding, UpperBound
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_COORDINATES = 8
+
+
+def verify_mechanism(
+    mechanism: Mechanism,
+    claim: Claim,
+    *,
+    built_in: bool,
+    effort: Effort,
+    seed: int,
+    reproduce: str,
+    progress: Progress,
+) -> Evidence:
+    """Compare a claim with a mechanism's profile, and with samples of its output."""
+    evidence = Evidence()
+    epsilon = mechanism.profile().epsilon(claim.delta)
+    evidence.upper = UpperBound(epsilon, claim.delta, "the mechanism's privacy profile")
+    if not built_in:
+        evidence.findings.append(
+            Finding(
+                "declared-profile",
+                "",
+                f"the profile of {type(mechanism).__name__} is its own declaration; a test can refute but not prove it",
+            )
+        )
+    result, pairs = _test(mechanism, claim.epsilon, claim.delta, effort.samples, seed, progress)
+    data, data_prime = pairs[result.candidate]
+    evidence.offer(
+        result.lower_bound(), result.witness({"data": data, "data_prime": data_prime}, reproduce)
+    )
+    evidence.details["black_box"] = result.to_dict()
+    evidence.details["detection_floor"] = result.detection_floor_words
+    return evidence
+
+
+def check_declared_profile(
+    mechanism: Mechanism, place: Place, effort: Effort, seed: np.random.SeedSequence
+) -> Finding | None:
+    """Test a user-defined mechanism, whose profile nothing proves, against the profile it declares.
+
+    Returns
+    -------
+    Finding or None
+        A failing finding if the test refutes the declaration, a remark that stands in the way of a
+        certificate if it does not; None for mechanisms of this library.
+    """
+    if type(mechanism).__module__.partition(".")[0] == "mechanisms":
+        return None
+    name = type(mechanism).__name__
+    delta = mechanism.nominal_delta
+    epsilon = mechanism.profile().epsilon(delta)
+    if math.isinf(epsilon):
+        return None
+    number = int(seed.generate_state(1)[0])
+    result, pairs = _test(mechanism, epsilon, delta, max(20_000, effort.samples // 4), number, _silent)
+    if not result.refuted:
+        return Finding(
+            "declared-profile",
+            str(place),
+            f"the privacy of {name} is its own declaration; a test did not refute it, nothing proves it",
+        )
+    data, data_prime = pairs[result.candidate]
+    return Finding(
+        "mechanism",
+        str(place),
+        f"{name} declares epsilon = {epsilon:.6g} but loses at least {result.epsilon_lower:.6g}: {result.event.words} "
+        f"with probability {result.probability:.4g} for {data} and {result.probability_prime:.4g} for {data_prime}",
+    )
+
+
+def _test(
+    mechanism: Mechanism, epsilon: float, delta: float, samples: int, seed: int, progress: Progress
+) -> tuple[BlackBoxResult, list[tuple[str, str]]]:
+    moves = _moves(mechanism)
+    candidates = [
+        Candidate(f"value {start.tolist()} / {end.tolist()}", _drawer(mechanism, start, end)) for start, end in moves
+    ]
+    words = [(f"the value {start.tolist()}", f"the value {end.tolist()}") for start, end in moves]
+    result = black_box_test(
+        candidates,
+        claim_epsilon=epsilon,
+        claim_delta=delta,
+        samples=samples,
+        false_alarm=FALSE_ALARM,
+        seed=seed,
+        progress=progress,
+    )
+    return result, words
+
+
+def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Return pairs of values as far apart as the mechanism is calibrated for: one coordinate, and spread.
+
+    Values have at least two coordinates, so that noise shared between coordinates shows.
+    """
+    if getattr(mechanism, "categorical", False):
+        return [(np.array([0]), np.array([1]))]
+    allowed = mechanism.sensitivity
+    step = min(allowed.linf, allowed.l1)
+    many = max(1, min(_MOST_COORDINATES, int(allowed.l1 / step), int((allowed.l2 / step) ** 2 + 1e-9)))
+    size = max(2, many)
+    spread = np.zeros(size)
+    spread[:many] = step
+    single = np.zeros(size)
+    single[0] = step
+    pairs = [(np.zeros(size), single)]
+    if many > 1:
+        pairs.append((np.zeros(size), spread))
+    if _on_integers(mechanism, step):
+        return [(start.astype(np.int64), end.astype(np.int64)) for start, end in pairs]
+    return pairs
+
+
+def _on_integers(mechanism: Mechanism, step: float) -> bool:
+    """Whether the mechanism refuses anything but whole numbers."""
+    try:
+        mechanism.release(np.array([0.5]), np.random.default_rng(0))
+    except (ValueError, TypeError):
+        return step == int(step)
+    return False
+
+
+def _drawer(
+    mechanism: Mechanism, start: npt.NDArray[Any], end: npt.NDArray[Any]
+) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
+    columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, start.size + 1))
+    if start.size == 1:
+        columns = (Column("output", "the output", "category"),)
+
+    def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+        value = np.tile(end if other else start, (n, 1))
+        outputs = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
+        return ViewSample(np.asarray(outputs, dtype=np.float64).reshape(n, -1), columns)
+
+    return draw
+
+
+def _silent(share: float, doing: str) -> None:
+    """Report progress to nobody."""
