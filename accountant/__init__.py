@@ -22,7 +22,7 @@ from .ledger import Entry, Ledger
 from .place import Place, calling_place
 from .private import Private, PrivateSums
 from .provenance import Influence, RecordId
-from .replay import Call, Difference, Recorder, Replay
+from .replay import Call, Difference, Direct, Recorder, Replay
 from .simulation import Simulation
 from .summary import Line, Summary
 from .trust import Trust
@@ -37,6 +37,7 @@ __all__ = [
     "Cost",
     "Coupled",
     "Difference",
+    "Direct",
     "Divergence",
     "Entry",
     "ForeignValue",

@@ -151,7 +151,9 @@ class Accountant:
         self._ledger.commit(entries)
         return _sample(mechanism, private._values[0], where, self._noise)
 
-    def declassify(self, private: Private | PrivateSums, reason: str) -> npt.NDArray[Any]:
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
         """Publish a value as it is; every record in it pays epsilon = infinity.
 
         Raises

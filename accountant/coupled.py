@@ -135,7 +135,9 @@ class Coupled:
                     np.add.at(self.loss, (slice(None), lane_of), ratios)
         return outputs
 
-    def declassify(self, private: Private | PrivateSums, reason: str) -> npt.NDArray[Any]:
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
         """Publish D's value; neighbours that differ are told apart with certainty."""
         values = private._values
         if values.shape[0] > 1:

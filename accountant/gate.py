@@ -79,11 +79,14 @@ class Gate(Protocol):
             The public outputs, shape (lanes, n).
         """
 
-    def declassify(self, private: Private | PrivateSums, reason: str) -> npt.NDArray[Any]:
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
         """Make a private value public as it is, at the price epsilon = infinity.
 
         For algorithms that are published without protection at this place; `reason` names the place
-        in the publication and appears in every report.
+        in the publication and appears in every report. `shown` says whether the value itself is sent out,
+        or only used by code whose effects are seen (such as how many numbers a message holds).
         """
 
     def check_stability(

@@ -144,5 +144,27 @@ class Replay:
             self.differences.append(Difference(kind, place, message))
 
 
+class Direct:
+    """Answers releases of raw values and keeps nothing: for drawing many outputs of foreign code.
+
+    Parameters
+    ----------
+    random
+        The source of the code's own draws and of the noise.
+    """
+
+    lanes = 1
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self.random = random
+        self._noise = NumpyNoise(random)
+
+    def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
+        """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
+        array = np.asarray(value)
+        outputs = np.asarray(mechanism.release(np.atleast_1d(array), self._noise))
+        return outputs.item() if array.ndim == 0 else outputs
+
+
 def _generator(seed: np.random.SeedSequence, role: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, role)))

@@ -88,10 +88,12 @@ class Simulation:
             self.published.append((self._record, sent))
         return outputs
 
-    def declassify(self, private: Private | PrivateSums, reason: str) -> npt.NDArray[Any]:
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
         """Return the value as it is."""
         values: npt.NDArray[Any] = private._values[0].copy()
-        if self.published is not None:
+        if shown and self.published is not None:
             self.published.append((self._record, values))
         return values
 

@@ -16,6 +16,7 @@ from mechanisms.profile import PrivacyProfile
 
 LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
+_LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at many points
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,7 @@ class AtomicProfile(PrivacyProfile):
 
     @cached_property
     def _arrays(self) -> tuple[FloatArray, FloatArray]:
-        """Losses and probabilities, by descending loss."""
-        losses = np.array([float(loss) for loss in self.losses])
-        order = np.argsort(-losses, kind="stable")
-        return losses[order], np.array(self.probabilities)[order]
+        return np.array([float(loss) for loss in self.losses]), np.array(self.probabilities)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)
@@ -93,11 +91,13 @@ class AtomicProfile(PrivacyProfile):
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
         losses, probabilities = self._arrays
         flat = np.ravel(epsilon)
-        out = np.empty(flat.shape)
-        for i, x in enumerate(flat):
-            above = np.searchsorted(-losses, -x)  # losses[:above] > x
-            out[i] = np.sum(probabilities[:above] * -np.expm1(x - losses[:above]))
-        return self.infinite_mass + out.reshape(np.shape(epsilon))
+        stride = max(1, _LARGEST_TABLE // losses.size)
+        sums = [
+            np.sum(-np.expm1(np.minimum(part[:, None] - losses, 0.0)) * probabilities, axis=1)
+            for part in (flat[i : i + stride] for i in range(0, flat.size, stride))
+        ]
+        finite = np.concatenate(sums) if sums else np.empty(0)
+        return self.infinite_mass + finite.reshape(np.shape(epsilon))
 
     def atoms(self) -> AtomicProfile:
         """Return itself."""

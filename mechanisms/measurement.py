@@ -103,9 +103,11 @@ def _sensitivity_of(metric: str, d_in: float) -> Sensitivity | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OpenDPMeasurement(BuiltInMechanism):
     """Any OpenDP measurement as a mechanism; its profile is what its privacy map certifies at ``d_in``.
+
+    Two are equal only if they are the same object: OpenDP's measurements cannot be compared.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def run_accounting(
                 place = f"{entry.where}"
                 if place not in result.declassified:
                     result.declassified.append(place)
-                    _add(result.findings, Finding("declassified", place, entry.note))
+                    _add(result.findings, Finding("declassified", place, entry.note, failing=False))
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         record, worst = accountant.worst()

@@ -147,7 +147,7 @@ def _classify(found: object, name: str) -> Subject:
     if inspect.isfunction(found):
         return _classify_function(found, name)
     raise SubjectError(
-        f"{name}: a {type(found).__name__} cannot be verified; it must be a learner class (act, observe, claim), "
+        f"{name} is of type {type(found).__name__}; must be a learner class (act, observe, claim), "
         "a mechanism object, or a function f(data, rng) or f(data, gate) marked with @claimed"
     )
 
@@ -176,9 +176,17 @@ def _load(reference: str) -> object:
         raise SubjectError(f"{reference}: name the object too, as in {reference}:MyLearner")
     module = _import(Path(path))
     if not hasattr(module, attribute):
-        public = [name for name in vars(module) if not name.startswith("_")]
-        raise SubjectError(f"{path} has no object {attribute!r}; it has {', '.join(public) or 'none'}")
+        subjects = ", ".join(name for name, value in vars(module).items() if _is_subject(value)) or "none"
+        raise SubjectError(f"{path} has no object {attribute!r}; what could be verified in it: {subjects}")
     return getattr(module, attribute)
+
+
+def _is_subject(value: object) -> bool:
+    try:
+        _classify(value, "")
+    except SubjectError:
+        return False
+    return True
 
 
 def _import(path: Path) -> ModuleType:

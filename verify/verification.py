@@ -81,7 +81,7 @@ def verify(
     tell: Progress = progress if progress is not None else _silent
     reproduce = _command(found.name, claim, problem, settings, seed, effort)
     if isinstance(found, LearnerSubject):
-        played, learner_settings = _problem(found, problem, settings or {})
+        played, learner_settings, _ = choose_problem(found, problem, settings or {})
         horizon = EFFORTS[effort].accounting_rounds
         evidence = verify_learner(
             learner_builder(
@@ -139,10 +139,21 @@ def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verific
     )
 
 
-def _problem(
+def choose_problem(
     subject: LearnerSubject, problem: Problem | str | None, settings: Mapping[str, Value]
-) -> tuple[Problem, Mapping[str, Value]]:
-    """Find the problem, and share out the settings between it and the learner."""
+) -> tuple[Problem, Mapping[str, Value], str]:
+    """Find a learner's problem, and share out the settings between the two.
+
+    Returns
+    -------
+    tuple
+        The problem, the learner's own settings, and the problem's name.
+
+    Raises
+    ------
+    ProblemError
+        If the problem or a setting is unknown, or a setting out of range.
+    """
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
     learner_settings = {key: value for key, value in settings.items() if key in own}
     problem_settings = {key: value for key, value in settings.items() if key not in own}
@@ -152,7 +163,7 @@ def _problem(
             raise ProblemError(
                 f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
             )
-        return problem, checked
+        return problem, checked, type(problem).__name__
     name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
     if own and name in problems:
         known = [parameter.name for parameter in problems[name].parameters]
@@ -162,7 +173,7 @@ def _problem(
                 f"unknown parameter {unknown[0]!r}: {subject.name} takes {', '.join(own)}; {name} takes "
                 f"{', '.join(known)}"
             )
-    return build_problem(name, problem_settings), checked
+    return build_problem(name, problem_settings), checked, name
 
 
 def _default_problem(subject: LearnerSubject) -> str:

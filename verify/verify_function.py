@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Recorder, Replay
+from accountant import Direct, Recorder, Replay
 from algorithms.claim import Claim
 from mechanisms import Domain
 from verify.accounting_run import failing_place
@@ -99,7 +99,7 @@ def _columns(subject: FunctionSubject, data: npt.NDArray[Any], seed: int) -> tup
 
 def _one_output(subject: FunctionSubject, data: npt.NDArray[Any], seed: np.random.SeedSequence) -> Any:
     if subject.takes_gate:
-        return _call(subject, data, Recorder(seed))
+        return _call(subject, data, Direct(np.random.default_rng(seed)))
     if subject.takes_lanes:
         return np.asarray(_call(subject, data, np.random.default_rng(seed), lanes=1))[0]
     return _call(subject, data, np.random.default_rng(seed))
@@ -122,11 +122,9 @@ def _drawer(
         if subject.takes_lanes:
             outputs = np.asarray(_call(subject, given, np.random.default_rng(seed), lanes=n), dtype=np.float64)
             return ViewSample(_checked(subject, outputs.reshape(n, -1), columns), columns)
-        if subject.takes_gate:
-            rows = [_flat(subject, _call(subject, given, Recorder(child))) for child in seed.spawn(n)]
-        else:
-            rng = np.random.default_rng(seed)
-            rows = [_flat(subject, _call(subject, given, rng)) for _ in range(n)]
+        rng = np.random.default_rng(seed)
+        source = Direct(rng) if subject.takes_gate else rng
+        rows = [_flat(subject, _call(subject, given, source)) for _ in range(n)]
         if len({row.size for row in rows}) > 1:
             raise SubjectError(f"{subject.name} returns outputs of different shapes")
         return ViewSample(_checked(subject, np.stack(rows), columns), columns)

@@ -87,12 +87,15 @@ def verify_learner(
     try:
         result, pairs = _black_box(build, problem, claim, drawn, neighbours, coupled, warm_start, effort, seed, progress)
     except Exception as error:  # whatever a user's learner raises
-        message = f"the learner could not be sampled: {type(error).__name__}: {error}"
-        evidence.findings.append(Finding("crash", str(failing_place(error)), message))
+        if not any(finding.kind in ("crash", "raw-read") for finding in evidence.findings):
+            message = f"the learner could not be sampled: {type(error).__name__}: {error}"
+            evidence.findings.append(Finding("crash", str(failing_place(error)), message))
         return evidence
     data_words, prime_words = pairs[result.candidate]
     witness = result.witness({"data": data_words, "data_prime": prime_words}, reproduce)
     evidence.offer(result.lower_bound(), witness)
+    if result.refuted:  # an event that the adversary sees says more than a density ratio
+        evidence.witness = witness
     evidence.details["black_box"] = result.to_dict()
     evidence.details["detection_floor"] = result.detection_floor_words
     return evidence
@@ -136,6 +139,8 @@ def _try_coupled(
     except RawRead:
         return None  # the accounting run has reported the place
     except Exception as error:  # whatever a user's learner raises in lanes
+        if any(finding.kind == "crash" for finding in evidence.findings):
+            return None
         message = f"the learner could not run in lanes: {type(error).__name__}: {error}"
         evidence.findings.append(Finding("no-lanes", str(failing_place(error)), message, failing=False))
         return None

@@ -241,9 +241,9 @@ problems: dict[str, ProblemEntry] = {
             "choose left nodes of a bipartite graph to reach many right nodes; greedy (1 - 1/e) oracle",
             "semi-bandit",
             (
-                Parameter("left", "int", 8, 1, 10_000, "left nodes"),
-                Parameter("right", "int", 6, 1, 10_000, "right nodes"),
-                Parameter("size", "int", 3, 1, 10_000, "left nodes chosen at a time, at most left"),
+                Parameter("left", "int", 8, 1, 1_000, "left nodes"),
+                Parameter("right", "int", 6, 1, 1_000, "right nodes"),
+                Parameter("size", "int", 3, 1, 1_000, "left nodes chosen at a time, at most left"),
                 MEANS,
             ),
             _coverage,
@@ -277,7 +277,7 @@ problems: dict[str, ProblemEntry] = {
             "choose a spanning forest of a graph",
             "matroid",
             (
-                Parameter("vertices", "int", 6, 1, 10_000, "number of vertices, named 0 .. vertices - 1"),
+                Parameter("vertices", "int", 6, 1, 200, "number of vertices, named 0 .. vertices - 1"),
                 Parameter("edges", "str", "", meaning="edges as in 0-1,1-2,0-2; empty: the complete graph"),
                 MEANS,
             ),

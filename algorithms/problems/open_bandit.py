@@ -2,13 +2,13 @@
 
 The data
 --------
-The Open Bandit Dataset (Saito, Aihara, Matsutani and Narita 2021, "Open Bandit Dataset and
-Pipeline: Towards Realistic and Reproducible Off-Policy Evaluation", arXiv:2008.07146; ZOZO, Inc.; licence
-CC BY 4.0) logs which of 80 fashion items the shop ZOZOTOWN displayed at which of three positions, and
-whether it was clicked. This package ships only counts for each item and position, taken from the small
-sample of the "all" campaign that distribution 0.5.5 of the project's package ``obp`` contains, under the
-policy that displayed items uniformly at random (``obp/dataset/obd/random/all/all.csv``, 10,000 displays of
-24-30 November 2019, 38 of them clicked)::
+The Open Bandit Dataset (Saito, Aihara, Matsutani and Narita 2021, "Open Bandit Dataset and Pipeline:
+Towards Realistic and Reproducible Off-Policy Evaluation", arXiv:2008.07146; ZOZO, Inc.; licence CC BY 4.0)
+logs which of 80 fashion items the shop ZOZOTOWN displayed at which of three positions, and whether it was
+clicked. This package ships only counts for each item and position, taken from the small sample of the "all"
+campaign that distribution 0.5.5 of the project's package ``obp`` contains, under the policy that displayed
+items uniformly at random (``obp/dataset/obd/random/all/all.csv``, 10,000 displays of 24-30 November 2019,
+38 of them clicked)::
 
     import csv
     from collections import Counter
@@ -26,11 +26,11 @@ policy that displayed items uniformly at random (``obp/dataset/obd/random/all/al
 
 What is real, and what is not
 -----------------------------
-Real: the number of items and positions, and the click rates, which no choice
-of ours shaped because the logging policy was uniform. They are low (13 of 3322, 14 of 3412 and 11 of 3266
-displays at positions 1, 2 and 3) and measured coarsely: an item was displayed 96 to 160 times, 51 of the 80
-were never clicked, and the best rate is 3 clicks in 114 displays. The true rates of single items are
-therefore known only to within a factor of several.
+Real: the number of items and positions, and the click rates, which no choice of ours shaped because the
+logging policy was uniform. They are low (13 of 3322, 14 of 3412 and 11 of 3266 displays at positions 1, 2
+and 3) and measured coarsely: an item was displayed 96 to 160 times, 51 of the 80 were never clicked, and
+the best rate is 3 clicks in 114 displays. The true rates of single items are therefore known only to within
+a factor of several.
 
 Assumed: outcomes are drawn as independent Bernoulli variables at the measured rates, the same for all users
 and at all times. The log does not say which displays belonged to one page view, so it can confirm neither

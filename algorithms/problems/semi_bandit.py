@@ -36,7 +36,7 @@ class SemiBandit:
     Raises
     ------
     ProblemError
-        If a mean is NaN or outside [0, 1], or their number is wrong.
+        If a mean is NaN or outside [0, 1], their number is wrong, or the structure cannot say its optimum.
     """
 
     structure: SuperArms
@@ -44,6 +44,7 @@ class SemiBandit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", checked_means(self.means, self.structure.arms))
+        _ = self.optimum  # a structure may refuse to enumerate: now, not after a run
 
     @cached_property
     def record_domain(self) -> Box:

@@ -82,8 +82,13 @@ class ShortestPath:
         require_count("columns", columns)
         if rows * columns < 2:
             raise ProblemError(f"rows = {rows}, columns = {columns}: a grid needs at least two vertices")
-        vertices = [(row, column) for row in range(rows) for column in range(columns)]
-        steps = [((r, c), to) for r, c in vertices for to in ((r, c + 1), (r + 1, c)) if to in set(vertices)]
+        steps = [
+            ((row, column), (row + down, column + 1 - down))
+            for row in range(rows)
+            for column in range(columns)
+            for down in (0, 1)
+            if row + down < rows and column + 1 - down < columns
+        ]
         return cls(steps, (0, 0), (rows - 1, columns - 1))
 
     @property

@@ -72,7 +72,8 @@ class CascadeUCBLDPLaplace:
         """Average the noisy values of the positions up to the click."""
         sent = self.gate.declassify(
             feedback.map(examined, into=self.positions),
-            "Algorithm 2 sends min(C_t, K) numbers: their number is public",
+            "Algorithm 2 sends min(C_t, K) numbers: how many gives the click position away",
+            shown=False,
         )
         examined_here = sent > 0
         values = self.gate.release(self.laplace, feedback, where=examined_here)

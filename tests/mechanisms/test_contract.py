@@ -141,7 +141,7 @@ def test_samples_follow_log_density(case: Case) -> None:
 
 
 def total(case: Case, integrand, crossed: float = 0.0) -> float:  # type: ignore[no-untyped-def]
-    """Sum or integrate ``integrand(log p, log q)`` over the outputs; kinks are where log p - log q = crossed."""
+    """Sum or integrate ``integrand(log p, log q)`` over the outputs; its kink is where ln p/q = crossed."""
     low, high = case.support
     mechanism = case.mechanism
 

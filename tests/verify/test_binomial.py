@@ -146,6 +146,12 @@ def test_prediction_from_few_draws_is_careful() -> None:
     assert predicted_epsilon(0.1, 0.9, 10**6, 0.2, 0.01) == -math.inf
 
 
+def test_prediction_moves_both_estimates_by_three_standard_errors() -> None:
+    # With a huge final sample nothing is left but the move; 0.5 has standard error 0.005 on 10,000 draws.
+    moved = float(predicted_epsilon(0.5, 0.5, 10**12, 0.0, 0.01, chosen_on=10_000))
+    assert moved == pytest.approx(math.log(0.485 / 0.515), abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [

@@ -14,6 +14,7 @@ import pytest
 
 from verify.binomial import epsilon_lower
 from verify.black_box import BlackBoxResult, Candidate, black_box_test, count_event, detection_floor
+from verify.event_search import ChosenEvent, Worlds, search_events
 from verify.events import Column, ViewSample, event_from_dict
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
@@ -171,9 +172,13 @@ def test_the_scan_finds_the_pair_that_leaks() -> None:
 
 
 def test_both_orders_are_tried() -> None:
-    """P(1) is 0.02 in one world and 0 in the other: only one order shows an event that the other never has."""
+    """P(1) is 0.02 in one world, 0 in the other: only one order shows an event the other never has."""
     for leaky in (0.0, 1.0):
-        result = run(lambda x, n, rng, leaky=leaky: rng.random(n) < 0.02 * (x == leaky), "category")
+
+        def mechanism(x: float, n: int, rng: np.random.Generator, leaky: float = leaky) -> npt.NDArray[Any]:
+            return rng.random(n) < 0.02 * (x == leaky)
+
+        result = run(mechanism, "category")
         assert result.refuted
         assert result.swapped == bool(leaky)
         assert result.event.words == "value 1 is 1"
@@ -220,8 +225,31 @@ def test_stages_and_worlds_never_share_draws() -> None:
     assert len(seen) >= 2 * (4 + 3 + 1)
 
 
-def test_detection_floor_is_where_refutation_begins() -> None:
-    n, error = 10_000, 1e-4
+def test_the_reported_confidence_does_not_refute() -> None:
+    """The claim lies between the two bounds; it changes neither the draws nor the event."""
+    bounds = run(laplace(0.5))
+    between = (bounds.strict_epsilon_lower + bounds.epsilon_lower) / 2.0
+    result = run(laplace(0.5), claim_epsilon=between)
+    assert result.hits == bounds.hits
+    assert result.epsilon_lower > between
+    assert not result.refuted
+
+
+def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def spy(fit: Worlds, choose: Worlds, **options: Any) -> tuple[ChosenEvent, ChosenEvent]:
+        seen.append(not any(np.shares_memory(a.values, b.values) for a in fit for b in choose))
+        return search_events(fit, choose, **options)
+
+    monkeypatch.setattr("verify.black_box.search_events", spy)
+    run(laplace(0.5))
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("n", [5_000, 10_000, 10_001, 64_000, 300_000, 999_936])
+def test_detection_floor_is_where_refutation_begins(n: int) -> None:
+    error = 1e-4
     floor = detection_floor(1.0, 0.01, n, error)
     k = round(floor * n)
     assert epsilon_lower(k, n, 0, n, 0.01, error) > 1.0 >= epsilon_lower(k - 1, n, 0, n, 0.01, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import pytest
 from verify.event_search import ChosenEvent, search_events
 from verify.events import AdditiveScore, Column, HalfLine, Near, ReportCount, RowTable, ViewSample
 
-Sampler = Callable[[int, np.random.Generator], npt.NDArray[np.float64]]
+Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]
 
 
 def real(count: int) -> tuple[Column, ...]:
@@ -59,7 +60,7 @@ def test_a_large_rare_ratio_loses_against_a_solid_one() -> None:
 
 def test_an_absent_report_is_found_and_said_as_a_count() -> None:
     def draw(sent: int) -> Sampler:
-        def sample(n: int, r: np.random.Generator) -> npt.NDArray[np.float64]:
+        def sample(n: int, r: np.random.Generator) -> npt.NDArray[Any]:
             values = r.random((n, 5))
             values[:, sent:] = np.nan
             return values
@@ -93,7 +94,7 @@ def test_coordinates_that_move_together_are_found_by_an_additive_score() -> None
 
 def test_categories_that_matter_only_together_are_found_as_a_pair() -> None:
     def draw(equal: float) -> Sampler:
-        def sample(n: int, r: np.random.Generator) -> npt.NDArray[np.float64]:
+        def sample(n: int, r: np.random.Generator) -> npt.NDArray[Any]:
             a = r.integers(0, 2, n)
             b = np.where(r.random(n) < equal, a, 1 - a)
             return np.column_stack([a, b, r.integers(0, 2, n)])
@@ -111,7 +112,7 @@ def test_whole_transcripts_are_read_together_while_they_repeat() -> None:
     """The parity of four fair bits: no pair and no sum of columns shows anything."""
 
     def draw(even: float) -> Sampler:
-        def sample(n: int, r: np.random.Generator) -> npt.NDArray[np.float64]:
+        def sample(n: int, r: np.random.Generator) -> npt.NDArray[Any]:
             bits = r.integers(0, 2, (n, 4))
             bits[:, 3] = (bits[:, :3].sum(1) + (r.random(n) >= even)) % 2
             return bits
@@ -123,6 +124,18 @@ def test_whole_transcripts_are_read_together_while_they_repeat() -> None:
     assert first.event.indices == (0, 1, 2, 3)
     assert len(first.event.rows) == 8
     assert first.predicted == pytest.approx(math.log(4), abs=0.1)
+
+
+def test_all_but_a_frequent_value_is_an_event() -> None:
+    """Everything else is spread over a million values, so that no table can list it."""
+
+    def draw(frequent: float) -> Sampler:
+        return lambda n, r: np.where(r.random(n) < frequent, 7e5, r.integers(0, 10**6, n)).reshape(n, 1)
+
+    first, _ = search(category(1), draw(0.5), draw(0.95))
+    assert isinstance(first.event, RowTable)
+    assert first.event.words == "the item shown in round 1 is not 700000"
+    assert first.predicted == pytest.approx(math.log(10), abs=0.2)
 
 
 def test_a_support_that_ends_is_found() -> None:

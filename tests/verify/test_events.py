@@ -148,6 +148,12 @@ def test_row_keys_of_single_values_never_collide() -> None:
     assert np.unique(row_keys(values, (0,))).size == np.unique(values).size
 
 
+def test_every_nan_is_the_same_absence() -> None:
+    bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001], dtype=np.uint64)
+    sample = ViewSample(bits.view(np.float64).reshape(-1, 1), (A,))
+    assert RowTable((0,), (A,), ((NAN,),)).holds(sample).all()
+
+
 def test_row_table_is_exact_when_keys_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     import verify.events as events
 

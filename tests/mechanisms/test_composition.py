@@ -1,0 +1,266 @@
+"""Composition: exact results against golden values and brute force, bounds against exact curves."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mechanisms import (
+    ApproximateProfile,
+    AtomicProfile,
+    BasicComposition,
+    Composed,
+    DiscreteGaussianProfile,
+    DiscreteLaplaceProfile,
+    Gaussian,
+    GaussianProfile,
+    Laplace,
+    LaplaceProfile,
+    MixtureProfile,
+    NoPrivacy,
+    ParameterError,
+    PerfectPrivacy,
+    PrivacyProfile,
+    PureProfile,
+    RandomizedResponse,
+    Repeated,
+    ZeroConcentratedProfile,
+)
+
+XS = np.array([-3.0, -0.7, 0.0, 0.2, 0.9, 1.4, 2.5, 6.0])
+
+
+def response(epsilon: float, size: int = 2) -> PrivacyProfile:
+    return RandomizedResponse(size=size, epsilon=epsilon).profile()
+
+
+def with_laplace(rest: PrivacyProfile, scale: float, x: float) -> float:
+    """Exact δ of Laplace(scale), shift 1, together with another: E[δ_rest(x - loss)] by quadrature."""
+
+    edges = np.linspace(0.0, 1.0, 1001)
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    y = (edges[:-1, None] + 0.0005 * (nodes + 1.0)).ravel()
+    middle = 0.0005 * np.sum(
+        np.tile(weights, 1000) * np.exp(-y / scale) / (2 * scale) * rest.delta(x - (1.0 - 2.0 * y) / scale)
+    )
+    # Outside [0, 1] the loss is constant. A kink of the curve costs at most about 1e-7.
+    low = 0.5 * rest.delta(x - 1.0 / scale)
+    return middle + low + 0.5 * math.exp(-1.0 / scale) * rest.delta(x + 1.0 / scale)
+
+
+def test_golden_randomized_response_100() -> None:
+    profile = Repeated(RandomizedResponse(size=2, epsilon=math.log(3)), 100).profile()
+    assert profile.exact
+    assert profile.epsilon(1e-6) == pytest.approx(94.28986789292487716742, rel=1e-14)
+    assert profile.pure_epsilon == 100 * Fraction(math.log(3))
+
+
+def test_golden_heterogeneous_randomized_response() -> None:
+    a, b = RandomizedResponse(size=2, epsilon=0.1), RandomizedResponse(size=2, epsilon=0.25)
+    profile = Composed((Repeated(a, 60), Repeated(b, 40))).profile()
+    assert profile.exact
+    assert profile.epsilon(1e-6) == pytest.approx(8.980260852838054650753, rel=1e-14)
+    one_by_one = Composed((*[a] * 60, *[b] * 40)).profile()
+    np.testing.assert_allclose(one_by_one.delta(XS), profile.delta(XS), rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 3000])
+def test_repeated_response_is_binomial(count: int) -> None:
+    epsilon = 0.05
+    profile = response(epsilon).repeat(count)
+    truths = np.arange(count + 1)
+    mass = stats.binom.pmf(truths, count, 1 / (1 + math.exp(-epsilon)))
+    for x in (-1.0, 0.0, 0.3 * epsilon * count, 0.2):
+        losses = epsilon * (2 * truths - count)
+        above = losses > x
+        direct = (mass[above] * -np.expm1(x - losses[above])).sum()
+        assert profile.delta(x) == pytest.approx(direct, rel=1e-10, abs=1e-300)
+
+
+def test_a_large_composition_stays_exact() -> None:
+    profile = response(0.01).repeat(20_000)
+    assert profile.exact
+    assert profile.pure_epsilon == 20_000 * Fraction(0.01)
+    # Central limit: mean and variance of the sum of 20,000 losses.
+    p = 1 / (1 + math.exp(-0.01))
+    mean, sd = 200 * (2 * p - 1), 0.02 * math.sqrt(20_000 * p * (1 - p))
+    above = stats.norm.sf(1.0, mean, sd) - math.exp(1.0) * stats.norm.sf(1.0, -mean, sd)
+    assert profile.delta(1.0) == pytest.approx(above, abs=1e-4)
+
+
+def test_discrete_laplace_twice_is_the_sum_over_the_plane() -> None:
+    k = np.arange(-150, 151)
+    log_p = -np.abs(k) / 2.0 + math.log(math.tanh(0.25))
+    log_q = -np.abs(k - 3) / 2.0 + math.log(math.tanh(0.25))
+    pair = DiscreteLaplaceProfile(3, 2.0).compose(DiscreteLaplaceProfile(3, 2.0))
+    assert pair.exact
+    assert len(pair.atoms().losses) == 7
+    for x in XS:
+        plane = np.exp(np.add.outer(log_p, log_p)) - np.exp(x + np.add.outer(log_q, log_q))
+        assert pair.delta(x) == pytest.approx(plane[plane > 0].sum(), rel=1e-11)
+
+
+def test_gaussians_add_in_quadrature() -> None:
+    assert GaussianProfile(3.0).compose(GaussianProfile(4.0)) == GaussianProfile(5.0)
+    assert GaussianProfile(0.5).repeat(4) == GaussianProfile(1.0)
+
+
+@pytest.mark.parametrize(
+    "rest", [LaplaceProfile(1.0, 0.8), GaussianProfile(0.9), DiscreteGaussianProfile(2, 2.0)]
+)
+def test_a_finite_loss_with_anything_exact_is_exact(rest: PrivacyProfile) -> None:
+    pair = response(0.6, 3).compose(rest)
+    assert isinstance(pair, MixtureProfile)
+    assert pair.exact
+    pmf_p, pmf_q = (
+        np.exp(RandomizedResponse(size=3, epsilon=0.6).log_density(np.arange(3), v)) for v in (0, 1)
+    )
+    expected = sum(p * rest.delta(XS - math.log(p / q)) for p, q in zip(pmf_p, pmf_q, strict=True))
+    np.testing.assert_allclose(pair.delta(XS), expected, rtol=1e-12, atol=1e-15)
+    assert rest.compose(response(0.6, 3)) == pair
+    # The order of three does not matter either, and mixtures merge.
+    again = pair.compose(response(0.3))
+    assert isinstance(again, MixtureProfile)
+    assert again.rest == rest
+    np.testing.assert_allclose(
+        again.delta(XS), response(0.3).compose(pair).delta(XS), rtol=1e-12, atol=1e-300
+    )
+
+
+def test_response_with_laplace_against_quadrature() -> None:
+    pair = LaplaceProfile(1.0, 0.8).compose(response(0.6))
+    np.testing.assert_allclose(pair.delta(XS), [with_laplace(response(0.6), 0.8, x) for x in XS], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("rest", "bound"),
+    [
+        (LaplaceProfile(1.0, 0.5), "basic composition"),
+        (GaussianProfile(0.7), "pure differential privacy"),
+        (DiscreteGaussianProfile(1, 1.4), "pure differential privacy"),
+        (PureProfile(Fraction(1, 2)), "basic composition"),
+        (ZeroConcentratedProfile(0.2), "pure differential privacy"),
+        (ApproximateProfile(Fraction(1, 2), 0.01), "approximate differential privacy"),
+    ],
+)
+def test_bounds_with_laplace_are_named_and_lie_above(rest: PrivacyProfile, bound: str) -> None:
+    pair = LaplaceProfile(1.0, 0.8).compose(rest)
+    assert not pair.exact
+    assert pair.bound == bound
+    exact = np.array([with_laplace(rest, 0.8, x) for x in XS])
+    assert np.all(pair.delta(XS) >= exact - 1e-7)
+    one, two = Fraction(1.0) / Fraction(0.8), rest.pure_epsilon
+    assert pair.pure_epsilon == (None if two is None else one + two)
+
+
+def test_laplaces_add_their_epsilons_exactly() -> None:
+    assert LaplaceProfile(1.0, 3.0).compose(LaplaceProfile(1.0, 3.0)).pure_epsilon == Fraction(2, 3)
+    assert LaplaceProfile(1.0, 4.0).repeat(4).pure_epsilon == 1
+    assert Composed((Laplace(scale=4.0),) * 4).epsilon == 1.0
+
+
+def test_gaussian_with_discrete_gaussian_uses_zcdp() -> None:
+    pair = GaussianProfile(0.5).compose(DiscreteGaussianProfile(1, 2.0))
+    assert pair == ZeroConcentratedProfile(0.25)
+    # A discrete Gaussian of this width is nearly a Gaussian, so the bound must exceed the pair of Gaussians.
+    assert np.all(pair.delta(XS) >= GaussianProfile(math.sqrt(0.5)).delta(XS) - 1e-9)
+
+
+def test_nothing_and_everything() -> None:
+    for profile in (GaussianProfile(1.0), response(1.0), PureProfile(Fraction(1))):
+        assert profile.compose(PerfectPrivacy()) == PerfectPrivacy().compose(profile) == profile
+        assert profile.compose(NoPrivacy()) == NoPrivacy().compose(profile) == NoPrivacy()
+
+
+def test_bounds_lie_above_what_they_bound() -> None:
+    x = np.linspace(-4, 6, 101)
+    assert np.all(PureProfile(Fraction(2)).delta(x) >= LaplaceProfile(2.0, 1.0).delta(x) - 1e-15)
+    np.testing.assert_allclose(PureProfile(Fraction(2)).delta(x), response(2.0).delta(x), atol=1e-15)
+    for mu in (0.01, 0.5, 3.0, 40.0):
+        gaussian = GaussianProfile(mu)
+        assert np.all(ZeroConcentratedProfile(mu * mu / 2).delta(x) >= gaussian.delta(x) - 1e-15)
+        tight = ApproximateProfile(Fraction(gaussian.epsilon(0.01)), 0.01)
+        assert np.all(tight.delta(x) >= gaussian.delta(x) - 1e-15)
+        np.testing.assert_allclose(tight.delta(x), tight.atoms().delta(x), atol=1e-14)
+
+
+def test_zcdp_bound_is_the_known_conversion() -> None:
+    """At large ε it is at most Bun & Steinke's exp(-(ε - ρ)²/4ρ), and close to it in the exponent."""
+    for rho, epsilon in [(0.1, 3.0), (1.0, 10.0), (1e-4, 0.2)]:
+        known = math.exp(-((epsilon - rho) ** 2) / (4 * rho))
+        found = ZeroConcentratedProfile(rho).delta(epsilon)
+        assert GaussianProfile(math.sqrt(2 * rho)).delta(epsilon) < found < known
+    assert ZeroConcentratedProfile(0.1).compose(ZeroConcentratedProfile(0.15)).rho == pytest.approx(0.25)
+    assert ZeroConcentratedProfile(0.0).delta(0.0) == 0.0
+
+
+def test_basic_composition_of_two_curves() -> None:
+    pair = BasicComposition(GaussianProfile(0.6), GaussianProfile(0.8))
+    assert np.all(pair.delta(XS) >= GaussianProfile(1.0).delta(XS) - 1e-15)
+    assert pair.pure_epsilon is None
+    split = GaussianProfile(0.6).delta(1.0) + GaussianProfile(0.8).delta(1.0)
+    assert pair.delta(2.0) <= split
+
+
+def test_approximate_profiles_add() -> None:
+    pair = ApproximateProfile(Fraction(1), 0.1).compose(ApproximateProfile(Fraction(2), 0.2))
+    assert isinstance(pair, ApproximateProfile)
+    assert pair.epsilon_bound == 3
+    assert pair.infinite_mass >= 0.3
+    assert pair.epsilon(0.05) == math.inf
+    assert pair.epsilon(pair.infinite_mass) == 3.0
+    assert ApproximateProfile(Fraction(1), 0.6).compose(ApproximateProfile(Fraction(1), 0.6)) == NoPrivacy()
+
+
+def test_too_many_atoms_fall_back_to_a_bound() -> None:
+    """18 incommensurable losses would give 2^18 atoms; the total stays exact, the curve an upper bound."""
+    parts = [response(0.1 + 0.001 * math.sqrt(i)) for i in range(18)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.compose(part)
+    assert total.bound == "basic composition"
+    assert total.pure_epsilon == sum(part.pure_epsilon for part in parts)
+    # The true curve is at least that of 18 times the smallest epsilon (whose masses carry 18 roundings).
+    assert np.all(total.delta(XS) >= response(0.1).repeat(18).delta(XS) - 1e-14)
+
+
+def test_composed_gaussian_and_response_reads_nominal_delta() -> None:
+    gaussian = Gaussian(sigma=2.0, sensitivity=Laplace(scale=1.0).sensitivity, delta=1e-6)
+    both = Composed((gaussian, RandomizedResponse(size=2, epsilon=0.5)))
+    assert both.nominal_delta == 1e-6
+    assert both.profile().exact
+    assert gaussian.epsilon < both.epsilon <= gaussian.epsilon + 0.5
+
+
+def test_atoms_are_checked() -> None:
+    for losses, probabilities, named in [
+        ((1.0,), (0.5,), "add up"),
+        ((1.0, 2.0), (1.0,), "as many"),
+        ((), (), "as many"),
+        ((1.0, 2.0), (-0.5, 1.5), "negative"),
+        ((1.0,), (math.nan,), "negative"),
+    ]:
+        with pytest.raises(ParameterError, match=named):
+            AtomicProfile(losses, probabilities)  # type: ignore[arg-type]
+
+
+def test_infinite_mass() -> None:
+    profile = AtomicProfile((Fraction(0),), (0.9,), 0.1)
+    assert profile.delta(math.inf) == 0.1
+    assert profile.epsilon(0.05) == math.inf
+    assert profile.epsilon(0.1) == 0.0
+    pair = profile.compose(profile)
+    assert pair.infinite_mass == pytest.approx(0.19)
+    assert profile.compose(GaussianProfile(1.0)).delta(100.0) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("bad", [math.nan, -0.1, 1.1])
+def test_curves_refuse_bad_arguments(bad: float) -> None:
+    with pytest.raises(ParameterError, match="delta"):
+        GaussianProfile(1.0).epsilon(bad)
+    with pytest.raises(ParameterError, match="epsilon = nan"):
+        GaussianProfile(1.0).delta(np.array([0.0, math.nan]))
+    with pytest.raises(ParameterError, match="count"):
+        LaplaceProfile(1.0, 1.0).repeat(0)

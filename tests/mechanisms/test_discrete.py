@@ -1,0 +1,178 @@
+"""Discrete Laplace, discrete Gaussian and randomized response against brute-force sums."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mechanisms import (
+    DiscreteGaussian,
+    DiscreteGaussianProfile,
+    DiscreteLaplace,
+    DiscreteLaplaceProfile,
+    DomainError,
+    ParameterError,
+    PureProfile,
+    RandomizedResponse,
+    Sensitivity,
+    ZeroConcentratedProfile,
+)
+
+UNIT = Sensitivity(1.0, 1.0, 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 25), st.floats(-1.0, 3.0), st.floats(-1.1, 0.999))
+def test_discrete_laplace_against_high_precision(shift: int, log_scale: float, share: float) -> None:
+    scale = 10.0**log_scale
+    x = share * shift / scale
+    with mpmath.workdps(50):
+        b, e = mpmath.mpf(scale), mpmath.mpf(x)
+        a = mpmath.exp(-1 / b)
+        below, above = 1 / (1 + a), a**shift / (1 + a)
+        mass = [below, *((1 - a) / (1 + a) * a**k for k in range(1, shift)), above]
+        losses = [mpmath.mpf(shift - 2 * k) / b for k in range(shift + 1)]
+        true = sum(
+            p * max(mpmath.mpf(0), 1 - mpmath.exp(e - loss)) for p, loss in zip(mass, losses, strict=True)
+        )
+    profile = DiscreteLaplaceProfile(shift, scale)
+    # Close to the largest loss, rounding x alone moves delta by 1e-16 x / (loss - x).
+    relative = 1e-14 + 1e-15 / (1.0 - share)
+    assert profile.delta(x) == pytest.approx(float(true), rel=relative)
+    assert profile.atoms().delta(x) == pytest.approx(float(true), rel=relative)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 6), st.floats(-1.2, 1.0), st.floats(-2.0, 20.0))
+def test_discrete_gaussian_against_high_precision(shift: int, log_sigma: float, share: float) -> None:
+    sigma = 10.0**log_sigma
+    x = share * shift / sigma
+    with mpmath.workdps(50):
+        s, e = mpmath.mpf(sigma), mpmath.mpf(x)
+        reach = int(40 * sigma) + 2 * shift + 3
+        weights = {k: mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * s * s)) for k in range(-reach, reach + 1)}
+        true = sum(
+            w * max(mpmath.mpf(0), 1 - mpmath.exp(e - shift * (shift - 2 * k) / (2 * s * s)))
+            for k, w in weights.items()
+        ) / sum(weights.values())
+    relative = 1e-14 + 4e-16 * (abs(share) + 1) ** 2
+    assert DiscreteGaussianProfile(shift, sigma).delta(x) == pytest.approx(
+        float(true), rel=relative, abs=1e-290
+    )
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0, 1000.0])
+def test_randomized_response_closed_form(size: int, epsilon: float) -> None:
+    mechanism = RandomizedResponse(size=size, epsilon=epsilon)
+    p, q = mechanism.truth_probability, mechanism.lie_probability
+    assert p + (size - 1) * q == pytest.approx(1.0, rel=1e-15)
+    for x in np.array([-1.5, -0.5, 0.0, 0.3, 0.999, 1.0, 1.1]) * epsilon:
+        # e^x q as e^{x - ε} p, which does not overflow
+        delta = max(0.0, -p * math.expm1(x - epsilon)) if x < epsilon else 0.0
+        delta += max(0.0, -q * math.expm1(x + epsilon)) if x < -epsilon else 0.0
+        delta += max(0.0, -(size - 2) * q * math.expm1(x)) if x < 0 else 0.0
+        assert mechanism.profile().delta(x) == pytest.approx(delta, rel=1e-14, abs=1e-300)
+    assert mechanism.profile().pure_epsilon == Fraction(epsilon)
+    assert mechanism.profile().exact
+
+
+def test_several_categories_of_one_record_add_up() -> None:
+    mechanism = RandomizedResponse(size=3, epsilon=0.7)
+    two = mechanism.profile(Sensitivity(2.0, math.sqrt(2.0), 1.0))
+    assert two.pure_epsilon == 2 * Fraction(0.7)
+    pmf = np.exp(mechanism.log_density(np.arange(3)[:, None], np.arange(3)))
+    for x in (-1.0, 0.0, 0.5, 1.2):
+        direct = sum(
+            max(0.0, pmf[a, 0] * pmf[b, 0] - math.exp(x) * pmf[a, 1] * pmf[b, 1])
+            for a, b in itertools.product(range(3), repeat=2)
+        )
+        assert two.delta(x) == pytest.approx(direct, rel=1e-12)
+
+
+def test_log_density_off_the_support() -> None:
+    assert (
+        RandomizedResponse(size=3, epsilon=1.0).log_density([-1, 3, 1.5], [0, 0, 0]).tolist()
+        == [-math.inf] * 3
+    )
+    for mechanism in (DiscreteLaplace(scale=1.0), DiscreteGaussian(sigma=1.0, sensitivity=UNIT)):
+        found = mechanism.log_density([0.5, 2.0], [0, 0])
+        assert found[0] == -math.inf
+        assert found[1] == mechanism.log_density(2, 0)
+
+
+def test_discrete_laplace_calibration() -> None:
+    mechanism = DiscreteLaplace.for_epsilon(0.5, sensitivity=Sensitivity(2, math.sqrt(2), 1))
+    assert mechanism.scale == 4.0
+    assert mechanism.epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        DiscreteLaplace(scale=1.5, sensitivity=Sensitivity(2, math.sqrt(2), 1)),
+        DiscreteGaussian(sigma=1.5, sensitivity=Sensitivity(2, math.sqrt(2), 1)),
+    ],
+)
+def test_vector_bounds_lie_above_the_exact_curve(mechanism: DiscreteLaplace | DiscreteGaussian) -> None:
+    """The movement (1, -1): the exact δ by a sum over the plane."""
+    bound = mechanism.profile()
+    assert not bound.exact
+    k = np.arange(-60, 61)
+    p, q = mechanism.log_density(k, 0), mechanism.log_density(k, 1)
+    log_p, log_q = np.add.outer(p, p), np.add.outer(q, q)
+    for x in (-1.0, 0.0, 0.3, 1.0, 1.3):
+        exact = np.maximum(np.exp(log_p) - np.exp(x + log_q), 0.0).sum()
+        assert 0.0 < exact <= bound.delta(x) + 1e-13
+    expected = (PureProfile, ZeroConcentratedProfile)[isinstance(mechanism, DiscreteGaussian)]
+    assert isinstance(bound, expected)
+
+
+def test_whole_numbers_move_by_whole_numbers() -> None:
+    assert DiscreteLaplace(scale=2.0).profile(Sensitivity(2.9, 2.9, 2.9)).pure_epsilon == 1
+    assert DiscreteGaussian(sigma=2.0, sensitivity=UNIT).profile(Sensitivity(0.5, 0.5, 0.5)).pure_epsilon == 0
+    assert DiscreteLaplace(scale=2.0).profile(Sensitivity(1e6, 1e6, 1e6)).epsilon(0.0) == 5e5
+
+
+def test_large_sigma_falls_back_to_the_certified_bound() -> None:
+    coarse = DiscreteGaussian(sigma=2e5, sensitivity=UNIT).profile()
+    assert not coarse.exact
+    assert coarse.rho == pytest.approx(1 / (2 * 4e10))
+    with pytest.raises(ParameterError, match="sigma"):
+        DiscreteGaussianProfile(1, 2e5)
+
+
+@pytest.mark.parametrize(
+    ("build", "named"),
+    [
+        (lambda: DiscreteLaplace(scale=0.0), "scale = 0.0"),
+        (lambda: DiscreteGaussian(sigma=math.nan, sensitivity=UNIT), "sigma = nan"),
+        (lambda: DiscreteGaussian(sigma=1.0, sensitivity=UNIT, delta=2.0), "delta = 2.0"),
+        (lambda: RandomizedResponse(size=1, epsilon=1.0), "size = 1"),
+        (lambda: RandomizedResponse(size=2.5, epsilon=1.0), "size = 2.5"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(size=2, epsilon=0.0), "epsilon = 0.0"),
+        (lambda: RandomizedResponse(size=2, epsilon=math.nan), "epsilon = nan"),
+        (lambda: RandomizedResponse(size=2, epsilon=math.inf), "epsilon = inf"),
+    ],
+)
+def test_refusals_name_parameter_and_value(build, named: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ParameterError, match=named):
+        build()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        DiscreteLaplace(scale=1.0),
+        DiscreteGaussian(sigma=1.0, sensitivity=UNIT),
+        RandomizedResponse(size=2, epsilon=1.0),
+    ],
+)
+def test_real_values_are_refused(mechanism: DiscreteLaplace) -> None:
+    with pytest.raises(DomainError, match="integer type"):
+        mechanism.release(np.array([0.5]), np.random.default_rng(0))

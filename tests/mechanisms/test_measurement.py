@@ -1,0 +1,143 @@
+"""OpenDP as an independent check of what our mechanisms cost, and as a supplier of mechanisms."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms import (
+    ApproximateProfile,
+    Composed,
+    DensityUnavailable,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    GaussianProfile,
+    Laplace,
+    Mechanism,
+    NoPrivacy,
+    ParameterError,
+    PureProfile,
+    RandomizedResponse,
+    Sensitivity,
+    ZeroConcentratedProfile,
+    from_opendp,
+    to_opendp,
+)
+
+UNIT = Sensitivity(1.0, 1.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def dp() -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "honest-but-curious")
+    return dp
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0, 123.456])
+@pytest.mark.parametrize("l1", [1, 2, 7])
+def test_pure_maps_agree(scale: float, l1: int) -> None:
+    moved = Sensitivity(l1, l1, l1)
+    for mechanism in (
+        Laplace(scale=scale, sensitivity=moved),
+        DiscreteLaplace(scale=scale, sensitivity=moved),
+    ):
+        distance = l1 if isinstance(mechanism, DiscreteLaplace) else float(l1)
+        ours, theirs = mechanism.profile().pure_epsilon, to_opendp(mechanism).map(distance)
+        assert ours is not None
+        assert ours <= Fraction(theirs)
+        assert float(ours) == pytest.approx(theirs, rel=1e-14)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 7.5])
+def test_gaussian_maps_agree(sigma: float) -> None:
+    gaussian = Gaussian(sigma=sigma, sensitivity=UNIT)
+    profile = gaussian.profile()
+    assert isinstance(profile, GaussianProfile)
+    assert to_opendp(gaussian).map(1.0) == pytest.approx(profile.mu**2 / 2, rel=1e-14)
+    discrete = DiscreteGaussian(sigma=sigma, sensitivity=UNIT)
+    assert to_opendp(discrete).map(1) == pytest.approx(discrete.profile().rho, rel=1e-14)
+
+
+@pytest.mark.parametrize("size", [2, 3, 10])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, math.log(3), 8.0])
+def test_randomized_response_stays_within_epsilon(size: int, epsilon: float) -> None:
+    certified = to_opendp(RandomizedResponse(size=size, epsilon=epsilon)).map(1)
+    # OpenDP computes ln(p (k-1) / (1-p)): near p = 1/2 a unit in the last place of p is 4e-16 in the loss.
+    assert epsilon - 1e-12 < certified <= epsilon
+
+
+def test_zcdp_conversion_against_opendp(dp: Any) -> None:
+    """OpenDP converts zCDP by the same theorem (Canonne, Kamath, Steinke)."""
+    converted = dp.c.make_zCDP_to_approxDP(to_opendp(Gaussian(sigma=2.0, sensitivity=UNIT)))
+    theirs, ours = converted.map(1.0), ZeroConcentratedProfile(0.125)
+    for epsilon in (0.1, 1.0, 2.5, 5.0):
+        assert ours.delta(epsilon) == pytest.approx(theirs.delta(epsilon), rel=1e-5)
+    for delta in (1e-2, 1e-6, 1e-12):
+        assert ours.epsilon(delta) == pytest.approx(theirs.epsilon(delta), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "d_in", "expected"),
+    [
+        (Laplace(scale=2.0), 1.0, PureProfile(Fraction(1, 2))),
+        (Gaussian(sigma=2.0, sensitivity=UNIT), 1.0, ZeroConcentratedProfile(0.125)),
+        (DiscreteLaplace(scale=2.0), 1, PureProfile(Fraction(1, 2))),
+        (DiscreteGaussian(sigma=2.0, sensitivity=UNIT), 1, ZeroConcentratedProfile(0.125)),
+    ],
+)
+def test_there_and_back(mechanism: Mechanism, d_in: float, expected: PureProfile) -> None:
+    back = from_opendp(to_opendp(mechanism), d_in, nominal_delta=1e-6)
+    assert isinstance(back, Mechanism)
+    assert not back.profile().exact
+    x = np.linspace(-1, 3, 21)
+    np.testing.assert_allclose(back.profile().delta(x), expected.delta(x), rtol=1e-12, atol=1e-300)
+    assert np.all(back.profile().delta(x) >= mechanism.profile().delta(x) - 1e-15)
+    assert back.epsilon == back.profile().epsilon(1e-6)
+    assert back.sensitivity.covers(UNIT)
+    assert to_opendp(back) is back.measurement
+    value = np.zeros((3, 2), dtype=np.int64 if isinstance(d_in, int) else np.float64)
+    assert back.release(value, np.random.default_rng(0)).shape == (3, 2)
+    with pytest.raises(DensityUnavailable):
+        back.log_density(value, value)
+    assert back.profile(Sensitivity(9, 9, 9)) == NoPrivacy()
+    assert hash(back) == hash(back)
+    assert Composed((back, back)).profile().delta(0.5) >= back.profile().delta(0.5)
+    with pytest.raises(ParameterError, match="saved"):
+        back.to_dict()
+
+
+def test_randomized_response_there_and_back() -> None:
+    back = from_opendp(to_opendp(RandomizedResponse(size=4, epsilon=1.0)), 1)
+    assert back.release(np.array([0, 1, 2, 3]), np.random.default_rng(0)).shape == (4,)
+    assert back.epsilon == pytest.approx(1.0, abs=1e-12)
+    assert back.sensitivity == UNIT
+
+
+def test_other_measures(dp: Any) -> None:
+    gaussian = to_opendp(Gaussian(sigma=2.0, sensitivity=UNIT))
+    smoothed = dp.c.make_zCDP_to_approxDP(gaussian)
+    curve = from_opendp(smoothed, 1.0).profile()
+    assert curve.delta(1.0) == pytest.approx(ZeroConcentratedProfile(0.125).delta(1.0), rel=1e-5)
+    assert curve.compose(curve).delta(2.0) <= 2 * curve.delta(1.0)
+    fixed = from_opendp(dp.c.make_fix_delta(smoothed, 1e-6), 1.0).profile()
+    assert isinstance(fixed, ApproximateProfile)
+    assert fixed.infinite_mass == 1e-6
+    approximate = from_opendp(dp.c.make_approximate(gaussian), 1.0).profile()
+    assert approximate == ZeroConcentratedProfile(0.125)
+
+
+def test_metrics_that_are_no_norm_need_a_declaration(dp: Any) -> None:
+    space = dp.vector_domain(dp.atom_domain(bounds=(0, 1))), dp.symmetric_distance()
+    counting = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
+    with pytest.raises(ParameterError, match="declared_sensitivity"):
+        from_opendp(counting, 2)
+
+
+def test_unknown_mechanisms_have_no_counterpart() -> None:
+    with pytest.raises(ParameterError, match="counterpart"):
+        to_opendp(Composed((Laplace(scale=1.0),)))

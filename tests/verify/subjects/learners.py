@@ -1,0 +1,99 @@
+"""Learners that users might hand to the verifier, each with one mistake, and one without."""
+
+import numpy as np
+
+from algorithms import ClaimForm, View
+from mechanisms import Box, Laplace, Sensitivity
+
+MESSAGE = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
+ACTIONS = ClaimForm(model="central", view=View.ACTIONS, unit="one round", source="a test")
+
+
+class NoisyMeans:
+    """Play the arms with the best noisy means; subclasses decide how feedback becomes public."""
+
+    claim = MESSAGE
+    family = "semi-bandit"
+
+    def __init__(self, structure, gate, *, epsilon, horizon):
+        self.structure, self.gate, self.epsilon = structure, gate, epsilon
+        self.feedback_domain = Box(0, 1, structure.size)
+        self.total = np.zeros((gate.lanes, structure.arms))
+        self.rows = np.arange(gate.lanes)[:, None]
+        self.laplace = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
+
+    def act(self):
+        self.played = self.structure.solve(self.total)
+        return self.played
+
+    def observe(self, feedback):
+        self.total[self.rows, self.played] += self.published(feedback)
+
+
+class Correct(NoisyMeans):
+    def published(self, feedback):
+        return self.gate.release(self.laplace, feedback)
+
+
+class BranchesOnRaw(NoisyMeans):
+    claim = ACTIONS
+
+    def published(self, feedback):
+        if feedback > 0.5:  # the leak
+            return np.ones(self.played.shape)
+        return np.zeros(self.played.shape)
+
+
+class CallsFloat(NoisyMeans):
+    claim = ACTIONS
+
+    def published(self, feedback):
+        return np.full(self.played.shape, float(feedback.take(np.zeros((1, 1), dtype=int))))  # the leak
+
+
+class OneSharedDraw(NoisyMeans):
+    def published(self, feedback):
+        draw = self.gate.random.standard_exponential((self.gate.lanes, 1))
+        return self.gate.declassify(feedback, "noise is added by hand") + draw / self.epsilon  # the leak
+
+
+class SharedLaplace(Laplace):
+    """A mechanism with one draw for all coordinates, which its inherited density does not say."""
+
+    def release(self, value, noise):
+        value = np.asarray(value)
+        return value + super().release(np.zeros((*value.shape[:-1], 1)), noise)
+
+
+class SharedDrawInMechanism(NoisyMeans):
+    def __init__(self, structure, gate, *, epsilon, horizon):
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon)
+        self.laplace = SharedLaplace(scale=self.laplace.scale, sensitivity=self.laplace.sensitivity)
+
+    def published(self, feedback):
+        return self.gate.release(self.laplace, feedback)  # the leak
+
+
+class SharedDrawInCentralMechanism(SharedDrawInMechanism):
+    claim = ACTIONS
+
+
+class UnderDeclares(NoisyMeans):
+    def published(self, feedback):
+        one = Sensitivity(1.0, 1.0, 1.0)
+        return self.gate.release(Laplace.for_epsilon(self.epsilon, sensitivity=one), feedback)  # the leak
+
+
+class UnderDeclaresStability(NoisyMeans):
+    def published(self, feedback):
+        tripled = feedback.map(lambda value: 3 * value, stability=1.0)  # the leak
+        return self.gate.release(self.laplace, tripled)
+
+
+class WithoutClaim(NoisyMeans):
+    claim = None
+
+
+class Crashes(NoisyMeans):
+    def published(self, feedback):
+        return self.nothing  # the crash

@@ -1,0 +1,292 @@
+"""The command line: ``dpwitness list | verify | simulate``.
+
+Results go to standard output (with ``--json`` one JSON object and nothing else), progress and errors to
+standard error. Exit codes of ``verify``: 0 certified, 1 refuted, 3 unproven; 2 for usage and input errors.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from algorithms.catalogue import learner_builder, learners
+from algorithms.problems import ParameterError, problems
+from verify.effort import EFFORTS
+from verify.report import render
+from verify.subject import LearnerSubject, SubjectError, resolve
+from verify.verification import choose_problem, verify
+
+Tell = Callable[[float, str], None]
+
+
+class _Settings(click.ParamType):
+    """``key=value``, checked for its form only; the problem checks the rest."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        key, equals, text = str(value).partition("=")
+        if not equals or not key.strip():
+            raise ParameterError(f"--set {value}: must be key=value")
+        return key.strip(), text.strip()
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_seed_option = click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of all randomness."
+)
+_problem_option = click.option("--problem", help="A problem of the catalogue; default: the learner's own.")
+_set_option = click.option(
+    "--set", "settings", type=_Settings(), multiple=True, help="A parameter of the problem or learner."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dpwitness")
+def cli() -> None:
+    """Certify, refute and audit differential-privacy claims of online learners."""
+
+
+@cli.command("list")
+@_json_option
+def list_command(as_json: bool) -> None:
+    """Show all learners and problems, with their parameters."""
+    if as_json:
+        _print_json(_catalogue())
+        return
+    console = Console()
+    table = Table("learner", "model", "plays", "privacy claim, and what it does", title="Learners", title_justify="left")
+    for entry in learners.values():
+        table.add_row(
+            entry.name,
+            entry.claim.model,
+            f"{entry.family}\n({entry.default_problem})",
+            f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]",
+        )
+    console.print(table)
+    table = Table("problem", "kind", "what it is, and its parameters", title="Problems", title_justify="left")
+    for problem in problems.values():
+        lines = [f"{p.name}={p.default}  [dim]{p.meaning}; {p.rule}[/dim]" for p in problem.parameters]
+        table.add_row(problem.name, problem.family, "\n".join([f"[bold]{problem.summary}[/bold]", *lines]))
+    console.print(table)
+
+
+def _catalogue() -> dict[str, Any]:
+    def parameters(entry: Any) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": p.name,
+                "kind": p.kind,
+                "default": p.default,
+                "low": p.low,
+                "high": p.high,
+                "choices": list(p.choices),
+                "meaning": p.meaning,
+            }
+            for p in entry.parameters
+        ]
+
+    return {
+        "learners": [
+            {
+                "name": entry.name,
+                "family": entry.family,
+                "model": entry.claim.model,
+                "view": entry.claim.view.value,
+                "source": entry.source,
+                "as_printed": entry.as_printed,
+                "summary": entry.summary,
+                "default_problem": entry.default_problem,
+                "parameters": parameters(entry),
+            }
+            for entry in learners.values()
+        ],
+        "problems": [
+            {
+                "name": entry.name,
+                "family": entry.family,
+                "summary": entry.summary,
+                "parameters": parameters(entry),
+            }
+            for entry in problems.values()
+        ],
+    }
+
+
+@cli.command("verify")
+@click.argument("subject")
+@click.option("--epsilon", type=float, required=True, help="The claimed epsilon.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="The claimed delta.")
+@_problem_option
+@_set_option
+@click.option("--effort", default="default", show_default=True, help=f"One of {', '.join(EFFORTS)}.")
+@_seed_option
+@_json_option
+@click.pass_context
+def verify_command(
+    ctx: click.Context,
+    subject: str,
+    epsilon: float,
+    delta: float,
+    problem: str | None,
+    settings: tuple[tuple[str, str], ...],
+    effort: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Verify SUBJECT: a learner's name, or path/to/file.py:object.
+
+    Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error.
+    """
+    with _progress(subject) as tell:
+        result = verify(
+            subject,
+            epsilon=epsilon,
+            delta=delta,
+            problem=problem,
+            settings=dict(settings),
+            seed=seed,
+            effort=effort,
+            progress=tell,
+        )
+    if as_json:
+        _print_json(result.json())
+    else:
+        render(result, Console())
+    ctx.exit(result.exit_code)
+
+
+@cli.command("simulate")
+@click.argument("learner")
+@_problem_option
+@_set_option
+@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy of a private learner.")
+@click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")
+@click.option("--runs", type=int, default=20, show_default=True, help="Independent runs.")
+@click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
+@click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw mean and band to a PNG file.")
+@_seed_option
+@_json_option
+def simulate_command(
+    learner: str,
+    problem: str | None,
+    settings: tuple[tuple[str, str], ...],
+    epsilon: float,
+    horizon: int,
+    runs: int,
+    checkpoints: int,
+    workers: int,
+    plot: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Simulate LEARNER (a name, or path/to/file.py:object) and report its regret."""
+    from algorithms.simulate import simulate
+
+    found = resolve(learner)
+    if not isinstance(found, LearnerSubject):
+        raise SubjectError(f"{learner}: only learners can be simulated")
+    played, own, problem_name = choose_problem(found, problem, dict(settings))
+    if plot is not None:
+        _check_plot(plot)
+    build = learner_builder(found.make, played, epsilon=epsilon, horizon=horizon, settings=own)
+    with _progress(found.name) as tell:
+        trace = simulate(
+            build,
+            played,
+            horizon=horizon,
+            runs=runs,
+            seed=seed,
+            checkpoints=checkpoints,
+            workers=workers,
+            progress=lambda share: tell(share, "simulating"),
+        )
+    if plot is not None:
+        from verify.plot import plot_regret
+
+        plot_regret(trace, f"{found.name} on {problem_name}", plot)
+    if as_json:
+        _print_json(
+            {
+                "learner": found.name,
+                "problem": problem_name,
+                "rounds": trace.rounds.tolist(),
+                "regret_mean": trace.regret_mean.tolist(),
+                "regret_sem": [None if value != value else value for value in trace.regret_sem.tolist()],
+                "return_mean": trace.return_mean.tolist(),
+                "runs": trace.runs,
+                "seed": seed,
+                "seconds": trace.seconds,
+                "lane_rounds_per_second": trace.lane_rounds_per_second,
+            }
+        )
+        return
+    table = Table("round", "regret", "± s.e.", "reward per round", title=f"{found.name} on {problem_name}, {runs} runs", title_justify="left")
+    shown = sorted({round(i * (len(trace.rounds) - 1) / 11) for i in range(12)})
+    for i in shown:
+        error = trace.regret_sem[i]
+        table.add_row(
+            f"{trace.rounds[i]:,}",
+            f"{trace.regret_mean[i]:.4g}",
+            "-" if error != error else f"{error:.2g}",
+            f"{trace.return_mean[i]:.4g}",
+        )
+    console = Console()
+    console.print(table)
+    console.print(f"{trace.seconds:.2f} s, {trace.lane_rounds_per_second:,.0f} lane-rounds per second")
+
+
+def _check_plot(path: Path) -> None:
+    """Refuse a plot that could not be written, before anything runs."""
+    if path.suffix.lower() != ".png":
+        raise ParameterError(f"--plot {path}: must end in .png")
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"--plot {path}: its folder does not exist")
+    try:
+        import matplotlib  # noqa: F401, PLC0415
+    except ImportError:
+        raise ParameterError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Tell]:
+    """Show progress on standard error, if that is a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda share, doing: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=1.0)
+        yield lambda share, doing: bar.update(task, completed=share, description=f"{name}: {doing}")
+
+
+def _print_json(result: dict[str, Any]) -> None:
+    click.echo(json.dumps(result, allow_nan=False))
+
+
+def main() -> None:
+    """Run the command line; input errors are one line on standard error and exit code 2."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        message = error.format_message().splitlines()
+        click.echo(f"dpwitness: {' '.join(message)}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        click.echo("dpwitness: interrupted", err=True)
+        sys.exit(130)
+    except (ValueError, OSError) as error:
+        click.echo(f"dpwitness: {' '.join(str(error).splitlines())}", err=True)
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)
