@@ -67,6 +67,9 @@ class Coupled:
     loss
         Shape (neighbours, lanes): the privacy loss of all releases so far, ``inf`` after a
         declassified value that differs.
+    hidden
+        Shape (neighbours, lanes): where a declassified value that is not itself shown differed, so that the
+        loss depends on what the code made of it.
     divergences
         One entry per line of code and kind, the first time it shows.
     """
@@ -78,6 +81,7 @@ class Coupled:
         self._noise = NumpyNoise(self._noise_streams)
         self._random = LaneStreams(seed, lanes, key=(_LEARNER,))
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
+        self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
         self._divergences: dict[tuple[str, Place], Divergence] = {}
 
     @property
@@ -132,7 +136,7 @@ class Coupled:
                     under_d = mechanism.log_density(chosen, values[0][where])
                     ratios = under_d - mechanism.log_density(chosen, values[1:, where])
                     lane_of = np.nonzero(where)[0]
-                    np.add.at(self.loss, (slice(None), lane_of), ratios)
+                    np.add.at(self.loss.T, lane_of, ratios.T)
         return outputs
 
     def declassify(
@@ -143,15 +147,18 @@ class Coupled:
         if values.shape[0] > 1:
             differs = (values[1:] != values[0]).any(axis=-1)
             self.loss[differs] = np.inf
+            if not shown:
+                self.hidden |= differs
             self._note(
-                "declassified", differs, calling_place(), f"{reason}: the published value differs between neighbours"
+                "declassified",
+                differs,
+                calling_place(),
+                f"{reason}: the published value differs between neighbours",
             )
         published: npt.NDArray[Any] = values[0].copy()
         return published
 
-    def check_stability(
-        self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float
-    ) -> None:
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Check a map's declared stability on every neighbour."""
         if values.shape[0] > 1:
             moved_in = np.abs(values[1:] - values[0]).sum(axis=-1)

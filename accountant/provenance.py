@@ -6,6 +6,7 @@ simulate carry `UNTRACKED`; the `Accountant` carries `Traced`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ class Influence:
     l2_cap: float = math.inf
 
     @classmethod
+    @functools.lru_cache(maxsize=1024)  # a learner asks for the same few domains every round
     def of_domain(cls, domain: Domain) -> Influence:
         """Return the influence of a fresh record of `domain`."""
         whole = domain.sensitivity
@@ -104,6 +106,7 @@ class Influence:
             whole.l2 if whole.l2 < independent.l2 else math.inf,
         )
 
+    @functools.lru_cache(maxsize=1024)  # noqa: B019 (values, few of them)
     def sensitivity(self) -> Sensitivity:
         """Return the smallest (l1, l2, linf) that covers the movement."""
         linf = max(self.widths, default=0.0)

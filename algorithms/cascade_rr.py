@@ -9,7 +9,7 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.lanes import gather, scatter_set
+from algorithms.lanes import gather, positions
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from mechanisms import Categories, Domain, OneHot, RandomizedResponse
@@ -33,7 +33,8 @@ class CascadeUCBRR:
     ``v(u) = min{ 1/4, q + (p - q) u + u^2 min(1, (K - 1) q + p - q) }``, ``x = ln(3 L T^2)``
 
     (Hoeffding and Bernstein; evaluated from u = 1 downwards, each pass stays above w). The K largest are
-    shown, the least displayed first: reward depends on the set only, the top positions are examined most.
+    shown, the least displayed first (of equally often displayed ones the larger index): reward depends on
+    the set only, the top positions are examined most.
 
     Parameters
     ----------
@@ -65,8 +66,13 @@ class CascadeUCBRR:
         self.randomizer = RandomizedResponse(size=self.positions + 1, epsilon=check_epsilon(epsilon))
         odds = math.exp(-epsilon)
         self.false_rate = odds / (1.0 + self.positions * odds)  # q
-        self.gain = (1.0 - odds) / (1.0 + self.positions * odds)  # p - q
+        self.gain = -math.expm1(-epsilon) / (1.0 + self.positions * odds)  # p - q
         self.exponent = math.log(3 * structure.arms * check_horizon(horizon) ** 2)  # x
+        said = np.eye(self.positions + 1, self.positions)  # row: symbol, column: position
+        above = np.cumsum(said, axis=1) - said
+        self._click = (said - self.false_rate) / self.gain  # Z_k of each symbol
+        # 1 - sum_{j<k} Z_j of each symbol
+        self._examination = 1.0 - (above - np.arange(self.positions) * self.false_rate) / self.gain
         shape = (gate.lanes, structure.arms)
         self.displays: FloatArray = np.zeros(shape)
         self.clicks: FloatArray = np.zeros(shape)  # C
@@ -82,35 +88,47 @@ class CascadeUCBRR:
 
     def observe(self, feedback: Private) -> None:
         """Average the user's randomized symbol into the displayed items."""
-        symbol = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
-        said_here = symbol == np.arange(self.positions)
-        said_above = symbol < np.arange(self.positions)
-        position = np.arange(self.positions)
-        click = (said_here - self.false_rate) / self.gain
-        blocked = (said_above - position * self.false_rate) / self.gain
-        displays = gather(self.displays, self.shown) + 1.0
-        clicks = gather(self.clicks, self.shown) + click
-        examinations = gather(self.examinations, self.shown) + (1.0 - blocked)
-        scatter_set(self.displays, self.shown, displays)
-        scatter_set(self.clicks, self.shown, clicks)
-        scatter_set(self.examinations, self.shown, examinations)
-        scatter_set(self.index, self.shown, self._index(displays, clicks, examinations))
+        message = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
+        symbol = message[:, 0]
+        at = positions(self.displays, self.shown)
+        displays, clicks, examinations = (
+            total.reshape(-1) for total in (self.displays, self.clicks, self.examinations)
+        )
+        displays[at] += 1.0
+        clicks[at] += self._click[symbol]
+        examinations[at] += self._examination[symbol]
+        self.index.reshape(-1)[at] = self._index(displays[at], clicks[at], examinations[at])
 
     def _symbol(self, clicks: FloatArray) -> FloatArray:
-        """Return the clicked position, or K where nothing was clicked."""
-        return np.where(clicks.any(axis=-1), clicks.argmax(axis=-1), self.positions)
+        """Return the clicked position, or K where nothing was clicked (clicks are one-hot or zero)."""
+        symbol: FloatArray = clicks @ (np.arange(self.positions) - self.positions) + self.positions
+        return symbol
 
     def _index(self, displays: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
         """Return U; items without reliable examinations rank first, the least displayed before others."""
-        hoeffding = np.sqrt(displays * (self.exponent / 2))
-        twice = 2 * self.exponent * displays
-        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
         reliable = examinations > 0
         examinations = np.where(reliable, examinations, 1.0)
-        index: FloatArray = np.ones(displays.shape)
-        for _ in range(self._passes):
-            u = np.minimum(index, 1.0)
-            variance = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
-            bernstein = np.sqrt(twice * variance) + self.exponent / 3
-            index = (clicks + np.minimum(hoeffding, bernstein) / self.gain) / examinations
+        scaled = np.sqrt(displays)
+        hoeffding = scaled * math.sqrt(self.exponent / 2)
+        scaled *= math.sqrt(2 * self.exponent)
+        index = self._upper(clicks, examinations, hoeffding, scaled * math.sqrt(self._variance(1.0)))
+        for _ in range(self._passes - 1):
+            deviation = np.sqrt(self._variance(np.clip(index, 0.0, 1.0)))
+            index = self._upper(clicks, examinations, hoeffding, scaled * deviation)
         return np.where(reliable, np.minimum(index, _UNRELIABLE / 2), _UNRELIABLE - displays)
+
+    def _upper(
+        self, clicks: FloatArray, examinations: FloatArray, hoeffding: FloatArray, bernstein: FloatArray
+    ) -> FloatArray:
+        """Return ``(C + min{hoeffding, bernstein + x / 3} / (p - q)) / E``."""
+        radius = np.minimum(hoeffding, bernstein + self.exponent / 3)
+        radius *= 1.0 / self.gain
+        radius += clicks
+        radius /= examinations
+        return radius
+
+    def _variance(self, u: FloatArray | float) -> FloatArray:
+        """Return v(u), a bound on the variance of ``1{R=k} + u 1{R<k}``."""
+        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
+        variance: FloatArray = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
+        return variance

@@ -17,7 +17,7 @@ from algorithms.cts import CTS
 from algorithms.cucb import CUCB
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
-from algorithms.learner import Family, Learner
+from algorithms.learner import Family, Learner, check_epsilon, check_horizon
 from algorithms.omm import OMM
 from algorithms.play import BuildLearner
 from algorithms.problems import (
@@ -89,7 +89,7 @@ class LearnerEntry:
         ProblemError
             If a setting is unknown or out of range, or the problem is of another family.
         ValueError
-            If the learner refuses epsilon or the horizon.
+            If the learner takes epsilon or the horizon and it is out of range.
         """
         return learner_builder(
             self.make,
@@ -116,10 +116,15 @@ def learner_builder(
     ------
     ProblemError
         If the problem's structure is not of the learner's family.
+    ValueError
+        If the class takes epsilon or horizon and it is out of range.
     """
     check_family(make, problem)
     accepted = inspect.signature(make).parameters
     offered: dict[str, Any] = {"epsilon": epsilon, "horizon": horizon}
+    for name, check in (("epsilon", check_epsilon), ("horizon", check_horizon)):
+        if name in accepted:
+            check(offered[name])
     keywords = {name: value for name, value in offered.items() if name in accepted} | dict(settings or {})
     return functools.partial(_make, make, problem.structure, keywords)
 
@@ -146,7 +151,9 @@ def check_family(make: type[Any], problem: Problem) -> None:
         )
     kind = family_of(problem)
     if kind not in PLAYS[family]:
-        raise ProblemError(f"{make.__name__} plays {' and '.join(PLAYS[family])} problems, not a {kind} problem")
+        raise ProblemError(
+            f"{make.__name__} plays {' and '.join(PLAYS[family])} problems, not a {kind} problem"
+        )
 
 
 def family_of(problem: Problem) -> Family:

@@ -11,9 +11,11 @@ FloatArray = npt.NDArray[np.float64]
 def ratio_or_infinity(numerator: FloatArray | float, count: FloatArray) -> FloatArray:
     """Return ``numerator / count``, and +inf where nothing has been counted yet."""
     result = np.full(count.shape, np.inf)
-    return np.divide(numerator, count, out=result, where=count > 0)
+    np.divide(numerator, count, out=result, where=count > 0)
+    return result
 
 
 def ucb1_radius(weight: float, count: FloatArray) -> FloatArray:
     """Return ``sqrt(weight / count)``, and +inf where the count is 0."""
-    return np.sqrt(ratio_or_infinity(weight, count))
+    radius: FloatArray = np.sqrt(ratio_or_infinity(weight, count))
+    return radius

@@ -39,7 +39,7 @@ class _MatroidLearner:
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=self.feedback_domain.sensitivity)
         self.scale = mechanism.scale
         self.batches = DoublingBatches(gate, structure.arms, mechanism, first_size=1)
-        batches_per_element = math.floor(math.log2(horizon + 1))
+        batches_per_element = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
         self.exponent = math.log(3 * structure.arms * batches_per_element * horizon)
 
     def observe(self, feedback: Private) -> None:

@@ -40,12 +40,18 @@ class Gaps:
         One `Gap` per arm that is worse than some arm of the best super arm.
     optimal
         For each arm of the best super arm that is better than some arm outside, its least such gap.
+    members
+        For every arm but loops, a lower bound on the least regret of a bad super arm that holds it
+        (``Delta^i_min`` of Chen et al. 2020), if the reward is the sum of the means. A bad super arm may hold
+        arms of the best one, so theirs is a sum over all arms. Exact for top-K sets and an arm outside that
+        ties with none inside.
     largest_regret
         The largest regret of one round.
     """
 
     suboptimal: tuple[Gap, ...]
     optimal: tuple[float, ...]
+    members: tuple[float, ...]
     largest_regret: float
 
 
@@ -69,18 +75,24 @@ def exchange_gaps(problem: Problem) -> Gaps:
     if isinstance(structure, Matroid):
         outside = np.setdiff1d(outside, np.asarray(sorted(structure.loops), dtype=np.int64))
     suboptimal = []
+    alone = []  # outside arms whose place in a super arm costs their least gap at least
     for arm in outside:
         above = problem.means[best] - problem.means[arm]
+        tied = bool((above == 0).any())
         above = above[above > 0]
         if above.size:
             suboptimal.append(Gap(float(above.min()), float(above.max()), int(above.size)))
+            if not tied:
+                alone.append(float(above.min()))
     optimal = []
     for arm in best:
         below = problem.means[arm] - problem.means[outside]
         below = below[below > 0]
         if below.size:
             optimal.append(float(below.min()))
+    # Any other arm is in a bad super arm only beside an exchange that costs the least gap of all.
+    least_of_all = min((gap.least for gap in suboptimal), default=0.0)
+    others = len(best) + len(outside) - len(alone) if suboptimal else 0
+    members = (*alone, *(least_of_all,) * others)
     largest = problem.optimum - float(problem.expected_reward(worst[np.newaxis])[0])
-    return Gaps(tuple(suboptimal), tuple(optimal), largest)
-
-
+    return Gaps(tuple(suboptimal), tuple(optimal), members, largest)

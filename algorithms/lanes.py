@@ -16,7 +16,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 AnyArray = npt.NDArray[Any]
 
-__all__ = ["gather", "lookup", "row_starts", "scatter_add", "scatter_set"]
+__all__ = ["gather", "lookup", "positions", "row_starts", "scatter_add", "scatter_set"]
 
 
 @lru_cache(maxsize=256)
@@ -62,6 +62,26 @@ def lookup(vector: AnyArray, index: IntArray) -> AnyArray:
     if index.size and index[:, -1].min() < 0:
         values[index < 0] = 0
     return values
+
+
+def positions(array: AnyArray, index: IntArray) -> IntArray:
+    """Return where each lane's elements lie in the flattened array, for several reads and writes of one place.
+
+    Parameters
+    ----------
+    array
+        Any array of the shape ``(lanes, arms)`` that is meant.
+    index
+        Shape ``(lanes, size)``, without padding.
+
+    Raises
+    ------
+    IndexError
+        If an index is negative or not below ``arms``.
+    """
+    if index.size and index.min() < 0:
+        raise IndexError("positions are defined for indices without padding")
+    return _flat(array, index)
 
 
 def scatter_add(array: AnyArray, index: IntArray, values: npt.ArrayLike) -> None:

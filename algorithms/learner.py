@@ -58,9 +58,13 @@ def check_epsilon(epsilon: float) -> float:
     ValueError
         Unless it is a finite number above 0.
     """
-    if not (isinstance(epsilon, int | float) and epsilon > 0 and math.isfinite(epsilon)):
+    try:
+        number = float(epsilon)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(epsilon, bool | str) or not 0 < number < math.inf:
         raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0")
-    return float(epsilon)
+    return number
 
 
 def check_horizon(horizon: int) -> int:
@@ -71,6 +75,6 @@ def check_horizon(horizon: int) -> int:
     ValueError
         Unless it is a whole number of at least 1.
     """
-    if not (isinstance(horizon, int | np.integer) and horizon >= 1):
+    if isinstance(horizon, bool) or not (isinstance(horizon, int | np.integer) and horizon >= 1):
         raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
     return int(horizon)

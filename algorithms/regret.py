@@ -1,7 +1,8 @@
 """Regret theorems as data: SymPy expressions, the regime in which they apply, and their source.
 
-A bound is ``constant + sum over suboptimal arms of per_arm + sum over optimal arms of per_optimal``, with
-abbreviations (x, b, rho ...) defined by further expressions. `RegretBound.evaluate` puts in an instance.
+A bound is ``constant + sum over suboptimal arms of per_arm + sum over optimal arms of per_optimal + sum
+over all arms of per_member``, with abbreviations (x, b, rho ...) defined by further expressions.
+`RegretBound.evaluate` puts in an instance.
 
 >>> str(BOUNDS["omm"].per_arm)
 '16*log(T)/Delta + 4*pi**2*Delta_max*k/3'
@@ -9,6 +10,7 @@ abbreviations (x, b, rho ...) defined by further expressions. `RegretBound.evalu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -30,11 +32,11 @@ class RegretBound:
 
     Attributes
     ----------
-    constant, per_arm, per_optimal
-        SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf,
-        R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination probability); in `per_arm`
-        Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms
-        are better); in `per_optimal` Delta.
+    constant, per_arm, per_optimal, per_member
+        SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf, R_max
+        (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
+        probability); in `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and
+        k (how many optimal arms are better); in `per_optimal` and `per_member` Delta (see `Gaps`).
     definitions
         Abbreviations, in the order in which they are put in.
     regime
@@ -49,12 +51,13 @@ class RegretBound:
     per_arm: sp.Expr
     source: str
     regime: str = "every epsilon > 0 and T >= 1"
-    per_optimal: sp.Expr = sp.Integer(0)
+    per_optimal: sp.Expr = sp.S.Zero
+    per_member: sp.Expr = sp.S.Zero
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
     applies: Callable[[float, int, int], bool] = field(default=lambda epsilon, size, horizon: True)
 
     def evaluate(self, problem: Problem, *, epsilon_value: float, horizon: int) -> float:
-        """Return the bound's value on an instance.
+        """Return the bound's value on an instance; infinite where the theorem says nothing.
 
         Raises
         ------
@@ -80,12 +83,15 @@ class RegretBound:
             total += self._number(self.per_arm, common | arm)
         for least in gaps.optimal:
             total += self._number(self.per_optimal, common | {Delta: least})
+        for least in gaps.members:
+            total += self._number(self.per_member, common | {Delta: least})
         return total
 
     def _number(self, expression: sp.Expr, values: dict[sp.Symbol, float]) -> float:
         for symbol, definition in reversed(self.definitions):
             expression = expression.subs(symbol, definition)
-        return float(expression.subs(values))
+        number = expression.subs(values)
+        return float(number) if number.is_finite else math.inf  # infinite where p_0 = 0
 
 
 _batches = sp.floor(sp.log(T + 1, 2))
@@ -95,12 +101,13 @@ _gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
 BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
         constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
-        per_arm=sp.Integer(0),
+        per_arm=sp.S.Zero,
         source="Chen, Wang & Yuan 2013, Theorem 1, with f(z) = B_inf z and Delta_0 the least gap",
     ),
     "cucb-ldp1": RegretBound(
         constant=3 * L * R_max,
-        per_arm=256 * K**2 * B**2 * sp.log(T) / (epsilon**2 * Delta),
+        per_arm=sp.S.Zero,
+        per_member=256 * K**2 * B**2 * sp.log(T) / (epsilon**2 * Delta),
         source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
         regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error",
@@ -108,7 +115,8 @@ BOUNDS: dict[str, RegretBound] = {
     ),
     "cucb-ldp2": RegretBound(
         constant=3 * L * R_max,
-        per_arm=256 * B**2 * sp.log(T) / (epsilon**2 * Delta),
+        per_arm=sp.S.Zero,
+        per_member=256 * B**2 * sp.log(T) / (epsilon**2 * Delta),
         source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
         "O(m Delta_max) taken as 3 m Delta_max",
         regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error",
@@ -117,7 +125,7 @@ BOUNDS: dict[str, RegretBound] = {
     "omm": RegretBound(
         constant=sp.Integer(0),
         per_arm=16 * sp.log(T) / Delta + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,
-        source="Kveton et al. 2014, Theorem 1 (sum of gaps bounded by k Delta_max)",
+        source="Kveton et al. 2014, gap-dependent bound (sum of gaps bounded by k Delta_max)",
         regime="every T >= 1",
     ),
     "dpucb-mat": RegretBound(
@@ -147,4 +155,3 @@ BOUNDS: dict[str, RegretBound] = {
     ),
 }
 """Regret bounds by the learner's registered name."""
-

@@ -47,7 +47,7 @@ class Trace:
     @property
     def runs(self) -> int:
         """How many independent runs."""
-        return self.regret.shape[1]
+        return int(self.regret.shape[1])
 
     @property
     def regret_mean(self) -> FloatArray:
@@ -176,7 +176,12 @@ def _map(
     with ProcessPoolExecutor(
         workers, multiprocessing.get_context(), initializer=_set_job, initargs=(job,)
     ) as pool:
-        return list(pool.map(_run_in_worker, chunks))
+        parts = []
+        for part in pool.map(_run_in_worker, chunks):
+            parts.append(part)
+            if progress is not None:
+                progress(len(parts) / len(chunks))
+        return parts
 
 
 def _shifted(progress: Callable[[float], None], offset: float, share: float) -> Callable[[float], None]:

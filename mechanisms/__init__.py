@@ -19,10 +19,11 @@ from mechanisms.bounds import (
     PureProfile,
     ZeroConcentratedProfile,
 )
+from mechanisms.choices import Categories, OneHot
 from mechanisms.combinators import Composed, PostProcessed, Repeated
 from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
 from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
-from mechanisms.domain import Ball, Box, Categories, Domain, Interval, OneHot
+from mechanisms.domain import Ball, Box, Domain, Interval
 from mechanisms.gaussian import Gaussian, GaussianProfile
 from mechanisms.laplace import Laplace, LaplaceProfile
 from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import FloatArray
 from mechanisms.parameters import DomainError, ParameterError, positive, real, whole
 from mechanisms.rounding import multiply_up, square_root_up, up
 from mechanisms.sensitivity import Sensitivity
@@ -45,7 +45,8 @@ class Domain(Protocol):
         """Return extreme points, shape (n, *shape), in an order useful to a search for neighbours."""
 
 
-def _as_values(values: npt.ArrayLike, shape: tuple[int, ...], name: str, domain: object) -> FloatArray:
+def as_values(values: npt.ArrayLike, shape: tuple[int, ...], name: str, domain: object) -> FloatArray:
+    """Return the values as float64; raise `DomainError` unless their trailing axes are ``shape``."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -66,7 +67,8 @@ def _check_bounds(lower: float, upper: float) -> None:
         raise ParameterError(f"(lower, upper) = ({lower!r}, {upper!r}): lower must not exceed upper")
 
 
-def _check_within(array: FloatArray, lower: float, upper: float, name: str, domain: object) -> None:
+def check_within(array: FloatArray, lower: float, upper: float, name: str, domain: object) -> None:
+    """Raise `DomainError` if a number is NaN or outside [lower, upper]."""
     # min and max carry NaN along, and every comparison with NaN is false.
     if array.size and not (array.min() >= lower and array.max() <= upper):
         outside = array[~((array >= lower) & (array <= upper))]
@@ -118,8 +120,8 @@ class Interval:
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
         """Return the values as float64; raise `DomainError` on NaN or a value outside."""
-        array = _as_values(values, (), name, self)
-        _check_within(array, self.lower, self.upper, name, self)
+        array = as_values(values, (), name, self)
+        check_within(array, self.lower, self.upper, name, self)
         return array
 
     def clip(self, values: npt.ArrayLike) -> FloatArray:
@@ -166,8 +168,8 @@ class Box:
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
         """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a value outside."""
-        array = _as_values(values, self.shape, name, self)
-        _check_within(array, self.lower, self.upper, name, self)
+        array = as_values(values, self.shape, name, self)
+        check_within(array, self.lower, self.upper, name, self)
         return array
 
     def clip(self, values: npt.ArrayLike) -> FloatArray:
@@ -177,96 +179,6 @@ class Box:
     def extremes(self) -> FloatArray:
         """Return all-low, all-high, then each corner with one coordinate high and its complement."""
         return _box_corners(self.lower, self.upper, self.size)
-
-
-@dataclass(frozen=True)
-class OneHot:
-    """0/1 vectors with at most one 1 (exactly one if ``allow_none`` is false): one choice, or none."""
-
-    size: int
-    allow_none: bool = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(size,)``."""
-        return (self.size,)
-
-    @property
-    def widths(self) -> FloatArray:
-        """1 for every coordinate (0 if the domain is a single point), shape (size,)."""
-        return np.full(self.size, self.sensitivity.linf)
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """From one choice to another: l1 = 2, l2 = √2, linf = 1, whatever the size (1, 1, 1 at size 1)."""
-        if self.size == 1:
-            return Sensitivity(1.0, 1.0, 1.0) if self.allow_none else Sensitivity(0.0, 0.0, 0.0)
-        return Sensitivity(2.0, square_root_up(Fraction(2)), 1.0)
-
-    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
-        """Return the values as float64; raise `DomainError` unless each vector is one-hot (or zero)."""
-        array = _as_values(values, self.shape, name, self)
-        if not ((array == 0.0) | (array == 1.0)).all():
-            raise DomainError(f"{name} holds a coordinate other than 0 and 1: outside {self}")
-        ones = array.sum(axis=-1)
-        if not (ones <= 1.0).all() or not (self.allow_none or (ones == 1.0).all()):
-            raise DomainError(f"{name} holds a vector with {int(ones.max(initial=0.0))} ones: outside {self}")
-        return array
-
-    def clip(self, values: npt.ArrayLike) -> FloatArray:
-        """Raise `TypeError`: a vector that is not one-hot has no nearest choice."""
-        raise TypeError("OneHot.clip: one-hot vectors cannot be clipped; check them instead")
-
-    def extremes(self) -> FloatArray:
-        """Return no choice (if allowed), then each choice."""
-        choices = np.eye(self.size)
-        return np.vstack([np.zeros((1, self.size)), choices]) if self.allow_none else choices
-
-
-@dataclass(frozen=True)
-class Categories:
-    """Whole numbers 0 .. size - 1 that name categories; distances are in the discrete metric."""
-
-    size: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``()``: the value is one category."""
-        return ()
-
-    @property
-    def widths(self) -> FloatArray:
-        """1 (0 for a single category), shape ``()``."""
-        return np.array(self.sensitivity.linf)
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """1 in every norm: one record changes one category, and two categories are 1 apart."""
-        distance = 1.0 if self.size > 1 else 0.0
-        return Sensitivity(distance, distance, distance)
-
-    def check(self, values: npt.ArrayLike, name: str = "value") -> IntArray:
-        """Return the values as int64; raise `DomainError` on fractions or categories outside."""
-        array = _as_values(values, (), name, self)
-        _check_within(array, 0.0, self.size - 1.0, name, self)
-        categories = array.astype(np.int64)
-        if not (categories == array).all():
-            raise DomainError(f"{name} holds a number that is not whole: outside {self}")
-        return categories
-
-    def clip(self, values: npt.ArrayLike) -> IntArray:
-        """Raise `TypeError`: categories have no order to clip along."""
-        raise TypeError("Categories.clip: categories cannot be clipped; check them instead")
-
-    def extremes(self) -> IntArray:
-        """Return each category, shape (size,)."""
-        return np.arange(self.size)
 
 
 @dataclass(frozen=True)
@@ -313,7 +225,7 @@ class Ball:
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
         """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a norm above radius."""
-        array = _as_values(values, self.shape, name, self)
+        array = as_values(values, self.shape, name, self)
         norms = self._norms(array)
         if not (norms <= self.radius).all():
             worst = float(norms[~(norms <= self.radius)].flat[0])

@@ -46,25 +46,22 @@ def _gaussian_delta(mu: float, x: FloatArray) -> FloatArray:
 
     With t = x/μ - μ/2 the two terms are φ(t) M(t) and φ(t) M(t + μ), M the Mills ratio. For μ <= 1 their
     difference is φ(t) ∫_t^{t+μ} (1 - s M(s)) ds by Gauss-Legendre quadrature, all terms positive; for
-    larger μ it is Φ(-t) (1 - e^{gap}) with the gap of the logarithms.
+    larger μ it is Φ(-t) (1 - M(t + μ) / M(t)), in which x does not cancel.
     """
     t = np.minimum(x, mu * (1e4 + 0.5 * mu)) / mu - 0.5 * mu  # δ is below every float long before t = 1e4
     if mu <= 1.0:
         points = t[..., None] + 0.5 * mu * (_NODES + 1.0)
         integral = 0.5 * mu * (_mills_drop(points) @ _WEIGHTS)
         return np.asarray(np.exp(-0.5 * t * t - _LOG_ROOT_2PI) * integral)
-    # ln of both terms; for t > 0 from ln φ(t) + ln M, so that x itself never cancels.
-    log_first = log_ndtr(-t)
-    gap_near = x + log_ndtr(-(t + mu)) - log_first
-    far = np.maximum(t, 0.0)
-    gap_far = np.log(erfcx((far + mu) / math.sqrt(2.0)) / erfcx(far / math.sqrt(2.0)))
-    gap = np.where(t > 0.0, gap_far, gap_near)
-    return np.asarray(np.exp(log_first) * -np.expm1(np.minimum(gap, 0.0)))
+    root2 = math.sqrt(2.0)
+    near = np.maximum(t, -37.0)  # below, the ratio is under 1e-290 beside 1
+    ratio = erfcx((near + mu) / root2) / erfcx(near / root2)
+    return np.asarray(np.exp(log_ndtr(-t)) * (1.0 - ratio))
 
 
 @dataclass(frozen=True)
 class GaussianProfile(PrivacyProfile):
-    """Profile of N(0, μ²) noise seen from N(μ², ...): δ(x) = Φ(μ/2 - x/μ) - e^x Φ(-μ/2 - x/μ).
+    """Profile of N(0, 1) against N(μ, 1): δ(x) = Φ(μ/2 - x/μ) - e^x Φ(-μ/2 - x/μ).
 
     Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy", Thm 5 / Eq. 6, with
     μ = l2 / σ. For a vector the noise is invariant under rotation, so only the L2 movement matters.

@@ -10,7 +10,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Accountant, Budget, Cost, Place, RawRead, Refusal, SensitivityExceeded, Trust, TrustViolation
+from accountant import (
+    Accountant,
+    Budget,
+    Cost,
+    Place,
+    RawRead,
+    Refusal,
+    SensitivityExceeded,
+    Trust,
+    TrustViolation,
+)
 from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism

@@ -28,12 +28,14 @@ from verify.verification import choose_problem, verify
 Tell = Callable[[float, str], None]
 
 
-class _Settings(click.ParamType):
+class _Settings(click.ParamType[tuple[str, str]]):
     """``key=value``, checked for its form only; the problem checks the rest."""
 
     name = "key=value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
         key, equals, text = str(value).partition("=")
         if not equals or not key.strip():
             raise ParameterError(f"--set {value}: must be key=value")
@@ -41,9 +43,7 @@ class _Settings(click.ParamType):
 
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_seed_option = click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of all randomness."
-)
+_seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of all randomness.")
 _problem_option = click.option("--problem", help="A problem of the catalogue; default: the learner's own.")
 _set_option = click.option(
     "--set", "settings", type=_Settings(), multiple=True, help="A parameter of the problem or learner."
@@ -64,7 +64,9 @@ def list_command(as_json: bool) -> None:
         _print_json(_catalogue())
         return
     console = Console()
-    table = Table("learner", "model", "plays", "privacy claim, and what it does", title="Learners", title_justify="left")
+    table = Table(
+        "learner", "model", "plays", "privacy claim, and what it does", title="Learners", title_justify="left"
+    )
     for entry in learners.values():
         table.add_row(
             entry.name,
@@ -231,7 +233,14 @@ def simulate_command(
             }
         )
         return
-    table = Table("round", "regret", "± s.e.", "reward per round", title=f"{found.name} on {problem_name}, {runs} runs", title_justify="left")
+    table = Table(
+        "round",
+        "regret",
+        "± s.e.",
+        "reward per round",
+        title=f"{found.name} on {problem_name}, {runs} runs",
+        title_justify="left",
+    )
     shown = sorted({round(i * (len(trace.rounds) - 1) / 11) for i in range(12)})
     for i in shown:
         error = trace.regret_sem[i]
@@ -253,7 +262,7 @@ def _check_plot(path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"--plot {path}: its folder does not exist")
     try:
-        import matplotlib  # noqa: F401, PLC0415
+        import matplotlib  # noqa: F401
     except ImportError:
         raise ParameterError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
 

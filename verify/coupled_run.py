@@ -25,12 +25,16 @@ class CoupledRun:
     Attributes
     ----------
     losses
-        Shape (neighbours, lanes).
+        Shape (neighbours, lanes), of everything that left the gate.
+    shown_losses
+        The same, 0 in lanes where a declassified value that is not itself shown differed: what is certain
+        for an adversary who sees all that is published.
     divergences
         Each with the index of the neighbour that shows it, among all neighbours.
     """
 
     losses: FloatArray
+    shown_losses: FloatArray
     divergences: tuple[Divergence, ...]
 
     def largest(self) -> tuple[int, float]:
@@ -69,7 +73,7 @@ def run_coupled(
     RawRead
         If the learner reads a private value.
     """
-    losses = []
+    losses, shown = [], []
     divergences: dict[tuple[str, object], Divergence] = {}
     for start in range(0, len(neighbours), _NEIGHBOURS_AT_ONCE):
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
@@ -78,9 +82,8 @@ def run_coupled(
         for _ in play_records(build(gate), problem, gate, worlds):
             pass
         losses.append(gate.loss)
+        shown.append(np.where(gate.hidden, 0.0, gate.loss))
         for found in gate.divergences:
-            shifted = Divergence(
-                found.kind, found.where, start + found.neighbour, found.share, found.message
-            )
+            shifted = Divergence(found.kind, found.where, start + found.neighbour, found.share, found.message)
             divergences.setdefault((found.kind, found.where), shifted)
-    return CoupledRun(np.concatenate(losses), tuple(divergences.values()))
+    return CoupledRun(np.concatenate(losses), np.concatenate(shown), tuple(divergences.values()))

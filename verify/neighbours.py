@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.play import INITIAL_RECORD
 from algorithms.problems import Problem
 from mechanisms import Domain
 
 FloatArray = npt.NDArray[np.float64]
+InitialRecords = Literal["none", "one", "separate"]
+"""Whether a learner observes outcomes before the first round, and whether they are one record."""
+
+_SEPARATE_ARMS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +55,35 @@ def constant_data(domain: Domain, rounds: int) -> list[FloatArray]:
     return [np.tile(point, (rounds + 1, 1)) for point in domain.extremes()[:2]]
 
 
-def replacements(data: FloatArray, domain: Domain, first: int, last: int) -> list[Neighbour]:
-    """Replace each record from `first` to `last` by its opposite and by the domain's first two extremes."""
+def replacements(data: FloatArray, domain: Domain, records: Iterable[int]) -> list[Neighbour]:
+    """Replace each of `records` by its opposite and by the domain's first two extremes."""
     low, high = domain.extremes()[:2]
     found = []
-    for record in range(first, last + 1):
+    for record in records:
         candidates = [(low + high - data[record], "its opposite"), (low, "all lowest"), (high, "all highest")]
         seen = [data[record]]
         for value, words in candidates:
             if not any(np.array_equal(value, known) for known in seen):
                 seen.append(value)
                 found.append(Neighbour(record, value, words))
+    return found
+
+
+def initial_replacements(data: FloatArray, domain: Domain, how: InitialRecords) -> list[Neighbour]:
+    """Replace what a learner with a warm start observes before the first round.
+
+    The whole vector where it is one record; one arm's outcome where each is a record of its own.
+    """
+    if how == "none":
+        return []
+    if how == "one":
+        return replacements(data, domain, [INITIAL_RECORD])
+    low, high = domain.extremes()[:2]
+    found = []
+    for arm in range(min(_SEPARATE_ARMS, data.shape[1])):
+        value = data[INITIAL_RECORD].copy()
+        value[arm] = low[arm] + high[arm] - value[arm]
+        found.append(Neighbour(INITIAL_RECORD, value, f"the opposite for arm {arm}"))
     return found
 
 

@@ -28,8 +28,8 @@ class LossBound:
         Which neighbour shows it.
     threshold
         The event is "the privacy loss exceeds this".
-    probability
-        Share of lanes (under D) in the event.
+    probability, trials
+        Share of lanes (under D) in the event, and of how many.
     confidence
         1 where a single loss proves the bound (delta = 0), else the confidence of the share.
     """
@@ -38,6 +38,7 @@ class LossBound:
     neighbour: int
     threshold: float
     probability: float
+    trials: int
     confidence: float
 
 
@@ -60,10 +61,10 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
         The probability with which the bound may fail, for delta > 0.
     """
     if delta == 0:
-        neighbour, lane = np.unravel_index(np.argmax(losses), losses.shape)
-        largest = float(losses[neighbour, lane])
-        share = float((losses[neighbour] >= largest).mean())
-        return LossBound(max(0.0, largest - ROUNDING), int(neighbour), largest, share, 1.0)
+        worst = int(np.argmax(losses.max(axis=1)))
+        largest = float(losses[worst].max())
+        share = float((losses[worst] >= largest).mean())
+        return LossBound(max(0.0, largest - ROUNDING), worst, largest, share, losses.shape[1], 1.0)
     half = losses.shape[1] // 2
     best, neighbour, threshold = -math.inf, 0, math.inf
     for index, chosen in enumerate(np.sort(losses[:, :half], axis=1)):
@@ -77,4 +78,4 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
     trials = losses.shape[1] - half
     share = float(clopper_pearson_lower(hits, trials, error))
     epsilon = threshold - ROUNDING + math.log1p(-delta / share) if share > delta else 0.0
-    return LossBound(max(0.0, epsilon), neighbour, threshold, hits / trials, 1.0 - error)
+    return LossBound(max(0.0, epsilon), neighbour, threshold, hits / trials, trials, 1.0 - error)

@@ -51,7 +51,8 @@ def render(verification: Verification, console: Console) -> None:
     parts.append(_section("Privacy loss", _bounds(verification, glyphs)))
     parts.append(_section("Why", _bullets(verification.decision.reasons)))
     if verification.witness is not None:
-        parts.append(_section("Witness", _witness(verification.witness, verification.claim)))
+        title = "Witness" if verification.verdict == "refuted" else "The event that tells most"
+        parts.append(_section(title, _witness(verification.witness, verification.claim)))
     if verification.findings:
         parts.append(_section("Findings", _findings(verification.findings)))
     parts.append(_section("Again", _again(verification)))
@@ -189,8 +190,10 @@ def _witness(witness: Witness, claim: ClaimLike) -> RenderableType:
 
 
 def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
-    if hits is None or trials is None:
+    if trials is None:
         return f"{_percent(probability)} (exact)"
+    if hits is None:
+        return f"at most {_percent(probability)} (by the density ratio)"
     return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
 
 

@@ -55,7 +55,7 @@ class MechanismSubject:
         return ClaimForm(
             "central",
             View.OUTPUT,
-            "one record, which moves the value by at most the sensitivity the mechanism is calibrated for",
+            "whatever moves the value by at most the sensitivity that the mechanism is calibrated for",
             "the mechanism's own parameters",
         )
 

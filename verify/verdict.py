@@ -151,7 +151,8 @@ class Witness:
     details
         Anything else, as JSON-able data: the event's exact form, seeds, bounds.
     hits, hits_prime, trials
-        Counts behind the probabilities: draws in the event on either side, and draws a side.
+        Counts behind the probabilities: draws in the event on either side, and draws a side. Without
+        `hits_prime`, the probability on data_prime is a bound that follows from the one on data.
     """
 
     neighbours: Mapping[str, str]
@@ -231,12 +232,25 @@ class Verification:
     def json(self) -> dict[str, Any]:
         """The result as JSON-able data: infinity is the string "inf".
 
+        ``"best_event"`` is what told the data sets apart best; it is the ``"witness"`` if it refutes.
+
         Raises
         ------
         ValueError
             If a number is NaN, or a key of `details` is taken.
         """
         claim, upper, lower, witness = self.claim, self.upper, self.lower, self.witness
+        best_event = witness and {
+            "neighbours": witness.neighbours,
+            "event": witness.event,
+            "probability": witness.probability,
+            "probability_prime": witness.probability_prime,
+            "hits": witness.hits,
+            "hits_prime": witness.hits_prime,
+            "trials": witness.trials,
+            "reproduce": witness.reproduce,
+            "details": witness.details,
+        }
         result: dict[str, Any] = {
             "subject": self.subject,
             "claim": {
@@ -260,18 +274,8 @@ class Verification:
                 "in_view": lower.in_view,
                 "decisive": lower.decisive,
             },
-            "witness": witness
-            and {
-                "neighbours": witness.neighbours,
-                "event": witness.event,
-                "probability": witness.probability,
-                "probability_prime": witness.probability_prime,
-                "hits": witness.hits,
-                "hits_prime": witness.hits_prime,
-                "trials": witness.trials,
-                "reproduce": witness.reproduce,
-                "details": witness.details,
-            },
+            "witness": best_event if self.verdict == "refuted" else None,
+            "best_event": best_event,
             "findings": [
                 {"kind": f.kind, "where": f.where, "message": f.message, "failing": f.failing}
                 for f in self.findings

@@ -9,11 +9,14 @@ from importlib import metadata
 
 import numpy as np
 
-from algorithms.catalogue import learner_builder
+from accountant import Simulation
+from algorithms.catalogue import learner_builder, learners
 from algorithms.claim import Claim
+from algorithms.play import BuildLearner
 from algorithms.problems import Problem, ProblemError, Value, build_problem, parse_settings, problems
 from verify.effort import EFFORTS
 from verify.evidence import Evidence, Progress
+from verify.neighbours import InitialRecords
 from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
 from verify.verdict import Verification, decide
 from verify.verify_function import verify_function
@@ -79,17 +82,18 @@ def verify(
     found = resolve(subject)
     claim = found.form.at(epsilon, delta)
     tell: Progress = progress if progress is not None else _silent
-    reproduce = _command(found.name, claim, problem, settings, seed, effort)
+    reproduce = _reproduce(subject, found.name, claim, problem, settings or {}, seed, effort)
     if isinstance(found, LearnerSubject):
         played, learner_settings, _ = choose_problem(found, problem, settings or {})
         horizon = EFFORTS[effort].accounting_rounds
+        build = learner_builder(
+            found.make, played, epsilon=epsilon, horizon=horizon, settings=learner_settings
+        )
         evidence = verify_learner(
-            learner_builder(
-                found.make, played, epsilon=epsilon, horizon=horizon, settings=learner_settings
-            ),
+            build,
             played,
             claim,
-            warm_start=hasattr(found.make, "observe_initial"),
+            initial=_initial_records(build),
             effort=EFFORTS[effort],
             seed=int(seed),
             reproduce=reproduce,
@@ -113,6 +117,14 @@ def verify(
             found, claim, effort=EFFORTS[effort], seed=int(seed), reproduce=reproduce, progress=tell
         )
     return _conclude(found.name, claim, evidence, int(seed))
+
+
+def _initial_records(build: BuildLearner) -> InitialRecords:
+    """Ask a learner whether it observes outcomes before the first round, and whose they are."""
+    learner = build(Simulation(0, 1))
+    if not hasattr(learner, "observe_initial"):
+        return "none"
+    return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
 
 
 def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verification:
@@ -185,21 +197,30 @@ def _default_problem(subject: LearnerSubject) -> str:
     return _DEFAULT_PROBLEMS[family]
 
 
-def _command(
+def _reproduce(
+    subject: object,
     name: str,
     claim: Claim,
     problem: Problem | str | None,
-    settings: Mapping[str, Value] | None,
+    settings: Mapping[str, Value],
     seed: int,
     effort: str,
 ) -> str:
-    """Return the command line that repeats this verification."""
-    parts = ["dpwitness", "verify", name, "--epsilon", f"{claim.epsilon:g}"]
+    """Return the command line that repeats this verification, or the Python call for objects without a name."""
+    named = isinstance(subject, str) or name in learners
+    if not named or not (problem is None or isinstance(problem, str)):
+        given = {"epsilon": claim.epsilon, "delta": claim.delta, "seed": seed, "effort": effort}
+        if problem is not None:
+            given["problem"] = problem
+        if settings:
+            given["settings"] = dict(settings)
+        return f"verify({name}, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
+    parts = ["dpwitness", "verify", name, "--epsilon", f"{claim.epsilon!r}".removesuffix(".0")]
     if claim.delta:
-        parts += ["--delta", f"{claim.delta:g}"]
-    if isinstance(problem, str):
+        parts += ["--delta", repr(claim.delta)]
+    if problem is not None:
         parts += ["--problem", problem]
-    for key, value in (settings or {}).items():
+    for key, value in settings.items():
         parts += ["--set", f"{key}={value}"]
     if effort != "default":
         parts += ["--effort", effort]

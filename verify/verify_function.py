@@ -15,8 +15,8 @@ from mechanisms import Domain
 from verify.accounting_run import failing_place
 from verify.black_box import Candidate, black_box_test
 from verify.effort import Effort
-from verify.evidence import FALSE_ALARM, Evidence, Progress
 from verify.events import Column, ViewSample
+from verify.evidence import FALSE_ALARM, Evidence, Progress
 from verify.subject import FunctionSubject, SubjectError
 from verify.verdict import Finding
 
@@ -50,7 +50,10 @@ def verify_function(
     samples = effort.samples if subject.takes_lanes else min(effort.samples, _ONE_AT_A_TIME)
     columns = _columns(subject, pairs[0][0], seed)
     result = black_box_test(
-        [Candidate(f"{_words(data)} / {_words(other)}", _drawer(subject, data, other, columns)) for data, other in pairs],
+        [
+            Candidate(f"{_words(data)} / {_words(other)}", _drawer(subject, data, other, columns))
+            for data, other in pairs
+        ],
         claim_epsilon=claim.epsilon,
         claim_delta=claim.delta,
         samples=samples,
@@ -120,7 +123,9 @@ def _drawer(
     def draw(other_world: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         given = other if other_world else data
         if subject.takes_lanes:
-            outputs = np.asarray(_call(subject, given, np.random.default_rng(seed), lanes=n), dtype=np.float64)
+            outputs = np.asarray(
+                _call(subject, given, np.random.default_rng(seed), lanes=n), dtype=np.float64
+            )
             return ViewSample(_checked(subject, outputs.reshape(n, -1), columns), columns)
         rng = np.random.default_rng(seed)
         source = Direct(rng) if subject.takes_gate else rng
@@ -144,7 +149,10 @@ def _checked(subject: FunctionSubject, outputs: FloatArray, columns: tuple[Colum
 
 
 def _replay(
-    subject: FunctionSubject, pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]], effort: Effort, seed: int
+    subject: FunctionSubject,
+    pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
+    effort: Effort,
+    seed: int,
 ) -> list[Finding]:
     """Record each pair's first data set, replay on the second, and report what still differs."""
     findings: dict[tuple[str, str], Finding] = {}
@@ -159,7 +167,11 @@ def _replay(
             again = Replay(child, recorder.calls)
             same = _flat(subject, _call(subject, data, again))
             if not np.array_equal(output, same, equal_nan=True):
-                note("foreign-randomness", "", "two runs on the same data and seed differ: use gate.random for all draws")
+                note(
+                    "foreign-randomness",
+                    "",
+                    "two runs on the same data and seed differ: use gate.random for all draws",
+                )
                 break
             replay = Replay(child, recorder.calls)
             neighbour_output = _flat(subject, _call(subject, other, replay))

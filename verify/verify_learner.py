@@ -18,7 +18,15 @@ from verify.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.coupled_run import CoupledRun, run_coupled
 from verify.effort import Effort
 from verify.evidence import FALSE_ALARM, Evidence, Progress
-from verify.neighbours import Neighbour, constant_data, describe_record, draw_data, replacements
+from verify.neighbours import (
+    InitialRecords,
+    Neighbour,
+    constant_data,
+    describe_record,
+    draw_data,
+    initial_replacements,
+    replacements,
+)
 from verify.privacy_loss import LossBound, loss_lower_bound
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 from verify.verify_mechanism import check_declared_profile
@@ -35,7 +43,7 @@ def verify_learner(
     problem: Problem,
     claim: Claim,
     *,
-    warm_start: bool,
+    initial: InitialRecords,
     effort: Effort,
     seed: int,
     reproduce: str,
@@ -51,8 +59,8 @@ def verify_learner(
         The structure it plays on, and the law that data sets are drawn from.
     claim
         What it claims.
-    warm_start
-        Whether it observes record 0 before the first round.
+    initial
+        Whether it observes outcomes before the first round, and whether they are one record.
     effort, seed
         How much work, and the seed of all randomness.
     reproduce
@@ -76,16 +84,20 @@ def verify_learner(
             evidence.findings.append(finding)
 
     progress(0.1, "coupled runs")
-    first = INITIAL_RECORD if warm_start else 1
     data = drawn[: effort.coupled_rounds + 1]
-    neighbours = replacements(data, problem.record_domain, first, effort.coupled_rounds)
+    neighbours = [
+        *initial_replacements(data, problem.record_domain, initial),
+        *replacements(data, problem.record_domain, range(1, effort.coupled_rounds + 1)),
+    ]
     coupled = _try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
         _add_coupled(evidence, coupled, neighbours, data, claim, reproduce)
 
     progress(0.3, "black-box test")
     try:
-        result, pairs = _black_box(build, problem, claim, drawn, neighbours, coupled, warm_start, effort, seed, progress)
+        result, pairs = _black_box(
+            build, problem, claim, drawn, neighbours, coupled, initial, effort, seed, progress
+        )
     except Exception as error:  # whatever a user's learner raises
         if not any(finding.kind in ("crash", "raw-read") for finding in evidence.findings):
             message = f"the learner could not be sampled: {type(error).__name__}: {error}"
@@ -112,7 +124,9 @@ def _add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) ->
         return
     worst = accounting.worst
     infinite = worst.epsilon is None
-    method = "no bound: private data were declassified" if infinite else "basic composition, per-record ledger"
+    method = (
+        "no bound: private data were declassified" if infinite else "basic composition, per-record ledger"
+    )
     evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
     evidence.details["accounting"] = {
         "worst_record": accounting.record,
@@ -166,35 +180,39 @@ def _add_coupled(
     for found in coupled.divergences:
         if found.kind != "declassified":
             evidence.findings.append(Finding(found.kind, str(found.where), found.message))
-    bound = loss_lower_bound(coupled.losses, claim.delta, FALSE_ALARM)
-    upper = evidence.upper
-    if upper is not None and math.isfinite(upper.epsilon) and upper.delta == 0 and bound.epsilon > upper.epsilon:
-        evidence.contradictions.append(
-            f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the ledger charged."
-        )
     in_view = claim.view == View.MESSAGE.value
+    bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, FALSE_ALARM)
+    upper = evidence.upper
+    if (
+        upper is not None
+        and math.isfinite(upper.epsilon)
+        and upper.delta == 0
+        and bound.epsilon > upper.epsilon
+    ):
+        evidence.contradictions.append(
+            f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the "
+            "ledger charged."
+        )
     lower = LowerBound(
         epsilon=bound.epsilon,
         delta=claim.delta,
         confidence=bound.confidence,
         method="exact privacy losses of all releases (coupled run)",
-        samples=coupled.losses.size,
+        samples=0 if bound.confidence == 1.0 else bound.trials,
         in_view=in_view,
         decisive=True,
     )
     evidence.offer(lower, _loss_witness(bound, neighbours, data, reproduce))
 
 
-def _loss_witness(
-    bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str
-) -> Witness:
+def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:
     neighbour = neighbours[bound.neighbour]
+    exact = math.isinf(bound.threshold) and bound.probability == 1.0
     if math.isinf(bound.threshold):
         event = "a value that leaves unprotected differs between the two data sets"
-        share_prime = 0.0
     else:
         event = f"the released values are at least e^{bound.threshold:.6g} times likelier on D than on D′"
-        share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
+    share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
     return Witness(
         neighbours={
             "data": _record_words(neighbour.record, data[neighbour.record]),
@@ -205,6 +223,8 @@ def _loss_witness(
         probability_prime=share_prime,
         reproduce=reproduce,
         details={"record": neighbour.record, "largest_loss": bound.threshold},
+        hits=None if exact else round(bound.probability * bound.trials),
+        trials=None if exact else bound.trials,
     )
 
 
@@ -223,7 +243,7 @@ def _black_box(
     drawn: FloatArray,
     neighbours: list[Neighbour],
     coupled: CoupledRun | None,
-    warm_start: bool,
+    initial: InitialRecords,
     effort: Effort,
     seed: int,
     progress: Progress,
@@ -231,7 +251,7 @@ def _black_box(
     """Test the claim's own view on the pairs that look worst; return also each pair's data sets in words."""
     local = claim.view == View.MESSAGE.value
     rounds = effort.view_rounds
-    pairs = _pairs(problem, drawn[: rounds + 1], neighbours, coupled, warm_start)
+    pairs = _pairs(problem, drawn[: rounds + 1], neighbours, coupled, initial)
 
     def view(data: FloatArray, record: int, single_lanes: bool) -> LearnerView:
         if local:
@@ -269,7 +289,7 @@ def _pairs(
     data: FloatArray,
     neighbours: list[Neighbour],
     coupled: CoupledRun | None,
-    warm_start: bool,
+    initial: InitialRecords,
 ) -> list[tuple[FloatArray, FloatArray, Neighbour]]:
     """Choose pairs of data sets: extreme corners of early records, and what the coupled runs point at.
 
@@ -281,13 +301,18 @@ def _pairs(
 
     def corner(record: int, value: FloatArray, opposite: FloatArray) -> None:
         with_value = Neighbour(record, value, "").applied(data)
-        pairs.append((with_value, Neighbour(record, opposite, "").applied(data), Neighbour(record, opposite, "")))
+        pairs.append(
+            (with_value, Neighbour(record, opposite, "").applied(data), Neighbour(record, opposite, ""))
+        )
 
     corner(1, extremes[1], extremes[0])
-    if warm_start:
+    if initial == "one":
         if len(extremes) > 3:
             corner(INITIAL_RECORD, extremes[2], extremes[3])
         corner(INITIAL_RECORD, extremes[1], extremes[0])
+    if initial == "separate":
+        flipped = initial_replacements(data, problem.record_domain, initial)[0]
+        pairs.append((data, flipped.applied(data), flipped))
     if len(extremes) > 3:
         corner(1, extremes[2], extremes[3])
     if coupled is not None:

@@ -14,9 +14,9 @@ from algorithms.claim import Claim
 from mechanisms import Mechanism, NumpyNoise
 from verify.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.effort import Effort
-from verify.evidence import FALSE_ALARM, Evidence, Progress
 from verify.events import Column, ViewSample
-from verify.verdict import Finding, UpperBound
+from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -47,12 +47,45 @@ def verify_mechanism(
         )
     result, pairs = _test(mechanism, claim.epsilon, claim.delta, effort.samples, seed, progress)
     data, data_prime = pairs[result.candidate]
-    evidence.offer(
-        result.lower_bound(), result.witness({"data": data, "data_prime": data_prime}, reproduce)
-    )
+    evidence.offer(result.lower_bound(), result.witness({"data": data, "data_prime": data_prime}, reproduce))
+    if built_in and mechanism.profile().exact:
+        evidence.offer(*_exact_lower(mechanism, claim, reproduce))
     evidence.details["black_box"] = result.to_dict()
     evidence.details["detection_floor"] = result.detection_floor_words
     return evidence
+
+
+def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[LowerBound, Witness]:
+    """Return what an exact profile says: the least epsilon at the claimed delta, and the best event.
+
+    With p and q the probabilities under D and D' of {privacy loss > epsilon},
+    ``delta(epsilon) = p - e^epsilon q``, and ``q`` is minus the slope of delta in ``e^epsilon``.
+    """
+    profile = mechanism.profile()
+    step = 1e-6
+    at, beyond = float(profile.delta(claim.epsilon)), float(profile.delta(claim.epsilon + step))
+    slope = math.exp(claim.epsilon) * math.expm1(step)
+    q = min(1.0, max(0.0, (at - beyond) / slope))
+    lower = LowerBound(
+        epsilon=max(0.0, math.nextafter(profile.epsilon(claim.delta), 0.0)),
+        delta=claim.delta,
+        confidence=1.0,
+        method="the exact privacy profile",
+        samples=0,
+        decisive=True,
+    )
+    moved = mechanism.sensitivity
+    witness = Witness(
+        neighbours={
+            "data": "any value",
+            "data_prime": f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)",
+        },
+        event=f"the output is more than e^{claim.epsilon:g} times likelier on D than on D′",
+        probability=min(1.0, at + math.exp(claim.epsilon) * q),
+        probability_prime=q,
+        reproduce=reproduce,
+    )
+    return lower, witness
 
 
 def check_declared_profile(
@@ -95,7 +128,8 @@ def _test(
 ) -> tuple[BlackBoxResult, list[tuple[str, str]]]:
     moves = _moves(mechanism)
     candidates = [
-        Candidate(f"value {start.tolist()} / {end.tolist()}", _drawer(mechanism, start, end)) for start, end in moves
+        Candidate(f"value {start.tolist()} / {end.tolist()}", _drawer(mechanism, start, end))
+        for start, end in moves
     ]
     words = [(f"the value {start.tolist()}", f"the value {end.tolist()}") for start, end in moves]
     result = black_box_test(

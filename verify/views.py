@@ -95,7 +95,8 @@ def message_view(
         for _ in range(array.shape[1])
     ]
     columns = tuple(
-        Column(f"report[{i}]", f"value {i} of the user's message", kind) for i, kind in enumerate(kinds, start=1)
+        Column(f"report[{i}]", f"value {i} of the user's message", kind)
+        for i, kind in enumerate(kinds, start=1)
     )
     return LearnerView(watch, columns or (Column("report[0]", "the message", "category"),), single_lanes)
 
@@ -103,4 +104,6 @@ def message_view(
 def _action_words(problem: Problem, t: int, k: int) -> str:
     if isinstance(problem.structure, RankedLists):
         return f"the item shown at position {k} in round {t}"
-    return f"the arm played in round {t}" if problem.structure.size == 1 else f"arm {k} of round {t}'s super arm"
+    return (
+        f"the arm played in round {t}" if problem.structure.size == 1 else f"arm {k} of round {t}'s super arm"
+    )

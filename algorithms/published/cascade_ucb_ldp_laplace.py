@@ -1,8 +1,8 @@
 """Cascading bandits under local privacy with Laplace noise, as printed (Algorithm 2).
 
-Verdict on Theorem 3 (epsilon-local differential privacy): **false for every epsilon and every delta < 1**. The
-message holds ``min(C_t, K)`` numbers, so their number gives the click position away; and w_0 is sent raw. The
-certified learner `algorithms.CascadeUCBRR` sends one symbol of fixed format.
+Verdict on Theorem 3 (epsilon-local differential privacy): **false for every epsilon and every delta < 1**.
+The message holds ``min(C_t, K)`` numbers, so their number gives the click position away; and w_0 is sent
+raw. The certified learner `algorithms.CascadeUCBRR` sends one symbol of fixed format.
 """
 
 from __future__ import annotations

@@ -66,7 +66,9 @@ class _PrintedMatroidLearner:
 
 
 class DPUCBMat(_PrintedMatroidLearner):
-    """Algorithm 2: ``U_t(e) = mean_e + sqrt(3 ln(Kt) / T_e) + 3 ln(Kt) / (epsilon0 T_e)``, ``epsilon0 = epsilon / K``.
+    """Algorithm 2: ``U_t(e) = mean_e + sqrt(3 ln(Kt) / T_e) + 3 ln(Kt) / (epsilon0 T_e)``.
+
+    Here ``epsilon0 = epsilon / K``.
 
     Parameters
     ----------
@@ -77,7 +79,8 @@ class DPUCBMat(_PrintedMatroidLearner):
     epsilon
         The claimed privacy.
     initial_records
-        ``"one"``: w_0 is one record of L values, as printed; ``"separate"``: every w_0(e) is a record of its own.
+        ``"one"``: w_0 is one record of L values, as printed; ``"separate"``: every w_0(e) is a record of
+        its own.
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(

@@ -1,4 +1,5 @@
 import json
+import math
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ def test_composed_is_calibrated_for_what_every_part_covers() -> None:
     assert Composed((LAPLACE, GAUSSIAN)).sensitivity == Sensitivity(4.0, 1.5, 1.0)
     assert Composed((LAPLACE, GAUSSIAN)).nominal_delta == 1e-5
     assert Composed((GAUSSIAN,) * 3).nominal_delta == pytest.approx(3e-5)
+    assert Repeated(GAUSSIAN, 3).nominal_delta == pytest.approx(3e-5)
     # μ = 1.5 / 3, four times in quadrature.
     assert Repeated(GAUSSIAN, 4).profile() == GaussianProfile(1.0)
 
@@ -101,3 +103,9 @@ def test_bad_descriptions_are_refused() -> None:
     for count in (0, -1, 1.5, True):
         with pytest.raises(ParameterError, match="count"):
             Repeated(LAPLACE, count)  # type: ignore[arg-type]
+
+
+def test_infinite_norms_survive_json() -> None:
+    gaussian = Gaussian(sigma=1.0, sensitivity=Sensitivity(math.inf, 1.0, 1.0))
+    text = json.dumps(Repeated(gaussian, 2).to_dict(), allow_nan=False)
+    assert mechanism_from_dict(json.loads(text)) == Repeated(gaussian, 2)

@@ -53,7 +53,7 @@ def with_laplace(rest: PrivacyProfile, scale: float, x: float) -> float:
 def test_golden_randomized_response_100() -> None:
     profile = Repeated(RandomizedResponse(size=2, epsilon=math.log(3)), 100).profile()
     assert profile.exact
-    assert profile.epsilon(1e-6) == pytest.approx(94.28986789292487716742, rel=1e-14)
+    assert profile.epsilon(1e-6) == pytest.approx(94.28986789292487716742, rel=1e-14, abs=0.0)
     assert profile.pure_epsilon == 100 * Fraction(math.log(3))
 
 
@@ -61,7 +61,7 @@ def test_golden_heterogeneous_randomized_response() -> None:
     a, b = RandomizedResponse(size=2, epsilon=0.1), RandomizedResponse(size=2, epsilon=0.25)
     profile = Composed((Repeated(a, 60), Repeated(b, 40))).profile()
     assert profile.exact
-    assert profile.epsilon(1e-6) == pytest.approx(8.980260852838054650753, rel=1e-14)
+    assert profile.epsilon(1e-6) == pytest.approx(8.980260852838054650753, rel=1e-14, abs=0.0)
     one_by_one = Composed((*[a] * 60, *[b] * 40)).profile()
     np.testing.assert_allclose(one_by_one.delta(XS), profile.delta(XS), rtol=1e-12)
 
@@ -99,7 +99,7 @@ def test_discrete_laplace_twice_is_the_sum_over_the_plane() -> None:
     assert len(pair.atoms().losses) == 7
     for x in XS:
         plane = np.exp(np.add.outer(log_p, log_p)) - np.exp(x + np.add.outer(log_q, log_q))
-        assert pair.delta(x) == pytest.approx(plane[plane > 0].sum(), rel=1e-11)
+        assert pair.delta(x) == pytest.approx(plane[plane > 0].sum(), rel=1e-11, abs=0.0)
 
 
 def test_gaussians_add_in_quadrature() -> None:
@@ -264,3 +264,13 @@ def test_curves_refuse_bad_arguments(bad: float) -> None:
         GaussianProfile(1.0).delta(np.array([0.0, math.nan]))
     with pytest.raises(ParameterError, match="count"):
         LaplaceProfile(1.0, 1.0).repeat(0)
+
+
+def test_mixtures_carry_the_bound_and_the_infinite_mass_of_both_parts() -> None:
+    concentrated = ZeroConcentratedProfile(0.1)
+    assert response(0.5).compose(concentrated).bound == concentrated.bound
+    failing = AtomicProfile((Fraction(0),), (0.9,), 0.1)
+    approximate = ApproximateProfile(Fraction(1), 0.1)
+    pair = MixtureProfile(failing, BasicComposition(approximate, GaussianProfile(1.0)))
+    assert pair.delta(math.inf) == pytest.approx(0.19)
+    assert pair.delta(500.0) == pytest.approx(0.19)

@@ -43,8 +43,8 @@ def test_discrete_laplace_against_high_precision(shift: int, log_scale: float, s
     profile = DiscreteLaplaceProfile(shift, scale)
     # Close to the largest loss, rounding x alone moves delta by 1e-16 x / (loss - x).
     relative = 1e-14 + 1e-15 / (1.0 - share)
-    assert profile.delta(x) == pytest.approx(float(true), rel=relative)
-    assert profile.atoms().delta(x) == pytest.approx(float(true), rel=relative)
+    assert profile.delta(x) == pytest.approx(float(true), rel=relative, abs=0.0)
+    assert profile.atoms().delta(x) == pytest.approx(float(true), rel=relative, abs=0.0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -71,7 +71,7 @@ def test_discrete_gaussian_against_high_precision(shift: int, log_sigma: float, 
 def test_randomized_response_closed_form(size: int, epsilon: float) -> None:
     mechanism = RandomizedResponse(size=size, epsilon=epsilon)
     p, q = mechanism.truth_probability, mechanism.lie_probability
-    assert p + (size - 1) * q == pytest.approx(1.0, rel=1e-15)
+    assert p + (size - 1) * q == pytest.approx(1.0, rel=1e-15, abs=0.0)
     for x in np.array([-1.5, -0.5, 0.0, 0.3, 0.999, 1.0, 1.1]) * epsilon:
         # e^x q as e^{x - ε} p, which does not overflow
         delta = max(0.0, -p * math.expm1(x - epsilon)) if x < epsilon else 0.0
@@ -92,7 +92,7 @@ def test_several_categories_of_one_record_add_up() -> None:
             max(0.0, pmf[a, 0] * pmf[b, 0] - math.exp(x) * pmf[a, 1] * pmf[b, 1])
             for a, b in itertools.product(range(3), repeat=2)
         )
-        assert two.delta(x) == pytest.approx(direct, rel=1e-12)
+        assert two.delta(x) == pytest.approx(direct, rel=1e-12, abs=0.0)
 
 
 def test_log_density_off_the_support() -> None:

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms import (
@@ -115,6 +115,7 @@ def test_check_returns_arrays_with_leading_axes() -> None:
     assert OneHot(3).check([0, 0, 0]).dtype == np.float64
 
 
+@settings(deadline=None)
 @given(st.sampled_from([1, 2, math.inf]), st.lists(st.floats(-1e9, 1e9), min_size=3, max_size=3))
 def test_clipped_points_pass_the_check(order: float, point: list[float]) -> None:
     for domain in (Ball(0.7, 3, order=order), Box(-0.3, 0.9, 3)):

@@ -40,13 +40,13 @@ def test_delta_is_accurate_relative_to_itself(log_mu: float, t: float) -> None:
     # Rounding x by one part in 2^53 alone moves delta by about t (t + μ/2) parts.
     conditioning = 1.0 + abs(t) * (abs(t) + mu / 2)
     assert GaussianProfile(mu).delta(x) == pytest.approx(
-        float(true_delta(mu, x)), rel=4e-16 * conditioning + 2e-14
+        float(true_delta(mu, x)), rel=4e-16 * conditioning + 2e-14, abs=0.0
     )
 
 
 @pytest.mark.parametrize("x", [-50.0, -2.0, -1e-9, 0.0, 0.3, 7.0])
 def test_negative_epsilon(x: float) -> None:
-    assert GaussianProfile(1.3).delta(x) == pytest.approx(float(true_delta(1.3, x)), rel=1e-14)
+    assert GaussianProfile(1.3).delta(x) == pytest.approx(float(true_delta(1.3, x)), rel=1e-14, abs=0.0)
 
 
 def test_extreme_arguments() -> None:
@@ -69,12 +69,14 @@ def test_extreme_arguments() -> None:
     ],
 )
 def test_golden_epsilons_at_1e6(sigma: float, epsilon: float) -> None:
-    assert Gaussian(sigma=sigma, sensitivity=UNIT, delta=1e-6).epsilon == pytest.approx(epsilon, rel=1e-14)
+    assert Gaussian(sigma=sigma, sensitivity=UNIT, delta=1e-6).epsilon == pytest.approx(
+        epsilon, rel=1e-14, abs=0.0
+    )
 
 
 def test_golden_thousandfold() -> None:
     repeated = Repeated(Gaussian(sigma=20.0, sensitivity=UNIT), 1000).profile()
-    assert repeated.epsilon(1e-6) == pytest.approx(8.306225049954728191177, rel=1e-14)
+    assert repeated.epsilon(1e-6) == pytest.approx(8.306225049954728191177, rel=1e-14, abs=0.0)
     one_by_one: PrivacyProfile = GaussianProfile(0.25)
     for _ in range(15):
         one_by_one = one_by_one.compose(GaussianProfile(0.25))
@@ -107,7 +109,7 @@ def test_analytic_calibration_holds_and_is_tight(epsilon: float, delta: float) -
     less_noise = Gaussian(sigma=mechanism.sigma * (1 - 1e-9), sensitivity=mechanism.sensitivity)
     assert less_noise.profile().delta(epsilon) > delta
     exact = true_delta(math.sqrt(2.0) / mechanism.sigma, epsilon)
-    assert float(exact) == pytest.approx(delta, rel=1e-11)
+    assert float(exact) == pytest.approx(delta, rel=1e-11, abs=0.0)
 
 
 def test_calibration_facts() -> None:
@@ -160,3 +162,14 @@ def test_refusals_name_parameter_and_value(build, named: str) -> None:  # type: 
 def test_noise_parameters_are_keyword_only() -> None:
     with pytest.raises(TypeError):
         Gaussian(1.0, UNIT)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("mu", "t"), [(2.0**-20, 8.0), (2.0**-40, 0.5), (0.5, 30.0), (2.0, 36.0), (1024.0, 0.25), (2.0**14, 1.0)]
+)
+def test_delta_at_points_without_input_rounding(mu: float, t: float) -> None:
+    """Here x and t = x/μ - μ/2 are floats, so only the last roundings are left."""
+    x = mu * (t + mu / 2)
+    assert Fraction(x) == Fraction(mu) * (Fraction(t) + Fraction(mu) / 2)
+    relative = 1e-15 + 4e-16 * t * t  # the exponential of -t²/2 has this much
+    assert GaussianProfile(mu).delta(x) == pytest.approx(float(true_delta(mu, x)), rel=relative, abs=0.0)

@@ -50,7 +50,7 @@ def test_pure_maps_agree(scale: float, l1: int) -> None:
         ours, theirs = mechanism.profile().pure_epsilon, to_opendp(mechanism).map(distance)
         assert ours is not None
         assert ours <= Fraction(theirs)
-        assert float(ours) == pytest.approx(theirs, rel=1e-14)
+        assert float(ours) == pytest.approx(theirs, rel=1e-14, abs=0.0)
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 7.5])
@@ -58,9 +58,9 @@ def test_gaussian_maps_agree(sigma: float) -> None:
     gaussian = Gaussian(sigma=sigma, sensitivity=UNIT)
     profile = gaussian.profile()
     assert isinstance(profile, GaussianProfile)
-    assert to_opendp(gaussian).map(1.0) == pytest.approx(profile.mu**2 / 2, rel=1e-14)
+    assert to_opendp(gaussian).map(1.0) == pytest.approx(profile.mu**2 / 2, rel=1e-14, abs=0.0)
     discrete = DiscreteGaussian(sigma=sigma, sensitivity=UNIT)
-    assert to_opendp(discrete).map(1) == pytest.approx(discrete.profile().rho, rel=1e-14)
+    assert to_opendp(discrete).map(1) == pytest.approx(discrete.profile().rho, rel=1e-14, abs=0.0)
 
 
 @pytest.mark.parametrize("size", [2, 3, 10])
@@ -76,9 +76,9 @@ def test_zcdp_conversion_against_opendp(dp: Any) -> None:
     converted = dp.c.make_zCDP_to_approxDP(to_opendp(Gaussian(sigma=2.0, sensitivity=UNIT)))
     theirs, ours = converted.map(1.0), ZeroConcentratedProfile(0.125)
     for epsilon in (0.1, 1.0, 2.5, 5.0):
-        assert ours.delta(epsilon) == pytest.approx(theirs.delta(epsilon), rel=1e-5)
+        assert ours.delta(epsilon) == pytest.approx(theirs.delta(epsilon), rel=1e-5, abs=0.0)
     for delta in (1e-2, 1e-6, 1e-12):
-        assert ours.epsilon(delta) == pytest.approx(theirs.epsilon(delta), rel=1e-5)
+        assert ours.epsilon(delta) == pytest.approx(theirs.epsilon(delta), rel=1e-5, abs=0.0)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,8 @@ def test_there_and_back(mechanism: Mechanism, d_in: float, expected: PureProfile
     assert np.all(back.profile().delta(x) >= mechanism.profile().delta(x) - 1e-15)
     assert back.epsilon == back.profile().epsilon(1e-6)
     assert back.sensitivity.covers(UNIT)
+    only_l2 = isinstance(mechanism, Gaussian | DiscreteGaussian)
+    assert (back.sensitivity.l1 == math.inf) is only_l2
     assert to_opendp(back) is back.measurement
     value = np.zeros((3, 2), dtype=np.int64 if isinstance(d_in, int) else np.float64)
     assert back.release(value, np.random.default_rng(0)).shape == (3, 2)
@@ -122,7 +124,7 @@ def test_other_measures(dp: Any) -> None:
     gaussian = to_opendp(Gaussian(sigma=2.0, sensitivity=UNIT))
     smoothed = dp.c.make_zCDP_to_approxDP(gaussian)
     curve = from_opendp(smoothed, 1.0).profile()
-    assert curve.delta(1.0) == pytest.approx(ZeroConcentratedProfile(0.125).delta(1.0), rel=1e-5)
+    assert curve.delta(1.0) == pytest.approx(ZeroConcentratedProfile(0.125).delta(1.0), rel=1e-5, abs=0.0)
     assert curve.compose(curve).delta(2.0) <= 2 * curve.delta(1.0)
     fixed = from_opendp(dp.c.make_fix_delta(smoothed, 1e-6), 1.0).profile()
     assert isinstance(fixed, ApproximateProfile)

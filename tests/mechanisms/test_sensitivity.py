@@ -2,7 +2,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms import ParameterError, Sensitivity
@@ -18,6 +18,7 @@ def test_of_box_is_exact_where_floats_are() -> None:
     assert Sensitivity.of_box([1.0, math.inf]).l2 == math.inf
 
 
+@settings(deadline=None)
 @given(st.lists(sizes, min_size=1, max_size=8))
 def test_of_box_never_falls_below_the_exact_norms(widths: list[float]) -> None:
     found = Sensitivity.of_box(widths)
@@ -27,6 +28,7 @@ def test_of_box_never_falls_below_the_exact_norms(widths: list[float]) -> None:
     assert found.l2 <= math.hypot(*widths) * (1 + 1e-15)
 
 
+@settings(deadline=None)
 @given(sizes, sizes, sizes)
 def test_sums_and_multiples_round_up(a: float, b: float, factor: float) -> None:
     one, two = Sensitivity(a, a, a), Sensitivity(b, b, b)

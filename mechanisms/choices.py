@@ -1,0 +1,105 @@
+"""Domains of choices: one of several, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.domain import as_values, check_within
+from mechanisms.parameters import DomainError, whole
+from mechanisms.rounding import square_root_up
+from mechanisms.sensitivity import Sensitivity
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """0/1 vectors with at most one 1 (exactly one if ``allow_none`` is false): one choice, or none."""
+
+    size: int
+    allow_none: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(size,)``."""
+        return (self.size,)
+
+    @property
+    def widths(self) -> FloatArray:
+        """1 for every coordinate (0 if the domain is a single point), shape (size,)."""
+        return np.full(self.size, self.sensitivity.linf)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """From one choice to another: l1 = 2, l2 = √2, linf = 1, whatever the size (1, 1, 1 at size 1)."""
+        if self.size == 1:
+            return Sensitivity(1.0, 1.0, 1.0) if self.allow_none else Sensitivity(0.0, 0.0, 0.0)
+        return Sensitivity(2.0, square_root_up(Fraction(2)), 1.0)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
+        """Return the values as float64; raise `DomainError` unless each vector is one-hot (or zero)."""
+        array = as_values(values, self.shape, name, self)
+        if not ((array == 0.0) | (array == 1.0)).all():
+            raise DomainError(f"{name} holds a coordinate other than 0 and 1: outside {self}")
+        ones = array.sum(axis=-1)
+        if not (ones <= 1.0).all() or not (self.allow_none or (ones == 1.0).all()):
+            raise DomainError(f"{name} holds a vector with {int(ones.max(initial=0.0))} ones: outside {self}")
+        return array
+
+    def clip(self, values: npt.ArrayLike) -> FloatArray:
+        """Raise `TypeError`: a vector that is not one-hot has no nearest choice."""
+        raise TypeError("OneHot.clip: one-hot vectors cannot be clipped; check them instead")
+
+    def extremes(self) -> FloatArray:
+        """Return no choice (if allowed), then each choice."""
+        choices = np.eye(self.size)
+        return np.vstack([np.zeros((1, self.size)), choices]) if self.allow_none else choices
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Whole numbers 0 .. size - 1 that name categories; distances are in the discrete metric."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``()``: the value is one category."""
+        return ()
+
+    @property
+    def widths(self) -> FloatArray:
+        """1 (0 for a single category), shape ``()``."""
+        return np.array(self.sensitivity.linf)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """1 in every norm: one record changes one category, and two categories are 1 apart."""
+        distance = 1.0 if self.size > 1 else 0.0
+        return Sensitivity(distance, distance, distance)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> IntArray:
+        """Return the values as int64; raise `DomainError` on fractions or categories outside."""
+        array = as_values(values, (), name, self)
+        check_within(array, 0.0, self.size - 1.0, name, self)
+        categories = array.astype(np.int64)
+        if not (categories == array).all():
+            raise DomainError(f"{name} holds a number that is not whole: outside {self}")
+        return categories
+
+    def clip(self, values: npt.ArrayLike) -> IntArray:
+        """Raise `TypeError`: categories have no order to clip along."""
+        raise TypeError("Categories.clip: categories cannot be clipped; check them instead")
+
+    def extremes(self) -> IntArray:
+        """Return each category, shape (size,)."""
+        return np.arange(self.size)

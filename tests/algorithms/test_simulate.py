@@ -1,0 +1,96 @@
+import multiprocessing
+
+import numpy as np
+import pytest
+
+from algorithms import simulate
+from algorithms.catalogue import learners
+from algorithms.problems import SemiBandit, ShortestPath, build_problem
+from algorithms.simulate import checkpoint_rounds
+
+PATHS = SemiBandit(
+    ShortestPath([("c", "t"), ("s", "b"), ("b", "t"), ("a", "c"), ("s", "a"), ("s", "t")], "s", "t"),
+    [0.8, 0.6, 0.7, 0.9, 0.8, 0.3],
+)
+
+
+def problem_for(name):
+    return PATHS if name.startswith("cucb") else build_problem(learners[name].default_problem)
+
+
+def trace(name, runs, **settings):
+    problem = problem_for(name)
+    build = learners[name].build(problem, epsilon=5.0, horizon=60)
+    return simulate(build, problem, **{"horizon": 60, "runs": runs, "seed": 3, "checkpoints": 8, **settings})
+
+
+@pytest.mark.parametrize("name", learners)
+def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
+    many = trace(name, 130)
+    np.testing.assert_array_equal(trace(name, 65).regret, many.regret[:, :65])
+    np.testing.assert_array_equal(trace(name, 3).regret, many.regret[:, :3])
+    np.testing.assert_array_equal(trace(name, 130).regret, many.regret)
+    assert (trace(name, 130, seed=4).regret != many.regret).any() or not many.regret.any()
+
+
+@pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "dpts-mat", "cascade-ucb-rr"])
+def test_workers_change_nothing(name):
+    done = []
+    parallel = trace(name, 130, workers=2, progress=done.append)
+    np.testing.assert_array_equal(parallel.regret, trace(name, 130).regret)
+    assert done
+    assert done[-1] == 1.0
+    assert not multiprocessing.active_children()
+
+
+def test_more_lanes_than_fit_in_one_array_change_nothing():
+    wide = trace("cucb-ldp2", 64 * 17)  # 16 blocks at once
+    np.testing.assert_array_equal(wide.regret[:, :100], trace("cucb-ldp2", 100).regret)
+
+
+@pytest.mark.parametrize("name", learners)
+def test_regret_and_reward_add_up(name):
+    result = trace(name, 20)
+    benchmark = problem_for(name).benchmark
+    np.testing.assert_allclose(
+        result.regret + result.reward, np.repeat(benchmark * result.rounds[:, None], 20, axis=1)
+    )
+    assert (np.diff(result.regret, axis=0) >= -1e-9).all()  # exact oracles: no round beats the benchmark
+
+
+def test_statistics_are_over_runs():
+    result = trace("cucb", 20)
+    np.testing.assert_allclose(result.regret_mean, result.regret.mean(axis=1))
+    np.testing.assert_allclose(result.regret_sem, result.regret.std(axis=1, ddof=1) / np.sqrt(20))
+    np.testing.assert_allclose(result.return_mean, result.reward.mean(axis=1) / result.rounds)
+    assert result.runs == 20
+    assert np.isnan(trace("cucb", 1).regret_sem).all()
+
+
+def test_checkpoints_ascend_from_the_first_round_to_the_horizon():
+    for horizon, count in ((1, 5), (7, 50), (1000, 10), (123456, 50)):
+        rounds = checkpoint_rounds(horizon, count)
+        assert rounds[0] == 1
+        assert rounds[-1] == horizon
+        assert (np.diff(rounds) > 0).all()
+        assert len(rounds) <= count
+    assert checkpoint_rounds(100, 1).tolist() == [100]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("horizon", 0), ("runs", 0), ("runs", -1), ("workers", 0), ("checkpoints", 0), ("seed", -1)],
+)
+def test_what_cannot_be_simulated_is_refused(setting, value):
+    settings = {"horizon": 10, "runs": 1, "seed": 1, setting: value}
+    problem = problem_for("cucb")
+    with pytest.raises(ValueError, match=f"{setting}={value}"):
+        simulate(learners["cucb"].build(problem, epsilon=1, horizon=10), problem, **settings)
+
+
+@pytest.mark.parametrize("name", learners)
+def test_one_round_can_be_simulated(name):
+    problem = problem_for(name)
+    build = learners[name].build(problem, epsilon=1.0, horizon=1)
+    result = simulate(build, problem, horizon=1, runs=2, seed=1)
+    assert result.rounds.tolist() == [1]

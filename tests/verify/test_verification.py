@@ -1,0 +1,198 @@
+"""What `verify` must show on the registered learners, at default effort where figures are asked for."""
+
+import json
+import math
+
+import pytest
+
+from algorithms import CUCBLDP2, CascadeUCBRR, DPUCBMat
+from algorithms.problems import Cascade, ProblemError, RankedLists, problems
+from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
+from verify import SubjectError, verify
+
+
+@pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "cascade-ucb-rr"])
+def test_local_learners_are_certified_and_tight(name):
+    result = verify(name, epsilon=1.0)
+    assert result.verdict == "certified"
+    assert result.upper.epsilon == 1.0
+    assert result.details["coupled"]["largest_loss"] == pytest.approx(1.0, abs=1e-9)
+    assert result.lower.epsilon == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
+def test_matroid_learners_are_certified_and_tight_in_the_released_means(name):
+    result = verify(name, epsilon=2.0)
+    assert result.verdict == "certified"
+    assert result.upper.epsilon == 2.0
+    assert result.details["coupled"]["largest_loss"] == pytest.approx(2.0, abs=1e-9)
+    assert result.lower.epsilon < 2.0
+
+
+def test_printed_dpucb_mat_is_refuted_in_the_action_view():
+    result = verify("published/dpucb-mat", epsilon=1.0, settings={"elements": 20, "rank": 1})
+    assert result.verdict == "refuted"
+    assert result.claim.view == "the sequence of actions"
+    assert result.lower.epsilon >= 1.8
+    assert result.lower.confidence == 0.99
+    assert result.upper.epsilon == 20.0  # L epsilon / K
+    assert "round-0" in result.witness.neighbours["data"]
+
+
+def test_printed_dpucb_mat_holds_when_initial_observations_are_separate_records():
+    result = verify("published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, effort="quick")
+    assert result.upper.epsilon == 1.0
+    assert result.verdict == "certified"
+
+
+def test_printed_cascade_is_refuted_by_the_number_of_reports():
+    result = verify("published/cascade-ucb-ldp-laplace", epsilon=1.0)
+    assert result.verdict == "refuted"
+    assert "number of reports" in result.witness.event
+    assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
+    assert result.details["black_box"]["delta_lower"] > 0.9999
+    assert any("number" in finding.message or "many" in finding.message for finding in result.findings)
+
+
+@pytest.mark.parametrize("name", ["cucb", "omm", "cts", "cascade-ucb1"])
+def test_learners_without_privacy_name_the_first_raw_read(name):
+    result = verify(name, epsilon=1.0, effort="quick")
+    assert result.verdict in ("refuted", "unproven")
+    assert math.isinf(result.upper.epsilon)
+    assert result.findings[0].kind == "declassified"
+    assert result.findings[0].where.startswith("algorithms/")
+
+
+@pytest.mark.parametrize("problem", ["shortest-path", "coverage", "open-bandit", "graphic-matroid"])
+@pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2"])
+def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
+    assert verify(name, epsilon=0.7, problem=problem, effort="quick").verdict == "certified"
+
+
+@pytest.mark.parametrize("problem", ["uniform-matroid", "partition-matroid", "graphic-matroid", "linear-matroid"])
+@pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
+def test_matroid_learners_are_certified_on_every_matroid(name, problem):
+    assert verify(name, epsilon=0.7, problem=problem, effort="quick").verdict == "certified"
+
+
+def test_cascade_learner_is_certified_on_real_logs_and_at_one_position():
+    assert verify("cascade-ucb-rr", epsilon=3.0, problem="open-bandit-cascade", effort="quick").verdict == "certified"
+    single = verify(
+        "cascade-ucb-rr", epsilon=1.0, settings={"positions": 1, "items": 2}, effort="quick"
+    )
+    assert single.verdict == "certified"
+
+
+def test_a_class_and_a_problem_object_give_what_their_names_give():
+    by_name = verify("cucb-ldp2", epsilon=1.0, effort="quick", seed=3)
+    by_class = verify(CUCBLDP2, epsilon=1.0, problem=problems["top-k"].build(), effort="quick", seed=3)
+    assert by_name.details["black_box"] == by_class.details["black_box"]
+    assert verify(CascadeUCBRR, epsilon=1.0, problem=Cascade(5, 2, [0.5] * 5), effort="quick").verdict == "certified"
+
+
+def test_the_same_seed_gives_the_same_result_and_another_seed_another():
+    first, again, other = (verify("dpts-mat", epsilon=1.0, effort="quick", seed=seed).json() for seed in (5, 5, 6))
+    assert first == again
+    assert first["black_box"] != other["black_box"]
+
+
+def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
+    assert verify("cucb-ldp2", epsilon=1.0, effort="quick").verdict == "certified"
+    stricter = verify(Laplace(scale=1.0), epsilon=0.5, effort="quick")
+    assert stricter.verdict == "refuted"
+    assert stricter.upper.epsilon == 1.0
+    looser = verify(Laplace(scale=1.0), epsilon=2.0, effort="quick")
+    assert looser.verdict == "certified"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon", "delta"),
+    [
+        (Laplace.for_epsilon(1.0, sensitivity=Sensitivity.of_box([1.0] * 3)), 1.0, 0.0),
+        (DiscreteLaplace(scale=2.0), 0.5, 0.0),
+        (RandomizedResponse(size=5, epsilon=1.5), 1.5, 0.0),
+        (Gaussian.for_epsilon_delta(1.0, 1e-5, sensitivity=Sensitivity.of_box([1.0] * 4)), 1.0, 1e-5),
+    ],
+)
+def test_mechanisms_are_certified_at_their_own_epsilon(mechanism, epsilon, delta):
+    assert verify(mechanism, epsilon=epsilon, delta=delta, effort="quick").verdict == "certified"
+
+
+def test_the_classical_gaussian_is_refuted_for_large_epsilon():
+    # Balle & Wang 2018; the distributed linear paper's own setting, epsilon = 10, delta = 0.25.
+    mechanism = Gaussian.classical(10.0, 0.25, sensitivity=Sensitivity(1.0, 1.0, 1.0))
+    result = verify(mechanism, epsilon=10.0, delta=0.25)
+    assert result.verdict == "refuted"
+    assert result.upper.epsilon == pytest.approx(18.356, abs=1e-3)
+    assert result.lower.epsilon > 10.0
+
+
+def test_json_is_plain_and_complete():
+    result = json.loads(json.dumps(verify("cucb", epsilon=1.0, effort="quick").json(), allow_nan=False))
+    assert set(result) >= {"subject", "claim", "verdict", "upper", "lower", "witness", "findings", "seed", "versions"}
+    assert set(result["claim"]) >= {"model", "epsilon", "delta", "unit", "view"}
+    assert result["upper"]["epsilon"] == "inf"
+    assert set(result["lower"]) >= {"epsilon", "delta", "confidence", "method", "samples"}
+    assert set(result["findings"][0]) >= {"kind", "where", "message"}
+
+
+def test_the_witness_command_repeats_the_verification():
+    result = verify("published/dpucb-mat", epsilon=1.0, settings={"elements": 5}, effort="quick", seed=2)
+    assert result.witness.reproduce == (
+        "dpwitness verify published/dpucb-mat --epsilon 1 --set elements=5 --effort quick --seed 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"subject": "nothing", "epsilon": 1.0}, ValueError, "unknown learner 'nothing'"),
+        ({"subject": "cucb-ldp2", "epsilon": 0.0}, ValueError, "epsilon=0.0"),
+        ({"subject": "cucb-ldp2", "epsilon": math.nan}, ValueError, "epsilon=nan"),
+        ({"subject": "cucb-ldp2", "epsilon": math.inf}, ValueError, "epsilon=inf"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "delta": 1.0}, ValueError, "delta=1.0"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "delta": -0.1}, ValueError, "delta=-0.1"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "seed": -1}, ValueError, "seed=-1"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "effort": "much"}, ValueError, "effort='much'"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "problem": "cascade"}, ProblemError, "plays semi-bandit"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "settings": {"colour": 1}}, ProblemError, "colour"),
+        ({"subject": "cucb-ldp2", "epsilon": 1.0, "settings": {"size": 21}}, ProblemError, "size = 21"),
+        ({"subject": Laplace(scale=1.0), "epsilon": 1.0, "problem": "top-k"}, ProblemError, "takes no problem"),
+        ({"subject": 3, "epsilon": 1.0}, SubjectError, "type int"),
+    ],
+)
+def test_refusals_name_what_is_wrong(arguments, error, words):
+    with pytest.raises(error, match=words):
+        verify(**arguments)
+
+
+def test_a_structure_of_the_wrong_family_is_refused():
+    with pytest.raises(ProblemError, match="plays matroid problems"):
+        verify(DPUCBMat, epsilon=1.0, problem=Cascade(3, 2, [0.1, 0.2, 0.3]))
+    assert RankedLists(3, 2).size == 2
+
+
+@pytest.mark.slow
+def test_correct_subjects_are_never_refuted():
+    """1,000 verifications of correct subjects: refutations have probability 1e-4 each, 0.1 expected in all."""
+    subjects = [
+        ("cucb-ldp1", {"arms": 4, "size": 2}),
+        ("cucb-ldp2", {"arms": 4, "size": 2}),
+        ("dpucb-mat", {}),
+        ("dpts-mat", {}),
+        ("cascade-ucb-rr", {"items": 4, "positions": 2}),
+        (Laplace.for_epsilon(1.0, sensitivity=Sensitivity.of_box([1.0, 1.0])), None),
+        (Laplace(scale=1.0), None),
+        (DiscreteLaplace(scale=1.0), None),
+        (RandomizedResponse(size=3, epsilon=1.0), None),
+        (Gaussian.for_epsilon_delta(1.0, 1e-2, sensitivity=Sensitivity(1.0, 1.0, 1.0)), None),
+    ]
+    refuted = []
+    for seed in range(100):
+        for subject, settings in subjects:
+            delta = 1e-2 if isinstance(subject, Gaussian) else 0.0
+            result = verify(subject, epsilon=1.0, delta=delta, settings=settings, effort="quick", seed=seed)
+            assert result.verdict in ("certified", "refuted")
+            if result.verdict == "refuted":
+                refuted.append((subject, seed))
+    assert len(refuted) <= 3, refuted  # P(Poisson(0.1) > 3) < 1e-5
