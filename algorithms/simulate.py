@@ -144,8 +144,8 @@ def simulate(
 
 
 def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
-    """Return at most `count` rounds from 1 to `horizon`, spaced geometrically."""
-    return np.unique(np.round(np.geomspace(1, horizon, count)).astype(np.int64))
+    """Return at most `count` rounds up to and with `horizon`, spaced geometrically from 1."""
+    return np.unique(np.round(np.geomspace(horizon, 1, count)).astype(np.int64))
 
 
 _job: _Job | None = None

@@ -275,13 +275,13 @@ class Verification:
                 "decisive": lower.decisive,
             },
             "witness": best_event if self.verdict == "refuted" else None,
-            "best_event": best_event,
             "findings": [
                 {"kind": f.kind, "where": f.where, "message": f.message, "failing": f.failing}
                 for f in self.findings
             ],
             "seed": self.seed,
             "versions": self.versions,
+            "best_event": best_event,
         }
         if taken := result.keys() & self.details.keys():
             raise ValueError(f"details must not repeat the result's own keys, got {sorted(taken)}")

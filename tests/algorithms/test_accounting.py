@@ -64,11 +64,11 @@ def test_every_user_of_a_local_learner_pays_for_one_message(learner):
 
 
 def test_a_user_on_a_shorter_path_pays_less_to_ldp1():
-    """|S_t| epsilon / K; the longest path pays epsilon."""
+    """|S_t| epsilon / K; the longest path pays epsilon, which is large here so that both are walked."""
     problem = SemiBandit(ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t"), [0.5, 0.5, 0.5])
-    accountant = spend(CUCBLDP1, problem, 2.0, rounds=40)
+    accountant = spend(CUCBLDP1, problem, 128.0, rounds=40)
     paid = {accountant.spent(record).epsilon for record in range(1, 41)}
-    assert paid == {Fraction(1), Fraction(2)}
+    assert paid == {Fraction(64), Fraction(128)}
 
 
 @pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])

@@ -20,7 +20,7 @@ def problem_for(name):
 
 def trace(name, runs, **settings):
     problem = problem_for(name)
-    build = learners[name].build(problem, epsilon=5.0, horizon=60)
+    build = learners[name].build(problem, epsilon=100.0, horizon=60)
     return simulate(build, problem, **{"horizon": 60, "runs": runs, "seed": 3, "checkpoints": 8, **settings})
 
 

@@ -40,7 +40,9 @@ def test_printed_dpucb_mat_is_refuted_in_the_action_view():
 
 
 def test_printed_dpucb_mat_holds_when_initial_observations_are_separate_records():
-    result = verify("published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, effort="quick")
+    result = verify(
+        "published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, effort="quick"
+    )
     assert result.upper.epsilon == 1.0
     assert result.verdict == "certified"
 
@@ -69,17 +71,20 @@ def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
     assert verify(name, epsilon=0.7, problem=problem, effort="quick").verdict == "certified"
 
 
-@pytest.mark.parametrize("problem", ["uniform-matroid", "partition-matroid", "graphic-matroid", "linear-matroid"])
+@pytest.mark.parametrize(
+    "problem", ["uniform-matroid", "partition-matroid", "graphic-matroid", "linear-matroid"]
+)
 @pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
 def test_matroid_learners_are_certified_on_every_matroid(name, problem):
     assert verify(name, epsilon=0.7, problem=problem, effort="quick").verdict == "certified"
 
 
 def test_cascade_learner_is_certified_on_real_logs_and_at_one_position():
-    assert verify("cascade-ucb-rr", epsilon=3.0, problem="open-bandit-cascade", effort="quick").verdict == "certified"
-    single = verify(
-        "cascade-ucb-rr", epsilon=1.0, settings={"positions": 1, "items": 2}, effort="quick"
+    assert (
+        verify("cascade-ucb-rr", epsilon=3.0, problem="open-bandit-cascade", effort="quick").verdict
+        == "certified"
     )
+    single = verify("cascade-ucb-rr", epsilon=1.0, settings={"positions": 1, "items": 2}, effort="quick")
     assert single.verdict == "certified"
 
 
@@ -87,11 +92,16 @@ def test_a_class_and_a_problem_object_give_what_their_names_give():
     by_name = verify("cucb-ldp2", epsilon=1.0, effort="quick", seed=3)
     by_class = verify(CUCBLDP2, epsilon=1.0, problem=problems["top-k"].build(), effort="quick", seed=3)
     assert by_name.details["black_box"] == by_class.details["black_box"]
-    assert verify(CascadeUCBRR, epsilon=1.0, problem=Cascade(5, 2, [0.5] * 5), effort="quick").verdict == "certified"
+    assert (
+        verify(CascadeUCBRR, epsilon=1.0, problem=Cascade(5, 2, [0.5] * 5), effort="quick").verdict
+        == "certified"
+    )
 
 
 def test_the_same_seed_gives_the_same_result_and_another_seed_another():
-    first, again, other = (verify("dpts-mat", epsilon=1.0, effort="quick", seed=seed).json() for seed in (5, 5, 6))
+    first, again, other = (
+        verify("dpts-mat", epsilon=1.0, effort="quick", seed=seed).json() for seed in (5, 5, 6)
+    )
     assert first == again
     assert first["black_box"] != other["black_box"]
 
@@ -129,7 +139,17 @@ def test_the_classical_gaussian_is_refuted_for_large_epsilon():
 
 def test_json_is_plain_and_complete():
     result = json.loads(json.dumps(verify("cucb", epsilon=1.0, effort="quick").json(), allow_nan=False))
-    assert set(result) >= {"subject", "claim", "verdict", "upper", "lower", "witness", "findings", "seed", "versions"}
+    assert set(result) >= {
+        "subject",
+        "claim",
+        "verdict",
+        "upper",
+        "lower",
+        "witness",
+        "findings",
+        "seed",
+        "versions",
+    }
     assert set(result["claim"]) >= {"model", "epsilon", "delta", "unit", "view"}
     assert result["upper"]["epsilon"] == "inf"
     assert set(result["lower"]) >= {"epsilon", "delta", "confidence", "method", "samples"}
@@ -157,7 +177,11 @@ def test_the_witness_command_repeats_the_verification():
         ({"subject": "cucb-ldp2", "epsilon": 1.0, "problem": "cascade"}, ProblemError, "plays semi-bandit"),
         ({"subject": "cucb-ldp2", "epsilon": 1.0, "settings": {"colour": 1}}, ProblemError, "colour"),
         ({"subject": "cucb-ldp2", "epsilon": 1.0, "settings": {"size": 21}}, ProblemError, "size = 21"),
-        ({"subject": Laplace(scale=1.0), "epsilon": 1.0, "problem": "top-k"}, ProblemError, "takes no problem"),
+        (
+            {"subject": Laplace(scale=1.0), "epsilon": 1.0, "problem": "top-k"},
+            ProblemError,
+            "takes no problem",
+        ),
         ({"subject": 3, "epsilon": 1.0}, SubjectError, "type int"),
     ],
 )

@@ -1,0 +1,254 @@
+"""Privacy losses: the laws that simply add up when mechanisms are composed.
+
+For a dominating pair (P, Q) the privacy loss is L = ln dP/dQ under P (Dwork & Rothblum 2016; Zhu, Dong, Wang
+2022). If the i-th mechanism is dominated by (P_i, Q_i) whatever was released before, the product pair
+dominates the adaptive composition, whose loss is the sum of independent L_i. So a composition is described
+by the sum of the logarithms of M(z) = E[e^{zL}; L < ∞], and δ(ε) = P(L = ∞) + E[(1 - e^{ε-L})^+; L < ∞].
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+
+ComplexArray = npt.NDArray[np.complex128]
+
+ROUNDING = 2.0**-53
+"""Unit roundoff of doubles."""
+
+
+@dataclass(frozen=True)
+class LatticeAtoms:
+    """What a loss says about its atoms if it takes finitely many values, or values on a lattice.
+
+    Parameters
+    ----------
+    differences : tuple of Fraction
+        Distances between neighbouring values (all of them: every difference of two values is a sum of these).
+    origin : Fraction
+        One of the values.
+    """
+
+    differences: tuple[Fraction, ...]
+    origin: Fraction
+
+
+class PrivacyLoss(abc.ABC):
+    """The law of a privacy loss, given by its moment generating function; a frozen, hashable value.
+
+    What makes bounds certified: `log_mgf_line` returns a bound on its own error, `log_envelope` a bound on
+    |M| beyond a height, `supremum` and `infimum` bounds on the finite values.
+    """
+
+    @property
+    def supremum(self) -> float:
+        """No finite value of the loss is above this; inf if unbounded."""
+        return math.inf
+
+    @property
+    def infimum(self) -> float:
+        """No value of the loss is below this; -inf if unbounded."""
+        return -math.inf
+
+    @property
+    def infinite_mass(self) -> float:
+        """P(L = ∞)."""
+        return 0.0
+
+    @property
+    def precision(self) -> float:
+        """A ρ with sup |M(s+it)| e^{ρt²/2} finite: the loss has an independent Gaussian part of variance ρ."""
+        return 0.0
+
+    @property
+    def lattice(self) -> LatticeAtoms | None:
+        """The values, if all of them lie on a lattice; else None."""
+        return None
+
+    @property
+    def laplace(self) -> Fraction | None:
+        """The ε of the Laplace mechanism if this is the loss of one Laplace release; else None."""
+        return None
+
+    @abc.abstractmethod
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return ln M(s + it) (any branch), and E with |computed M - M| <= |computed M| (e^E - 1).
+
+        Parameters
+        ----------
+        s : float
+            Positive.
+        t : array
+            Equally spaced, starting at 0.
+        """
+
+    @abc.abstractmethod
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return ln M(s) at real s > 0 (inf where it overflows), to about 1e-12: for choosing, not certifying."""
+
+    def log_mgf(self, z: npt.ArrayLike) -> ComplexArray:
+        """Return ln E[e^{zL}; L < ∞] at complex z with Re z > 0, element by element (any branch)."""
+        points = np.asarray(z, dtype=np.complex128)
+        flat = points.ravel()
+        out = np.empty_like(flat)
+        for i, point in enumerate(flat):
+            # A line starts at height 0; the second of two nodes is the point itself.
+            value, _ = self.log_mgf_line(float(point.real), np.array([0.0, abs(point.imag)]))
+            out[i] = value[1] if point.imag >= 0.0 else np.conj(value[1])
+        return out.reshape(points.shape)
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln of a bound on sup over |t| >= τ of |M(s+it)| e^{ρt²/2}, ρ = `precision`, for each τ.
+
+        Default: ln M(s), which bounds |M(s+it)| for every law (only if `precision` is 0).
+        """
+        value, error = self.log_mgf_line(s, np.zeros(1))
+        return np.full(heights.shape, float(value[0].real + error[0]))
+
+    def renyi(self, order: npt.ArrayLike) -> FloatArray:
+        """Return the Rényi divergence D_α(P‖Q) = ln M(α - 1) / (α - 1) for α > 1 (Mironov 2017).
+
+        Infinite if the loss is infinite with positive probability.
+        """
+        s = np.asarray(order, dtype=np.float64) - 1.0
+        if self.infinite_mass > 0.0:
+            return np.full(s.shape, np.inf)
+        return np.asarray(self.log_mgf_real(np.ravel(s)).reshape(s.shape) / s)
+
+    @classmethod
+    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+        """Return the sum of independent losses of this class, each ``counts[i]`` times."""
+        return LossSum(tuple(losses), tuple(counts))
+
+
+@dataclass(frozen=True)
+class LossSum(PrivacyLoss):
+    """A sum of independent losses: the loss of the composition of their mechanisms."""
+
+    losses: tuple[PrivacyLoss, ...]
+    counts: tuple[int, ...]
+
+    @cached_property
+    def _terms(self) -> list[tuple[PrivacyLoss, float]]:
+        return [(loss, float(n)) for loss, n in zip(self.losses, self.counts, strict=True)]
+
+    @property
+    def supremum(self) -> float:
+        """Sum of the suprema, rounded up."""
+        return _outwards(math.fsum(loss.supremum * n for loss, n in self._terms), math.inf)
+
+    @property
+    def infimum(self) -> float:
+        """Sum of the infima, rounded down."""
+        return _outwards(math.fsum(loss.infimum * n for loss, n in self._terms), -math.inf)
+
+    @cached_property
+    def _mass(self) -> float:
+        if all(loss.infinite_mass == 0.0 for loss in self.losses):
+            return 0.0
+        if any(loss.infinite_mass >= 1.0 for loss in self.losses):
+            return 1.0
+        log_rest = math.fsum(n * math.log1p(-loss.infinite_mass) for loss, n in self._terms)
+        return min(1.0, -math.expm1(log_rest) * (1.0 + 16 * ROUNDING))
+
+    @property
+    def infinite_mass(self) -> float:
+        """1 - Π (1 - p_i)^{n_i}, rounded up."""
+        return self._mass
+
+    @property
+    def precision(self) -> float:
+        """Sum of the precisions, rounded down."""
+        total = math.fsum(loss.precision * n for loss, n in self._terms)
+        return total * (1.0 - 8 * ROUNDING)
+
+    @property
+    def lattice(self) -> LatticeAtoms | None:
+        """Sums of lattice values, if every part has them."""
+        parts = [loss.lattice for loss in self.losses]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        differences = {difference for part in known for difference in part.differences}
+        origin = sum((part.origin * n for part, n in zip(known, self.counts, strict=True)), Fraction(0))
+        return LatticeAtoms(tuple(sorted(differences)), origin)
+
+    @property
+    def laplace(self) -> Fraction | None:
+        """None, except for a single loss."""
+        return self.losses[0].laplace if self.counts == (1,) else None
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Sum of the parts; adding m numbers of total size A costs (m + 2) u A."""
+        total = np.zeros(t.shape, dtype=np.complex128)
+        error = np.zeros(t.shape)
+        size = np.zeros(t.shape)
+        for loss, n in self._terms:
+            value, own = loss.log_mgf_line(s, t)
+            # Real and imaginary parts by themselves: a count times a complex -inf is nan.
+            total.real += n * value.real
+            total.imag += n * value.imag
+            error += n * own
+            size += n * np.abs(value)
+        return total, error + (len(self.losses) + 2) * ROUNDING * size
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Sum of the parts."""
+        return np.asarray(sum(n * loss.log_mgf_real(s) for loss, n in self._terms))
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Sum of the parts' envelopes: the supremum of a product is at most the product of suprema."""
+        total = np.zeros(heights.shape)
+        size = np.zeros(heights.shape)
+        for loss, n in self._terms:
+            part = n * loss.log_envelope(s, heights)
+            total += part
+            size += np.abs(part)
+        return total + (len(self.losses) + 2) * ROUNDING * size
+
+
+def _outwards(value: float, direction: float) -> float:
+    return value if math.isinf(value) else value + math.copysign(8 * ROUNDING * abs(value), direction)
+
+
+def add_losses(losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+    """Return the sum of independent losses; those of one class are summed by that class.
+
+    Equal losses are counted together, in the order of their first appearance, so the same multiset in the
+    same order gives the same bits.
+    """
+    counted: dict[PrivacyLoss, int] = {}
+    for loss, n in zip(losses, counts, strict=True):
+        counted[loss] = counted.get(loss, 0) + n
+    families: dict[type[PrivacyLoss], list[PrivacyLoss]] = {}
+    for loss in counted:
+        families.setdefault(type(loss), []).append(loss)
+    sums = [
+        family.together(members, [counted[member] for member in members])
+        for family, members in families.items()
+    ]
+    return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))
+
+
+def log1p_complex(w: ComplexArray) -> ComplexArray:
+    """Return ln(1 + w), accurate also for small w (NumPy's complex log1p loses the real part there).
+
+    The error is at most 6u |w| / |1 + w| for |1 + w| >= 1/2 and 2u / |1 + w| + 2u |ln(1+w)| below.
+    """
+    x, y = w.real, w.imag
+    square = x * (2.0 + x) + y * y
+    out = np.empty(w.shape, dtype=np.complex128)
+    with np.errstate(divide="ignore"):
+        near = np.log(np.hypot(1.0 + x, y))
+    out.real = np.where(square > -0.75, 0.5 * np.log1p(np.maximum(square, -0.75)), near)
+    out.imag = np.arctan2(y, 1.0 + x)
+    return out

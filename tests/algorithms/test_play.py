@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, Coupled, Simulation
+from algorithms import CascadeUCB1, CUCBLDP2
+from algorithms.play import play_fresh, play_records, start_warm
+from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
+from algorithms.published import DPUCBMat
+from mechanisms import LaneStreams
+
+PROBLEM = SemiBandit(TopK(4, 2), [0.2, 0.4, 0.6, 0.8])
+
+
+class Seen:
+    """A learner that plays by the round number and keeps what it is shown, read under a permissive gate."""
+
+    family = "semi-bandit"
+
+    def __init__(self, structure, gate):
+        self.structure, self.gate = structure, gate
+        self.feedback_domain = PROBLEM.feedback_domain
+        self.shown, self.round = [], 0
+
+    def act(self):
+        self.round += 1
+        first = self.round % 3
+        return np.tile([first, first + 1], (self.gate.lanes, 1))
+
+    def observe(self, feedback):
+        self.shown.append(np.asarray(feedback))
+
+
+def test_given_records_are_shown_in_order_each_at_the_arms_played():
+    gate = Simulation(0, 64, permissive=True)
+    learner = Seen(PROBLEM.structure, gate)
+    records = np.random.default_rng(1).random((6, 4))
+    actions = list(play_records(learner, PROBLEM, gate, records))
+    assert len(actions) == 5
+    for t, (action, shown) in enumerate(zip(actions, learner.shown, strict=True), start=1):
+        np.testing.assert_array_equal(shown, records[t][action])
+
+
+def test_neighbours_stand_side_by_side():
+    """A neighbour that differs in record 2 loses nothing before it, and epsilon at most after it."""
+    gate = Coupled(0, 64, 2)
+    learner = CUCBLDP2(PROBLEM.structure, gate, epsilon=1.0, horizon=4)
+    records = np.zeros((3, 5, 4))
+    records[1, 2] = 1.0
+    losses = [gate.loss.copy() for _ in play_records(learner, PROBLEM, gate, records)]
+    assert not losses[0].any()
+    assert np.abs(losses[1][0]).max() == pytest.approx(1.0)
+    np.testing.assert_array_equal(losses[3], losses[1])
+    assert not losses[3][1].any()
+
+
+def test_fresh_users_follow_the_problems_law():
+    """Counts of 64 * 200 rounds within 5 s.e. of the means at each of 4 arms: false alarm 3e-6."""
+    gate = Simulation(0, 64, permissive=True)
+    learner = Seen(PROBLEM.structure, gate)
+    actions = np.array(list(play_fresh(learner, PROBLEM, gate, LaneStreams(5, 64), 200)))
+    shown = np.array(learner.shown)
+    for arm, mean in enumerate(PROBLEM.means):
+        seen = shown[actions == arm]
+        assert abs(seen.mean() - mean) < 5 * np.sqrt(mean * (1 - mean) / seen.size)
+
+
+def test_a_warm_start_is_record_0_or_one_record_per_arm():
+    problem = SemiBandit(UniformMatroid(4, 2), PROBLEM.means)
+    for initial, expected in (("one", {0}), ("separate", {f"initial-{arm}" for arm in range(4)})):
+        accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+        learner = DPUCBMat(problem.structure, accountant, epsilon=1.0, initial_records=initial)
+        start_warm(learner, accountant, problem, np.array([[0.0, 0.0, 1.0, 1.0]]))
+        assert {record for entry in accountant.ledger.entries for record in entry.records} == expected
+
+
+def test_a_warm_start_shows_every_arm():
+    cascade = Cascade(3, 2, [0.1, 0.2, 0.3])
+    gate = Simulation(0, 64)
+    learner = CascadeUCB1(cascade.structure, gate)
+    next(play_records(learner, cascade, gate, np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])))
+    np.testing.assert_array_equal(learner.total[0], [1, 0, 1])

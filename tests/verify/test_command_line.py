@@ -1,0 +1,170 @@
+"""The command line: exit codes, JSON, pictures, and one clear line for every bad input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from verify import command_line
+
+FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process; return exit code, standard output and standard error."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["dpwitness", *arguments])
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "verdict"),
+    [
+        (["cucb-ldp2", "--epsilon", "1"], 0, "certified"),
+        (["published/cascade-ucb-ldp-laplace", "--epsilon", "1"], 1, "refuted"),
+        ([f"{FUNCTIONS}:half_the_noise", "--epsilon", "1"], 1, "refuted"),
+        ([f"{FUNCTIONS}:laplace", "--epsilon", "1"], 3, "unproven"),
+    ],
+)
+def test_verify_exit_codes_and_json(run, arguments, code, verdict):
+    left, out, err = run("verify", *arguments, "--effort", "quick", "--json")
+    assert left == code
+    result = json.loads(out)
+    assert result["verdict"] == verdict
+    assert result["claim"]["epsilon"] == 1.0
+    assert (result["witness"] is not None) == (verdict == "refuted")
+    assert err == ""
+
+
+def test_verify_prints_a_report(run):
+    code, out, _ = run(
+        "verify", "cucb-ldp2", "--epsilon", "1", "--problem", "open-bandit", "--effort", "quick"
+    )
+    assert code == 0
+    assert "CERTIFIED" in out
+    assert "local model" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_list_shows_everything(run):
+    code, out, _ = run("list")
+    assert code == 0
+    for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit"):
+        assert name in out
+    code, out, _ = run("list", "--json")
+    catalogue = json.loads(out)
+    assert {"name", "kind", "default", "low", "high", "meaning"} <= set(
+        catalogue["problems"][0]["parameters"][0]
+    )
+    assert any(learner["as_printed"].startswith("FALSE") for learner in catalogue["learners"])
+
+
+def test_simulate_json_has_the_stable_keys(run):
+    code, out, err = run("simulate", "cucb-ldp2", "--horizon", "200", "--runs", "5", "--seed", "3", "--json")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert set(result) == {
+        "learner", "problem", "rounds", "regret_mean", "regret_sem", "return_mean", "runs", "seed", "seconds",
+        "lane_rounds_per_second",
+    }  # fmt: skip
+    assert result["rounds"][-1] == 200
+    assert len(result["rounds"]) == len(result["regret_mean"]) == len(result["regret_sem"])
+    again = json.loads(
+        run("simulate", "cucb-ldp2", "--horizon", "200", "--runs", "5", "--seed", "3", "--json")[1]
+    )
+    assert again["regret_mean"] == result["regret_mean"]
+
+
+def test_simulate_of_one_run_has_no_standard_error(run):
+    result = json.loads(run("simulate", "omm", "--horizon", "50", "--runs", "1", "--json")[1])
+    assert set(result["regret_sem"]) == {None}
+    code, out, _ = run("simulate", "omm", "--horizon", "50", "--runs", "1")
+    assert code == 0
+    assert "linear-matroid" in out
+
+
+def test_simulate_draws_a_picture(run, tmp_path):
+    picture = tmp_path / "regret.png"
+    code, _, _ = run("simulate", "cascade-ucb-rr", "--horizon", "100", "--runs", "4", "--plot", str(picture))
+    assert code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+BAD = [
+    (["verify", "cucb-ldp9", "--epsilon", "1"], "did you mean cucb-ldp"),
+    (["verify", "cucb-ldp2", "--epsilon", "0"], "epsilon=0.0"),
+    (["verify", "cucb-ldp2", "--epsilon", "-1"], "epsilon=-1.0"),
+    (["verify", "cucb-ldp2", "--epsilon", "nan"], "epsilon=nan"),
+    (["verify", "cucb-ldp2", "--epsilon", "one"], "'one'"),
+    (["verify", "cucb-ldp2"], "--epsilon"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--delta", "1"], "delta=1.0"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--problem", "nothing"], "unknown problem"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--set", "size=21"], "size = 21"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--set", "size"], "key=value"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--set", "sise=3"], "did you mean size"),
+    (
+        [
+            "verify",
+            "cucb-ldp2",
+            "--epsilon",
+            "1",
+            "--set",
+            "arms=2",
+            "--set",
+            "size=1",
+            "--set",
+            "means=0.5,1.5",
+        ],
+        "1.5",
+    ),
+    (["verify", "dpucb-mat", "--epsilon", "1", "--set", "vectors=0 0; 0 0"], "without a basis"),
+    (["verify", "nothing.py:f", "--epsilon", "1"], "no such file"),
+    (["verify", f"{FUNCTIONS}:without_claim", "--epsilon", "1"], "no claim"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--effort", "huge"], "effort='huge'"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--seed", "-1"], "seed=-1"),
+    (["simulate", "cucb-ldp2", "--horizon", "0"], "horizon=0"),
+    (["simulate", "cucb-ldp2", "--runs", "0"], "runs=0"),
+    (["simulate", "cucb-ldp2", "--epsilon", "inf"], "epsilon=inf"),
+    (["simulate", "cucb-ldp2", "--workers", "0"], "workers=0"),
+    (["simulate", "cucb-ldp2", "--plot", "picture.jpg"], ".png"),
+    (["simulate", "cucb-ldp2", "--plot", "nowhere/at/all.png"], "folder"),
+    (["simulate", f"{FUNCTIONS}:laplace"], "only learners"),
+    (["prove"], "prove"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), BAD, ids=lambda value: " ".join(value)[-60:] if value else ""
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert words in err
+    assert err.startswith("dpwitness: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_the_installed_script_works_and_help_explains_exit_codes():
+    script = Path(sys.executable).with_name("dpwitness")
+    done = subprocess.run([script, "verify", "--help"], capture_output=True, text=True, check=True)
+    assert "0 certified, 1 refuted, 3 unproven" in done.stdout
+
+
+def test_importing_the_lower_packages_is_light():
+    code = (
+        "import sys, mechanisms, accountant; "
+        "print([m for m in ('opendp', 'sympy', 'matplotlib', 'rich', 'click') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

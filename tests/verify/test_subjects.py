@@ -1,0 +1,177 @@
+"""Files that users hand to the verifier: each mistake is caught, with its line."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from mechanisms import Interval
+from verify import SubjectError, claimed, verify
+from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
+
+FOLDER = Path(__file__).parent / "subjects"
+FUNCTIONS = FOLDER / "functions.py"
+LEARNERS = FOLDER / "learners.py"
+
+
+def line_of(path: Path, words: str) -> str:
+    """Return ``name.py:line`` of the first line that holds `words`."""
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if words in line:
+            return f"{path.name}:{number}"
+    raise AssertionError(words)
+
+
+def leak_of(name: str) -> str:
+    """Return the line marked ``# the leak`` of a learner in the learners file."""
+    lines = LEARNERS.read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"class {name}("))
+    number = next(number for number in range(start, len(lines)) if "# the leak" in lines[number])
+    return f"{LEARNERS.name}:{number + 1}"
+
+
+def found(result, kind: str) -> list[str]:
+    return [finding.where for finding in result.findings if finding.kind == kind]
+
+
+def test_half_the_noise_is_refuted_near_the_truth():
+    result = verify(f"{FUNCTIONS}:half_the_noise", epsilon=1.0)
+    assert result.verdict == "refuted"
+    assert 1.9 <= result.lower.epsilon <= 2.0
+    assert result.witness.neighbours == {"data": "data = 0.0", "data_prime": "data = 1.0"} or (
+        result.witness.neighbours == {"data": "data = 1.0", "data_prime": "data = 0.0"}
+    )
+
+
+def test_a_function_in_lanes_is_refuted_too():
+    result = verify(f"{FUNCTIONS}:half_the_noise_in_lanes", epsilon=1.0)
+    assert result.verdict == "refuted"
+    assert result.lower.epsilon >= 1.97
+
+
+def test_a_correct_function_is_unproven_with_a_bound_below_its_claim():
+    result = verify(f"{FUNCTIONS}:laplace", epsilon=1.0, effort="quick")
+    assert result.verdict == "unproven"
+    assert result.upper is None
+    assert result.exit_code == 3
+    assert 0.8 < result.lower.epsilon < 1.0
+
+
+def test_one_draw_for_all_coordinates_is_refuted():
+    assert verify(f"{FUNCTIONS}:one_draw_for_all", epsilon=1.0, effort="quick").verdict == "refuted"
+
+
+def test_replay_finds_what_flows_around_the_gate():
+    clean = verify(f"{FUNCTIONS}:through_the_gate", epsilon=1.0, effort="quick")
+    assert clean.findings == ()
+    raw = verify(f"{FUNCTIONS}:raw_on_the_side", epsilon=1.0, effort="quick")
+    assert found(raw, "raw-output")
+    assert raw.verdict == "refuted"
+    more = verify(f"{FUNCTIONS}:as_many_calls_as_data", epsilon=1.0, effort="quick")
+    assert found(more, "more-calls")[0].endswith(line_of(FUNCTIONS, "total += gate.release"))
+    moves = verify(f"{FUNCTIONS}:moves_by_two", epsilon=1.0, effort="quick")
+    assert found(moves, "sensitivity")[0].endswith(line_of(FUNCTIONS, "sensitivity=UNIT), data)"))
+    foreign = verify(f"{FUNCTIONS}:own_randomness", epsilon=1.0, effort="quick")
+    assert found(foreign, "foreign-randomness")
+
+
+def test_a_mechanism_object_in_a_file():
+    assert verify(f"{FUNCTIONS}:MECHANISM", epsilon=1.0, effort="quick").verdict == "certified"
+    assert verify(f"{FUNCTIONS}:MECHANISM", epsilon=0.9, effort="quick").verdict == "refuted"
+
+
+def test_a_correct_learner_of_a_user_is_certified():
+    result = verify(f"{LEARNERS}:Correct", epsilon=1.0, effort="quick")
+    assert result.verdict == "certified"
+    assert result.details["coupled"]["largest_loss"] == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "how"), [("BranchesOnRaw", "compared"), ("CallsFloat", "float")])
+def test_reads_of_raw_values_are_caught_with_the_line(name, how):
+    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, effort="quick")
+    assert result.verdict != "certified"
+    assert math.isinf(result.upper.epsilon)
+    assert found(result, "raw-read")[0].endswith(leak_of(name))
+    assert how in result.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("OneSharedDraw", "declassified"),
+        ("SharedDrawInMechanism", "mechanism"),
+        ("SharedDrawInCentralMechanism", "mechanism"),
+        ("UnderDeclares", "sensitivity"),
+        ("UnderDeclaresStability", "stability"),
+    ],
+)
+def test_wrong_noise_is_refuted_with_the_line(name, kind):
+    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, effort="quick")
+    assert result.verdict == "refuted"
+    place = leak_of("SharedDrawInMechanism" if name.startswith("SharedDraw") else name)
+    assert found(result, kind)[0].endswith(place)
+
+
+def test_under_declared_sensitivity_shows_its_exact_factor():
+    assert verify(f"{LEARNERS}:UnderDeclares", epsilon=1.0, effort="quick").lower.epsilon == pytest.approx(
+        4, abs=1e-6
+    )
+    stability = verify(f"{LEARNERS}:UnderDeclaresStability", epsilon=1.0, effort="quick")
+    assert stability.lower.epsilon == pytest.approx(3, abs=1e-6)
+
+
+def test_a_crash_is_a_finding_with_its_line():
+    result = verify(f"{LEARNERS}:Crashes", epsilon=1.0, effort="quick")
+    assert result.verdict == "unproven"
+    assert [finding.kind for finding in result.findings] == ["crash"]
+    assert result.findings[0].where.endswith(line_of(LEARNERS, "# the crash"))
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        ("missing.py:f", "missing.py: no such file"),
+        (f"{FUNCTIONS}", "name the object too"),
+        (f"{FUNCTIONS}:absent", "no object 'absent'; what could be verified in it: laplace"),
+        (f"{FUNCTIONS}:NOT_A_SUBJECT", "type int"),
+        (f"{FUNCTIONS}:without_claim", "no claim"),
+        (f"{FUNCTIONS}:takes_one_argument", "must be (data, rng)"),
+        (f"{FUNCTIONS}:raises", f"IndexError.*{line_of(FUNCTIONS, '[1.0][int(data)')}"),
+        (f"{FUNCTIONS}:returns_text", "must be a number or an array of numbers"),
+        (f"{LEARNERS}:WithoutClaim", "needs a `claim`"),
+    ],
+)
+def test_what_cannot_be_verified_is_refused(subject, words):
+    import re
+
+    pattern = words if ".*" in words else re.escape(words)
+    with pytest.raises(SubjectError, match=pattern):
+        verify(subject, epsilon=1.0, effort="quick")
+
+
+def test_a_file_that_does_not_import_names_its_line(tmp_path):
+    broken = tmp_path / "broken.py"
+    broken.write_text("import numpy\n\nvalue = numpy.nothing\n")
+    with pytest.raises(SubjectError, match=r"broken\.py:3 does not import: AttributeError"):
+        resolve(f"{broken}:f")
+    broken.write_text("def f(:\n")
+    with pytest.raises(SubjectError, match=r"broken\.py:1 does not import: SyntaxError"):
+        resolve(f"{broken}:f")
+
+
+def test_subjects_are_classified():
+    assert isinstance(resolve("cucb"), LearnerSubject)
+    assert isinstance(resolve(f"{FUNCTIONS}:MECHANISM"), MechanismSubject)
+    function = resolve(f"{FUNCTIONS}:through_the_gate")
+    assert isinstance(function, FunctionSubject)
+    assert function.takes_gate
+    assert not function.takes_lanes
+
+
+def test_outputs_that_change_their_shape_are_refused():
+    @claimed(data=Interval(0, 1))
+    def shapes(data, rng):
+        return [data] if rng.random() < 0.5 else [data, data]
+
+    with pytest.raises(SubjectError, match=r"different shapes|numbers where it returned"):
+        verify(shapes, epsilon=1.0, effort="quick")
