@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mechanisms.parameters import real
+from mechanisms.rounding import up
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -14,20 +17,26 @@ class Budget:
     Parameters
     ----------
     epsilon
-        At least 0; ``math.inf`` sets no limit.
+        At least 0, exactly a float; ``math.inf`` sets no limit.
     delta
-        In [0, 1].
+        In [0, 1], exactly a float.
 
     Raises
     ------
     ValueError
-        If a parameter is outside its range or NaN.
+        If a parameter is outside its range, NaN or not exactly a float.
     """
 
     epsilon: float
     delta: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("epsilon", "delta"):
+            given = getattr(self, name)
+            number = real(name, given)
+            if number != given:
+                raise ValueError(f"{name}={given!r}: a budget is a float, and this is none exactly")
+            object.__setattr__(self, name, number)
         if not self.epsilon >= 0:
             raise ValueError(f"epsilon={self.epsilon!r}: a budget's epsilon must be at least 0")
         if not 0 <= self.delta <= 1:
@@ -41,10 +50,20 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """An exact (epsilon, delta) pair; ``epsilon`` is None where no finite one exists."""
+    """An exact (epsilon, delta) pair; ``epsilon`` is None where no finite one exists.
+
+    Raises
+    ------
+    ValueError
+        If one of the two is negative: nothing that is released gives privacy back.
+    """
 
     epsilon: Fraction | None
     delta: Fraction
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is not None and self.epsilon < 0) or self.delta < 0:
+            raise ValueError(f"(epsilon, delta) = ({self.epsilon}, {self.delta}): a cost must not be negative")
 
     def __add__(self, other: Cost) -> Cost:
         if self.epsilon is None or other.epsilon is None:
@@ -62,19 +81,13 @@ class Cost:
     @property
     def epsilon_up(self) -> float:
         """`epsilon` as the nearest float that is not below it; ``inf`` where none is finite."""
-        return math.inf if self.epsilon is None else round_up(self.epsilon)
+        return math.inf if self.epsilon is None else up(self.epsilon)
 
     @property
     def delta_up(self) -> float:
         """`delta` as the nearest float that is not below it, at most 1."""
-        return min(1.0, round_up(self.delta))
+        return min(1.0, up(self.delta))
 
     def __str__(self) -> str:
         delta = f", delta = {self.delta_up:.6g}" if self.delta else ""
         return f"epsilon = {self.epsilon_up:.6g}{delta}"
-
-
-def round_up(value: Fraction) -> float:
-    """Return the smallest float that is at least `value`."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -70,17 +70,27 @@ class BasicComposition:
 
         For a mechanism of unbounded privacy loss, delta is the mechanism's own `nominal_delta` and
         epsilon is its profile's value there.
+
+        Raises
+        ------
+        UnsupportedCharge
+            If the loss is unbounded and the mechanism names no delta in (0, 1).
         """
         profile = mechanism.profile(sensitivity)
         if profile.pure_epsilon is not None:
             return Cost(Fraction(profile.pure_epsilon), Fraction(0))
         delta = mechanism.nominal_delta
+        name = type(mechanism).__name__
         if delta == 0:
             raise UnsupportedCharge(
-                f"{type(mechanism).__name__} has unbounded privacy loss and names no delta: basic composition "
-                "needs one (build it with for_epsilon_delta, or pass delta=...)"
+                f"{name} has unbounded privacy loss and names no delta, which this theorem needs "
+                "(build it with for_epsilon_delta, or pass delta=...)"
             )
+        if not 0 < delta < 1:
+            raise UnsupportedCharge(f"{name} names delta={delta!r}, which is not in (0, 1)")
         epsilon = profile.epsilon(delta)
+        if not epsilon >= 0:
+            raise UnsupportedCharge(f"the profile of {name} gives epsilon={epsilon!r} at delta={delta!r}")
         if epsilon == float("inf"):
             return Cost(None, Fraction(delta))
         return Cost(Fraction(epsilon), Fraction(delta))

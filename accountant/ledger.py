@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mechanisms import Mechanism, Sensitivity, mechanism_from_dict
+from mechanisms import Mechanism, Sensitivity
 
 from .budget import Cost
 from .composition import Composition
 from .place import Place
 from .provenance import RecordId
+from .recorded import describe, recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Entry:
     Attributes
     ----------
     mechanism
-        None for a declassification.
+        None for a declassification; a `RecordedMechanism` if it was loaded and cannot be rebuilt.
     sensitivity
         How far each of the records can move the released value; None for a declassification.
     charge
@@ -64,7 +66,7 @@ class Ledger:
     @property
     def entries(self) -> Sequence[Entry]:
         """All charges in order."""
-        return self._entries
+        return tuple(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -117,14 +119,17 @@ class Ledger:
         return [entry for entry in self._entries if entry.mechanism is None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able description, exact to the last bit."""
-        mechanisms: list[dict[str, Any]] = []
+        """Return a JSON-able description, exact to the last bit.
+
+        A mechanism that cannot be written down (a user's, an OpenDP measurement) is recorded by its ``repr``;
+        its charges are as exact as any.
+        """
+        descriptions: dict[str, int] = {}
         index: dict[Mechanism, int] = {}
         rows = []
         for entry in self._entries:
             if entry.mechanism is not None and entry.mechanism not in index:
-                index[entry.mechanism] = len(mechanisms)
-                mechanisms.append(entry.mechanism.to_dict())
+                index[entry.mechanism] = descriptions.setdefault(describe(entry.mechanism), len(descriptions))
             rows.append(
                 {
                     "mechanism": None if entry.mechanism is None else index[entry.mechanism],
@@ -140,13 +145,13 @@ class Ledger:
                     "note": entry.note,
                 }
             )
-        return {"mechanisms": mechanisms, "entries": rows}
+        return {"mechanisms": list(map(json.loads, descriptions)), "entries": rows}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any], composition: Composition) -> Ledger:
         """Rebuild a ledger, with every total, from `to_dict`'s result."""
         ledger = cls(composition)
-        mechanisms = [mechanism_from_dict(description) for description in saved["mechanisms"]]
+        mechanisms = [recall(description) for description in saved["mechanisms"]]
         charges: dict[tuple[str | None, str], Cost] = {}
         for row in saved["entries"]:
             epsilon, delta = row["charge"]

@@ -7,17 +7,18 @@ out is through its gate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms import Categories, Domain, Mechanism
+from mechanisms import Categories, Domain, DomainError
 
-from .errors import ForeignValue, RawRead, SensitivityExceeded
-from .place import Place, calling_place
-from .provenance import UNTRACKED, Provenance, Traced, TracedSums
+from .errors import ForeignValue, RawRead
+from .place import calling_place
+from .provenance import UNTRACKED, Provenance
 
 if TYPE_CHECKING:
     from .gate import Gate
@@ -26,38 +27,39 @@ PublicNumber = float | npt.NDArray[Any]
 
 
 class Private:
-    """A private array of shape ``(lanes, ...)``, owned by one gate.
+    """A private array of shape ``(lanes, n)``, owned by one gate.
 
     Internally the array has one more leading axis: the data set and, under a coupled gate, its
-    neighbours side by side.
+    neighbours side by side. Names that start with an underscore belong to the gates; Python cannot
+    hide them, and reading them is outside of everything a gate guarantees.
     """
 
-    __slots__ = ("_categorical", "_gate", "_provenance", "_values")
+    __slots__ = ("_categories", "_gate", "_provenance", "_values")
     __array_ufunc__ = None  # NumPy hands binary operators over instead of reading the value
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self,
-        gate: Gate,
-        values: npt.NDArray[Any],
-        provenance: Provenance = UNTRACKED,
-        *,
-        categorical: bool = False,
+        self, gate: Gate, values: npt.NDArray[Any], provenance: Provenance = UNTRACKED, *, categories: int = 0
     ) -> None:
         self._gate = gate
         self._values = values
         self._provenance = provenance
-        self._categorical = categorical  # category names: distances are 0 or 1, arithmetic means nothing
+        self._categories = categories  # how many category names there are; 0 for numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The public shape ``(lanes, ...)``."""
+        """The public shape ``(lanes, n)``."""
         return self._values.shape[1:]
+
+    @property
+    def _categorical(self) -> bool:
+        return self._categories > 0
 
     def __repr__(self) -> str:
         return f"<private value of shape {self.shape}>"
 
     # --- operations that keep a value private ----------------------------------------------------
+    # Whether an operation overflows depends on the data: NumPy must not tell, not even by a warning.
 
     def take(self, index: npt.NDArray[np.int64]) -> Private:
         """Slice by a public index along the last axis.
@@ -65,29 +67,45 @@ class Private:
         Parameters
         ----------
         index
-            Shape (lanes, k); a negative entry is padding and yields 0.
+            Whole numbers, shape (lanes, k); a negative entry is padding and yields 0.
 
         Returns
         -------
         Private
-            Shape (lanes, k).
+            Shape (lanes, k). A coordinate that is taken twice moves twice.
+
+        Raises
+        ------
+        ValueError
+            If the index has another shape or type, or an entry is not below n.
         """
         index = np.asarray(index)
         lanes, size = self.shape
-        if index.ndim != 2 or index.shape[0] != lanes or index.max(initial=-1) >= size:
-            raise ValueError(f"index of shape {index.shape}: must be (lanes={lanes}, k) with entries below {size}")
+        wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
+        if wrong or index.max(initial=-1) >= size:
+            raise ValueError(
+                f"index of shape {index.shape} and type {index.dtype}: must be whole numbers of shape "
+                f"(lanes={lanes}, k), all below {size}"
+            )
         rows = np.arange(lanes)[:, None]
-        values = self._values[:, rows, index]
         if index.size and index.min() < 0:
-            values = np.where(index >= 0, values, 0)
-        return Private(
-            self._gate, values, self._provenance.take(index), categorical=self._categorical
-        )
+            values = np.where(index >= 0, self._values[:, rows, np.maximum(index, 0)], 0)
+        else:
+            values = self._values[:, rows, index]
+        return Private(self._gate, values, self._provenance.take(index), categories=self._categories)
 
     def sum(self) -> Private:
-        """Sum over the last axis, which stays with length 1."""
+        """Sum over the last axis, which stays with length 1.
+
+        Raises
+        ------
+        TypeError
+            If the value is a category.
+        """
         self._check_number("summed")
-        return Private(self._gate, self._values.sum(axis=-1, keepdims=True), self._provenance.summed())
+        with np.errstate(all="ignore"):
+            total = self._values.sum(axis=-1, keepdims=True)
+        return Private(self._gate, total, self._provenance.summed())
 
     def map(
         self,
@@ -98,50 +116,89 @@ class Private:
     ) -> Private:
         """Apply a deterministic function to every lane's value.
 
+        The function gets a copy of the raw values and has to be pure: no gate can see what it does besides
+        returning its result. So that nothing about the data shows in the result's form, its shape and type
+        may not depend on the values, and errors about it never quote them. That an error occurs at all is
+        information about the data: let it end the run.
+
         Parameters
         ----------
         function
-            Maps an array of shape ``(..., n)`` (or ``(..., )`` after a map to scalars) record by record.
+            Maps an array of shape ``(worlds, lanes, n)`` to ``(worlds, lanes)`` or ``(worlds, lanes, k)``,
+            each ``[world, lane]`` on its own.
         into
-            The domain that the results lie in; checked for every value. How far a record moves the
+            The domain that each lane's result lies in; checked for every value. How far a record moves the
             result then follows from the domain.
         stability
             Alternatively a Lipschitz constant in L1 norm. The `Accountant` has to believe it; coupled
             runs check it on real neighbours.
 
+        Returns
+        -------
+        Private
+            Shape (lanes, k).
+
         Raises
         ------
         ValueError
-            If not exactly one of `into` and `stability` is given, or a result lies outside `into`.
+            If not exactly one of `into` and `stability` is given, a result has the wrong shape or type, or is
+            not finite.
+        DomainError
+            If a result lies outside `into`.
+        TypeError
+            If `stability` is given for a category.
         """
         if (into is None) == (stability is None):
             raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
-        results = np.asarray(function(self._values))
         if into is not None:
-            results = into.check(results, "result of map")
-            if results.ndim == 2:
-                results = results[..., None]
-            return Private(
-                self._gate,
-                results,
-                self._provenance.mapped(into),
-                categorical=isinstance(into, Categories),
-            )
+            results = _inside(into, self._apply(function, self._values), self._values.shape[:2])
+            if results is None:
+                raise DomainError(f"map: a result lies outside {into}, or has another shape than its values")
+            categories = into.size if isinstance(into, Categories) else 0
+            return Private(self._gate, results, self._provenance.mapped(into), categories=categories)
         assert stability is not None
         self._check_number("mapped by a Lipschitz function")
-        if not stability >= 0:
-            raise ValueError(f"stability={stability!r}: must be at least 0")
+        if not 0 <= stability < math.inf:
+            raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
+        results = self._apply_in_form(function)
         self._gate.check_stability(self._values, results, stability)
         return Private(self._gate, results, self._provenance.stretched(stability, results.shape[-1]))
 
+    @staticmethod
+    def _apply(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        with np.errstate(all="ignore"):
+            return np.array(function(values.copy()))  # copies: the function may keep or change what it got
+
+    def _apply_in_form(self, function: Callable[[Any], Any]) -> npt.NDArray[Any]:
+        """Apply a function whose result must have the form that it gives to all zeros."""
+        form = self._apply(function, np.zeros_like(self._values))
+        leading = self._values.shape[:2]
+        if form.shape[:2] != leading or form.ndim > 3 or form.dtype.kind not in "biuf":
+            raise ValueError(
+                f"map: the function turns shape {self._values.shape} into {form.shape} of type {form.dtype}; "
+                f"it must give real numbers of shape {leading} or {(*leading, 'k')}"
+            )
+        results = self._apply(function, self._values)
+        if results.shape != form.shape or results.dtype != form.dtype:
+            raise ValueError("map: the shape or type of the function's result depends on the data")
+        if not np.isfinite(results).all():
+            raise ValueError("map: the function's result is not finite")
+        number = np.int64 if results.dtype.kind in "iu" else np.float64
+        return results.reshape(*leading, -1).astype(number)
+
     def __add__(self, other: Private | PublicNumber) -> Private:
         self._check_number("added to")
-        if isinstance(other, Private):
-            self._check_same_gate(other)
-            return Private(
-                self._gate, self._values + other._values, self._provenance.plus(other._provenance)
-            )
-        return Private(self._gate, self._values + _public(other), self._provenance)
+        if not isinstance(other, Private):
+            with np.errstate(all="ignore"):
+                return Private(self._gate, self._values + self._public(other), self._provenance)
+        other._check_number("added to")
+        if other._gate is not self._gate:
+            raise ForeignValue("two private values of different gates cannot be combined", calling_place())
+        if other.shape != self.shape:
+            raise ValueError(f"private values of shapes {self.shape} and {other.shape}: must be of one shape")
+        with np.errstate(all="ignore"):
+            total = self._values + other._values
+        return Private(self._gate, total, self._provenance.plus(other._provenance))
 
     __radd__ = __add__
 
@@ -149,28 +206,41 @@ class Private:
         if isinstance(factor, Private):
             self._refuse("multiplied by another private value")
         self._check_number("scaled")
-        factor = _public(factor)
-        return Private(self._gate, self._values * factor, self._provenance.scaled(factor))
+        factor = self._public(factor)
+        with np.errstate(all="ignore"):
+            product = self._values * factor
+        return Private(self._gate, product, self._provenance.scaled(factor))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: PublicNumber) -> Private:
         if isinstance(divisor, Private):
             self._refuse("divided by another private value")
-        return self * (1.0 / _public(divisor))
+        with np.errstate(all="ignore"):
+            return self * (1.0 / self._public(divisor))
 
     def __neg__(self) -> Private:
         return self * -1.0
 
     def __sub__(self, other: Private | PublicNumber) -> Private:
-        return self + (-other)
+        return self + (-other if isinstance(other, Private) else -self._public(other))
 
     def __rsub__(self, other: PublicNumber) -> Private:
         return (-self) + other
 
-    def _check_same_gate(self, other: Private) -> None:
-        if other._gate is not self._gate:
-            raise ForeignValue("two private values of different gates cannot be combined", calling_place())
+    def _public(self, number: PublicNumber) -> npt.NDArray[np.float64]:
+        """Check a public operand: finite numbers that stretch the value over no further axis."""
+        array = np.asarray(number, dtype=np.float64)
+        if not np.isfinite(array).all():
+            raise ValueError("a public operand of a private value must be finite (and a divisor not 0)")
+        stretches = array.ndim > len(self.shape) or any(
+            width not in (1, own) for width, own in zip(array.shape[::-1], self.shape[::-1], strict=False)
+        )
+        if stretches:
+            raise ValueError(
+                f"a public operand of shape {array.shape}: must broadcast to the private value's {self.shape}"
+            )
+        return array
 
     def _check_number(self, how: str) -> None:
         if self._categorical:
@@ -179,9 +249,7 @@ class Private:
     # --- reads: every one of them is refused -----------------------------------------------------
 
     def _refuse(self, how: str) -> NoReturn:
-        raise RawRead(
-            f"a private value was {how}; release it through its gate, or declassify it", calling_place()
-        )
+        refuse_read(how)
 
     def _read(self, how: str) -> npt.NDArray[Any]:
         return self._gate.raw_read(self, how, calling_place())
@@ -198,8 +266,19 @@ class Private:
     def __index__(self) -> int:
         return int(self._read("used as an index").item())
 
+    def __format__(self, spec: str) -> str:
+        return format(self._read("formatted").item(), spec) if spec else repr(self)
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
         return np.array(self._read("turned into an array"), dtype=dtype)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        if function is np.shape:
+            return self.shape
+        self._read(f"passed to numpy.{function.__name__}")
+        return function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
 
     def __iter__(self) -> Any:
         return iter(self._read("iterated over"))
@@ -234,82 +313,31 @@ class Private:
         return getattr(self._read(f"read through its attribute {name!r}"), name)
 
     def __reduce__(self) -> NoReturn:
-        self._refuse("pickled")
+        self._refuse("copied or pickled")
+
+    def __getstate__(self) -> NoReturn:
+        self._refuse("copied or pickled")
 
 
-class PrivateSums:
-    """Running private sums, one per coordinate, shape (lanes, size): add, release, clear.
-
-    Made by a gate's ``sums(size)`` and released by its ``release``.
-    """
-
-    __slots__ = ("_gate", "_provenance", "_values")
-    _categorical = False
-
-    def __init__(self, gate: Gate, lanes: int, size: int, provenance: TracedSums | None = None) -> None:
-        self._gate = gate
-        self._values: npt.NDArray[np.float64] = np.zeros((1, lanes, size))
-        self._provenance = provenance
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The public shape (lanes, size)."""
-        return self._values.shape[1], self._values.shape[2]
-
-    def __repr__(self) -> str:
-        return f"<private sums of shape {self.shape}>"
-
-    def add(self, values: Private, at: npt.NDArray[np.int64]) -> None:
-        """Add `values`, shape (lanes, k), at the public coordinates `at`; negative ones are padding.
-
-        The coordinates of one lane must differ from each other.
-        """
-        if values._gate is not self._gate:
-            raise ForeignValue("a private value of another gate cannot be added", calling_place())
-        values._check_number("added to")
-        if at.shape != values.shape:
-            raise ValueError(f"at of shape {at.shape}: must be the values' shape {values.shape}")
-        if self._provenance is not None:
-            present = at[0][at[0] >= 0].tolist()
-            if len(set(present)) < len(present):
-                raise ValueError(f"at={present}: the coordinates of one lane must differ from each other")
-        if values._values.shape[0] > self._values.shape[0]:
-            self._values = np.repeat(self._values, values._values.shape[0], axis=0)
-        present_at = at >= 0
-        if present_at.all():
-            self._values[:, np.arange(at.shape[0])[:, None], at] += values._values
-        else:
-            rows = np.nonzero(present_at)[0]
-            self._values[:, rows, at[present_at]] += values._values[:, present_at]
-        if self._provenance is not None:
-            assert isinstance(values._provenance, Traced)
-            self._provenance.add(values._provenance, at)
-
-    def clear(self, where: npt.NDArray[np.bool_]) -> None:
-        """Set the sums at the public mask `where`, shape (lanes, size), back to zero."""
-        self._values[:, where] = 0.0
-        if self._provenance is not None:
-            self._provenance.clear(where)
+def refuse_read(how: str) -> NoReturn:
+    """Raise `RawRead`, whatever the gate: a private value was read in this way."""
+    raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", calling_place())
 
 
-def check_metric(mechanism: Mechanism, private: Private | PrivateSums, place: Place) -> None:
-    """Refuse noise for numbers on category names, and randomized response on numbers.
-
-    Raises
-    ------
-    SensitivityExceeded
-        Distances would be measured in the wrong metric.
-    """
-    if getattr(mechanism, "categorical", False) != private._categorical:
-        kind = "category names" if private._categorical else "numbers"
-        raise SensitivityExceeded(
-            f"the released values are {kind}, which {type(mechanism).__name__} is not made for", place
-        )
+def _inside(domain: Domain, results: npt.NDArray[Any], leading: tuple[int, ...]) -> npt.NDArray[Any] | None:
+    """Return results as (worlds, lanes, k) if each lane's is one value of the domain, else None."""
+    if results.shape[:2] != leading or results.size != math.prod(leading) * math.prod(domain.shape):
+        return None
+    try:
+        return domain.check(results.reshape(*leading, *domain.shape)).reshape(*leading, -1)
+    except DomainError:
+        return None  # its message quotes the value, and so would an exception raised while handling it
 
 
-def _public(number: PublicNumber) -> npt.NDArray[np.float64]:
-    """Check a public operand: finite numbers."""
-    array = np.asarray(number, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError("a public operand of a private value must be finite")
-    return array
+def _bare(argument: Any) -> Any:
+    """Replace private values among the arguments of a NumPy function by what the gate lets be read."""
+    if isinstance(argument, Private):
+        return np.asarray(argument)
+    if isinstance(argument, list | tuple):
+        return type(argument)(map(_bare, argument))
+    return argument

@@ -10,11 +10,12 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from mechanisms import Domain, Sensitivity
+from mechanisms.rounding import add_up, multiply_up
 
 RecordId = int | str
 Movement = tuple[Sensitivity, Sequence[RecordId]]
@@ -87,54 +88,59 @@ class Influence:
 
     Replacing the record moves coordinate ``i`` by at most ``widths[i]``, and the whole value by at
     most ``l1_cap`` in L1 and ``l2_cap`` in L2 norm (a one-hot vector moves two coordinates, not all).
+    Every operation rounds up, so no bound falls below the exact one.
     """
 
     widths: tuple[float, ...]
     l1_cap: float = math.inf
     l2_cap: float = math.inf
 
-    @classmethod
-    @functools.lru_cache(maxsize=1024)  # a learner asks for the same few domains every round
-    def of_domain(cls, domain: Domain) -> Influence:
-        """Return the influence of a fresh record of `domain`."""
-        whole = domain.sensitivity
-        widths = tuple(np.ravel(domain.widths).tolist())
-        independent = Sensitivity.of_box(widths)
-        return cls(
-            widths,
-            whole.l1 if whole.l1 < independent.l1 else math.inf,
-            whole.l2 if whole.l2 < independent.l2 else math.inf,
-        )
+    @staticmethod
+    def of_domain(domain: Domain) -> Influence:
+        """Return the influence of a fresh record of `domain`, a hashable value."""
+        return _influence_of(domain)
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019 (values, few of them)
     def sensitivity(self) -> Sensitivity:
         """Return the smallest (l1, l2, linf) that covers the movement."""
-        linf = max(self.widths, default=0.0)
-        l1 = max(linf, min(math.fsum(self.widths), self.l1_cap))
-        l2 = max(linf, min(math.hypot(*self.widths), self.l2_cap, l1))
-        return Sensitivity(l1, l2, linf)
+        independent = Sensitivity.of_box(self.widths)
+        l1 = max(independent.linf, min(independent.l1, self.l1_cap))
+        l2 = max(independent.linf, min(independent.l2, self.l2_cap, l1))
+        return Sensitivity(l1, l2, independent.linf)
 
     def at(self, coordinates: Sequence[int]) -> Influence:
-        """Restrict to `coordinates`; a negative one is padding. Projection shortens distances."""
+        """Restrict to `coordinates`; a negative one is padding.
+
+        Projection shortens distances; a coordinate taken m times makes them at most m times as long.
+        """
+        present = [i for i in coordinates if i >= 0]
+        repeats = max(map(present.count, set(present)), default=1) if len(set(present)) < len(present) else 1
         return Influence(
-            tuple(self.widths[i] if i >= 0 else 0.0 for i in coordinates), self.l1_cap, self.l2_cap
+            tuple(self.widths[i] if i >= 0 else 0.0 for i in coordinates),
+            _times(repeats, self.l1_cap),
+            _times(repeats, self.l2_cap),
         )
 
     def plus(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
+        mine, others = self.sensitivity(), other.sensitivity()
         return Influence(
-            tuple(a + b for a, b in zip(self.widths, other.widths, strict=True)),
-            self.l1_cap_or_sum() + other.l1_cap_or_sum(),
-            self.l2_cap_or_sum() + other.l2_cap_or_sum(),
+            tuple(map(add_up, self.widths, other.widths)),
+            add_up(mine.l1, others.l1),
+            add_up(mine.l2, others.l2),
         )
 
-    def l1_cap_or_sum(self) -> float:
-        """Return the L1 distance that is certain to cover the movement."""
-        return min(self.l1_cap, math.fsum(self.widths))
 
-    def l2_cap_or_sum(self) -> float:
-        """Return the L2 distance that is certain to cover the movement."""
-        return min(self.l2_cap, math.hypot(*self.widths))
+@functools.lru_cache(maxsize=1024)  # a learner asks for the same few domains every round
+def _influence_of(domain: Any) -> Influence:
+    whole = domain.sensitivity
+    widths = tuple(np.ravel(domain.widths).tolist())
+    independent = Sensitivity.of_box(widths)
+    return Influence(
+        widths,
+        whole.l1 if whole.l1 < independent.l1 else math.inf,
+        whole.l2 if whole.l2 < independent.l2 else math.inf,
+    )
 
 
 class Traced:
@@ -166,7 +172,7 @@ class Traced:
             sizes = np.broadcast_to(np.abs(factor), (1, len(moved.widths)))[0].tolist()
             largest = max(sizes, default=0.0)
             result[record] = Influence(
-                tuple(width * size for width, size in zip(moved.widths, sizes, strict=True)),
+                tuple(map(multiply_up, moved.widths, sizes)),
                 _times(largest, moved.l1_cap),
                 _times(largest, moved.l2_cap),
             )
@@ -175,7 +181,7 @@ class Traced:
     def summed(self) -> Traced:
         """A sum moves by at most the L1 movement of what is summed."""
         return Traced(
-            {record: Influence((moved.l1_cap_or_sum(),)) for record, moved in self.influences.items()}
+            {record: Influence((moved.sensitivity().l1,)) for record, moved in self.influences.items()}
         )
 
     def mapped(self, domain: Domain) -> Traced:
@@ -184,16 +190,11 @@ class Traced:
 
     def stretched(self, stability: float, size: int) -> Traced:
         """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
-        return Traced(
-            {
-                record: Influence(
-                    (stability * moved.l1_cap_or_sum(),) * size,
-                    stability * moved.l1_cap_or_sum(),
-                    stability * moved.l1_cap_or_sum(),
-                )
-                for record, moved in self.influences.items()
-            }
-        )
+        result = {}
+        for record, moved in self.influences.items():
+            distance = multiply_up(moved.sensitivity().l1, stability)
+            result[record] = Influence((distance,) * size, distance, distance)
+        return Traced(result)
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
@@ -208,7 +209,7 @@ class Traced:
 
 def _times(factor: float, cap: float) -> float:
     """Multiply a cap by a factor; an absent (infinite) cap stays absent."""
-    return cap if math.isinf(cap) else factor * cap
+    return cap if math.isinf(cap) else multiply_up(cap, float(factor))
 
 
 class TracedSums:
@@ -236,7 +237,8 @@ class TracedSums:
         """Keep joint caps while every record has them; without them the widths alone still bound."""
         if self._all_capped and min(moved.l1_cap, moved.l2_cap) < math.inf:
             l1, l2 = self._caps.get(record, (0.0, 0.0))
-            self._caps[record] = (l1 + moved.l1_cap_or_sum(), l2 + moved.l2_cap_or_sum())
+            further = moved.sensitivity()
+            self._caps[record] = (add_up(l1, further.l1), add_up(l2, further.l2))
         elif self._all_capped:
             self._all_capped = False
             self._caps = {}
@@ -258,7 +260,7 @@ class TracedSums:
         for coordinate in chosen:
             for record, width in self._entries[coordinate]:
                 widths = per_record.setdefault(record, {})
-                widths[coordinate] = widths.get(coordinate, 0.0) + width
+                widths[coordinate] = add_up(widths.get(coordinate, 0.0), width)
         groups: dict[Sensitivity, list[RecordId]] = {}
         for record, widths in per_record.items():
             caps = self._caps.get(record, (math.inf, math.inf))
@@ -271,7 +273,7 @@ class TracedSums:
         """Group one coordinate's records: its width is all three norms."""
         widths: dict[RecordId, float] = {}
         for record, width in entries:
-            widths[record] = widths.get(record, 0.0) + width
+            widths[record] = add_up(widths.get(record, 0.0), width)
         groups: dict[float, list[RecordId]] = {}
         for record, width in widths.items():
             groups.setdefault(width, []).append(record)

@@ -82,7 +82,9 @@ def test_a_record_in_open_batches_pays_only_for_the_closed_ones(learner):
 @pytest.mark.parametrize("learner", [CUCB, OMM, CTS, CascadeUCB1])
 def test_learners_without_privacy_declassify_what_they_read(learner):
     cascade = Cascade(4, 2, [0.1, 0.2, 0.3, 0.4])
-    problem = cascade if learner is CascadeUCB1 else build_problem("uniform-matroid", {"elements": 4, "rank": 2})
+    problem = (
+        cascade if learner is CascadeUCB1 else build_problem("uniform-matroid", {"elements": 4, "rank": 2})
+    )
     accountant = Accountant(Budget.unlimited(), seed=1)
     for _ in play_records(learner(problem.structure, accountant), problem, accountant, np.zeros((4, 4))):
         pass

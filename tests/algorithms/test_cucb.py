@@ -17,7 +17,8 @@ def printed_cucb(structure, records, rounds):
     observed = [[] for _ in range(structure.arms)]
     for t in range(1, rounds + 1):
         index = [
-            min(sum(x) / len(x) + math.sqrt(3 * math.log(t) / (2 * len(x))), 1.0) if x else 1.0 for x in observed
+            min(sum(x) / len(x) + math.sqrt(3 * math.log(t) / (2 * len(x))), 1.0) if x else 1.0
+            for x in observed
         ]
         played = [int(i) for i in structure.solve(np.array([index]))[0] if i >= 0]
         yield played

@@ -44,7 +44,9 @@ def test_gaps_against_enumeration(problem):
     playable = {arm for chosen in sets for arm in chosen}
     expected = []
     for arm in sorted(playable - best):
-        above = sorted(problem.means[a] - problem.means[arm] for a in best if problem.means[a] > problem.means[arm])
+        above = sorted(
+            problem.means[a] - problem.means[arm] for a in best if problem.means[a] > problem.means[arm]
+        )
         if above:
             expected.append((above[0], above[-1], len(above)))
     assert [(gap.least, gap.largest, gap.count) for gap in gaps.suboptimal] == expected

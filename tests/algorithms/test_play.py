@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Coupled, Simulation
-from algorithms import CascadeUCB1, CUCBLDP2
+from algorithms import CUCBLDP2, CascadeUCB1
 from algorithms.play import play_fresh, play_records, start_warm
 from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.published import DPUCBMat

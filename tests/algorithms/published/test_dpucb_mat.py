@@ -61,7 +61,9 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run, greedy_basis):
 
 
 @pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])
-@pytest.mark.parametrize(("elements", "rank", "epsilon"), [(20, 1, 1.0), (7, 3, 0.1), (4, 2, 17.3), (5, 5, 2.0)])
+@pytest.mark.parametrize(
+    ("elements", "rank", "epsilon"), [(20, 1, 1.0), (7, 3, 0.1), (4, 2, 17.3), (5, 5, 2.0)]
+)
 def test_the_round_0_record_pays_for_all_elements(learner, elements, rank, epsilon):
     """L epsilon / K for one record of L values; epsilon / K each, so epsilon at worst, for separate ones."""
     problem = SemiBandit(UniformMatroid(elements, rank), np.linspace(0.1, 0.9, elements))

@@ -1,0 +1,125 @@
+"""Running private sums: where private values wait, added up, for their release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ForeignValue
+from .place import calling_place
+from .private import Private, refuse_read
+from .provenance import Traced, TracedSums
+
+if TYPE_CHECKING:
+    from .gate import Gate
+
+
+class PrivateSums:
+    """Running private sums, one per coordinate, shape (lanes, size): add, release, clear.
+
+    Made by a gate's ``sums(size)`` and released by its ``release``. Every addition counts: a record that is
+    added to a coordinate twice moves it twice as far.
+    """
+
+    __slots__ = ("_gate", "_provenance", "_values")
+    _categories = 0
+
+    def __init__(self, gate: Gate, lanes: int, size: int, provenance: TracedSums | None = None) -> None:
+        self._gate = gate
+        self._values: npt.NDArray[np.float64] = np.zeros((1, lanes, size))
+        self._provenance = provenance
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The public shape (lanes, size)."""
+        return self._values.shape[1], self._values.shape[2]
+
+    def __repr__(self) -> str:
+        return f"<private sums of shape {self.shape}>"
+
+    def add(self, values: Private, at: npt.NDArray[np.int64]) -> None:
+        """Add private values at public coordinates.
+
+        Parameters
+        ----------
+        values
+            Numbers of the same gate, shape (lanes, k).
+        at
+            Whole numbers below `size`, shape (lanes, k); negative ones are padding. The coordinates of one
+            lane must differ from each other.
+
+        Raises
+        ------
+        TypeError
+            If `values` is not private, or names categories.
+        ForeignValue
+            If the values belong to another gate.
+        ValueError
+            If `at` has another shape or type, or a coordinate does not exist or (under an accountant)
+            occurs twice.
+        """
+        if not isinstance(values, Private):
+            raise TypeError(f"a {type(values).__name__} cannot be added: only values from `private` can")
+        if values._gate is not self._gate:
+            raise ForeignValue("a private value of another gate cannot be added", calling_place())
+        values._check_number("added to")
+        at = np.asarray(at)
+        if at.shape != values.shape or at.dtype.kind not in "iu" or at.max(initial=-1) >= self.shape[1]:
+            raise ValueError(
+                f"at of shape {at.shape} and type {at.dtype}: must be whole numbers of the values' shape "
+                f"{values.shape}, all below {self.shape[1]}"
+            )
+        if self._provenance is not None:
+            present = at[0][at[0] >= 0].tolist()
+            if len(set(present)) < len(present):
+                raise ValueError(f"at={present}: the coordinates of one lane must differ from each other")
+            assert isinstance(values._provenance, Traced)
+            self._provenance.add(values._provenance, at)
+        if values._values.shape[0] > self._values.shape[0]:
+            self._values = np.repeat(self._values, values._values.shape[0], axis=0)
+        present_at = at >= 0
+        with np.errstate(all="ignore"):  # whether a sum overflows depends on the data
+            if present_at.all():
+                self._values[:, np.arange(at.shape[0])[:, None], at] += values._values
+            else:
+                rows = np.nonzero(present_at)[0]
+                self._values[:, rows, at[present_at]] += values._values[:, present_at]
+
+    def clear(self, where: npt.NDArray[np.bool_]) -> None:
+        """Set the sums at a public mask back to zero; they hold no record then.
+
+        Parameters
+        ----------
+        where
+            Boolean, shape (lanes, size).
+
+        Raises
+        ------
+        ValueError
+            If the mask has another shape or type.
+        """
+        where = checked_mask(where, self.shape)
+        self._values[:, where] = 0.0
+        if self._provenance is not None:
+            self._provenance.clear(where)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_read("copied or pickled")
+
+    def __getstate__(self) -> NoReturn:
+        refuse_read("copied or pickled")
+
+
+def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """Return a public mask; raise `ValueError` unless it is boolean and of this shape.
+
+    Numbers would be taken for indices, which choose other coordinates than the same numbers as a mask.
+    """
+    mask = np.asarray(where)
+    if mask.dtype != np.bool_ or mask.shape != shape:
+        raise ValueError(
+            f"where of shape {mask.shape} and type {mask.dtype}: must be a boolean mask of the value's shape {shape}"
+        )
+    return mask

@@ -1,0 +1,88 @@
+"""Mechanisms as a ledger remembers them, whether or not they can be rebuilt."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy.typing as npt
+
+from mechanisms import (
+    DensityUnavailable,
+    Mechanism,
+    NoPrivacy,
+    PrivacyProfile,
+    Sensitivity,
+    mechanism_from_dict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMechanism:
+    """A mechanism of which only the description was saved; it promises no privacy and releases nothing.
+
+    What its releases cost stands in their ledger entries.
+
+    Parameters
+    ----------
+    description
+        What was saved, as JSON text.
+    """
+
+    description: str
+
+    def __repr__(self) -> str:
+        saved = json.loads(self.description)
+        return str(saved["recorded"]) if "recorded" in saved else self.description
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Unknown, hence zero: no value may be released through it."""
+        return Sensitivity(0.0, 0.0, 0.0)
+
+    @property
+    def nominal_delta(self) -> float:
+        """0: there is no guarantee to read."""
+        return 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Infinity."""
+        return float("inf")
+
+    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+        """Return `NoPrivacy`."""
+        return NoPrivacy()
+
+    def release(self, value: npt.ArrayLike, noise: Any) -> NoReturn:
+        """Raise `TypeError`: how it worked was not saved."""
+        raise TypeError(f"{self!r} was loaded from a ledger and cannot release anything")
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> NoReturn:
+        """Raise `DensityUnavailable`."""
+        raise DensityUnavailable(f"{self!r} was loaded from a ledger: its density is unknown")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was saved."""
+        saved: dict[str, Any] = json.loads(self.description)
+        return saved
+
+
+def describe(mechanism: Mechanism) -> str:
+    """Return a mechanism's description as JSON text: its own, or its ``repr`` if it has none.
+
+    A ledger has to be saved whatever mechanisms users bring, so this never fails.
+    """
+    try:
+        return json.dumps(mechanism.to_dict(), sort_keys=True)
+    except Exception:  # a user's mechanism may raise anything
+        return json.dumps({"recorded": repr(mechanism)})
+
+
+def recall(description: dict[str, Any]) -> Mechanism:
+    """Rebuild the mechanism, or remember its description: totals never depend on the mechanism."""
+    try:
+        return mechanism_from_dict(description)
+    except Exception:  # unknown here, or its parameters are no longer valid
+        return RecordedMechanism(json.dumps(description, sort_keys=True))

@@ -1,0 +1,161 @@
+"""The privacy loss of Gaussian noise on a Poisson subsample, both directions, by certified quadrature."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from mechanisms.point_masses import fourier_of_masses
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+
+_CELLS = 160
+
+
+@dataclass(frozen=True)
+class SubsampledGaussianLoss(PrivacyLoss):
+    """Loss of the pair ((1-q) N(0,σ²) + q N(1,σ²), N(0,σ²)), or of the reversed pair if ``added``.
+
+    With v = (2x-1)/2σ² and l(x) = ln(1-q + q e^v), A(w) = E[e^{w l(x)}] under x ~ N(0, σ²): M(z) = A(z+1) if
+    a record is removed, A(-z) if one is added.
+
+    Trapezoid rule of step g (Poisson summation in the strip |Im x| < a, a < πσ²): there
+    |φ_σ(x+ia)| = φ_σ(x) e^{a²/2σ²}, |Im l| <= a/σ², Re l <= l(x) and Re l >= l(x) + ln cos(a/2σ²), because
+    |α + βe^{iθ}|² = (α+β)² - 4αβ sin²(θ/2) >= (α+β)² cos²(θ/2). So for w = b + it
+
+        |trapezoid - A(w)| <= 2 A(b) e^{a²/2σ² + |t|a/σ²} c / (e^{2πa/g} - 1),
+
+    c = 1 for b >= 0 and cos(a/2σ²)^b for b < 0. What lies outside [-R, R] (added) or [-R, b+R] (removed) is
+    at most (1-q)^b 2Φ(-R/σ), or 2^{b+1} 2Φ(-R/σ), of A(b) >= 1: left of -R the integrand is below φ_σ;
+    right of b + R, (α+β)^b <= 2^b (α^b + β^b), and A(b) >= q^b e^{b(b-1)/2σ²}.
+
+    Parameters
+    ----------
+    rate : float
+        Sampling rate q in (0, 1).
+    sigma : float
+        Noise over the l2 movement of one record, positive.
+    added : bool
+        The direction.
+    """
+
+    rate: float
+    sigma: float
+    added: bool = False
+
+    @property
+    def supremum(self) -> float:
+        """-ln(1-q) if added, else inf."""
+        return -math.log1p(-self.rate) * (1.0 + 8 * ROUNDING) if self.added else math.inf
+
+    @property
+    def infimum(self) -> float:
+        """ln(1-q) if removed, else -inf."""
+        return -math.inf if self.added else math.log1p(-self.rate) * (1.0 + 8 * ROUNDING)
+
+    def _power(self, s: float) -> float:
+        return -s if self.added else s + 1.0
+
+    def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float, float, float]:
+        """Return nodes' l, ln(weight e^{bl}), v, and strip a, step g, truncation error for |t| <= height."""
+        b, sigma = self._power(s), self.sigma
+        need = 46.0
+        extra = -s * math.log1p(-self.rate) if self.added else (s + 2.0) * math.log(2.0)
+        a = min(sigma * math.sqrt(2.0 * need), (0.5 if self.added else 0.9) * math.pi * sigma * sigma)
+        penalty = b * math.log(math.cos(a / (2.0 * sigma * sigma))) if b < 0.0 else 0.0
+        rate = (need + a * a / (2.0 * sigma * sigma) + penalty) / a + height / (sigma * sigma)
+        g = 2.0 * math.pi / rate
+        reach = sigma * math.sqrt(2.0 * (need + extra))
+        left = math.ceil(reach / g) + 1
+        right = left if self.added else math.ceil((reach + b) / g) + 1
+        x = g * np.arange(-left, right + 1)
+        v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
+        l = _log_mixture(self.rate, v)
+        log_weight = -0.5 * (x / sigma) ** 2 + math.log(g / (sigma * math.sqrt(2.0 * math.pi)))
+        # 2 Φ(-R/σ) <= e^{-R²/2σ²}
+        return l, log_weight + b * l, v, a, g, math.exp(-need) * (1.0 + 1e-9)
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
+        b, q = self._power(s), self.rate
+        l, log_masses, v, a, g, truncation = self._rule(s, float(t[-1]))
+        variance = self.sigma * self.sigma
+        penalty = b * math.log(math.cos(a / (2.0 * variance))) if b < 0.0 else 0.0
+        exponent = a * a / (2.0 * variance) + t * (a / variance) + penalty - 2.0 * math.pi * a / g
+        quadrature = 2.0 * np.exp(exponent) / (1.0 - math.exp(-2.0 * math.pi * a / g))
+        # Rounding of each term: the Gaussian exponent, and l through v (dl/dv <= min(1, q e^v)).
+        share = np.minimum(1.0, q * np.exp(np.minimum(v, 50.0)))
+        inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(l)
+        relative = ROUNDING * (16.0 + 4.0 * np.abs(log_masses - b * l) + (abs(b) + float(t[-1])) * inner)
+        signed = -l if self.added else l
+        return fourier_of_masses(log_masses, signed, relative, quadrature + truncation, t)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """ln A on the real line, one quadrature for each s."""
+        out = np.empty(s.shape)
+        for i, own in enumerate(s):
+            log_masses = self._rule(float(own), 0.0)[1]
+            top = log_masses.max()
+            out[i] = top + math.log(float(np.sum(np.exp(log_masses - top))))
+        return out
+
+    @cached_property
+    def _span(self) -> float:
+        return 2.0 * self.sigma * math.sqrt(12.0)
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln of a bound from the density of the loss (layer-cake).
+
+        Tilted by e^{sL}, L has density ρ(l) = φ_σ(x) e^{(a+1)l - v} σ² / (q A), a = b. On a cell of width d
+        in x, ρ >= min(end values) e^{-(a+1)^+ d²/32σ⁴}, because (ln ρ)'' <= (a+1)^+/4σ⁴ in x. Running minima
+        outwards from the highest cell make the step function r <= ρ unimodal: a mixture of uniform laws of
+        widths W_j with masses (y_j - y_{j+1}) W_j. A uniform law of width W has |transform| <= sinc*(τW/2),
+        sinc*(y) = sin(y)/y up to π/2 and 1/y beyond (decreasing); all other mass counts in full:
+
+            |M(s+it)| <= M(s) (1 - Σ_j (y_j - y_{j+1}) W_j (1 - sinc*(τ W_j / 2)))  for |t| >= τ.
+        """
+        b, q, sigma = self._power(s), self.rate, self.sigma
+        log_top, error = self.log_mgf_line(s, np.zeros(1))
+        log_m = float(log_top[0].real + error[0])
+        centre = 0.0 if self.added else _mode(q, sigma, b)
+        x = np.linspace(centre - 0.5 * self._span * 2.0, centre + 0.5 * self._span * 2.0, _CELLS + 1)
+        v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
+        l = _log_mixture(q, v)
+        log_density = (
+            -0.5 * (x / sigma) ** 2
+            - math.log(sigma * math.sqrt(2.0 * math.pi))
+            + (b + 1.0) * l
+            - v
+            + math.log(sigma * sigma / q)
+            - log_m
+        )
+        width = float(x[1] - x[0])
+        floor = np.minimum(log_density[1:], log_density[:-1]) - max(0.0, b + 1.0) * width * width / (32.0 * sigma**4)
+        heights_r = np.exp(np.minimum(floor, 700.0)) * (1.0 - 1e-9)
+        best = int(np.argmax(heights_r * np.diff(l)))
+        heights_r[best:] = np.minimum.accumulate(heights_r[best:])
+        heights_r[: best + 1] = np.minimum.accumulate(heights_r[: best + 1][::-1])[::-1]
+        order = np.argsort(-heights_r, kind="stable")
+        drops = heights_r[order] - np.append(heights_r[order][1:], 0.0)
+        widths = np.cumsum(np.diff(l)[order])
+        y = 0.5 * np.outer(heights, widths)
+        sinc = np.where(y <= 0.5 * math.pi, np.sinc(np.minimum(y, 2.0) / math.pi), 1.0 / np.maximum(y, 1.0))
+        kept = (1.0 - sinc) @ (drops * widths)
+        return log_m + np.log1p(-np.clip(kept * (1.0 - 1e-9), 0.0, 1.0 - 1e-9))
+
+
+def _mode(q: float, sigma: float, b: float) -> float:
+    """Return the x near which φ_σ(x) e^{(b+1) l - v} is largest: between 0 and b."""
+    x = np.linspace(-2.0 * sigma, max(b, 0.0) + 2.0 * sigma, 129)
+    v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
+    return float(x[int(np.argmax(-0.5 * (x / sigma) ** 2 + b * _log_mixture(q, v)))])
+
+
+def _log_mixture(q: float, v: FloatArray) -> FloatArray:
+    """Return ln(1 - q + q e^v)."""
+    near = np.log1p(q * np.expm1(np.minimum(v, 30.0)))
+    far = v + math.log(q) + np.log1p((1.0 - q) / q * np.exp(-np.maximum(v, 30.0)))
+    return np.where(v > 30.0, far, near)

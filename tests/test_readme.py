@@ -1,0 +1,35 @@
+"""What the README shows runs: every Python block, and every dpwitness command that is not an installation."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+SHELL = [
+    line
+    for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("dpwitness ")
+]
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.strip().splitlines()[-1][:40])
+def test_python_blocks_run(block, tmp_path):
+    script = tmp_path / "block.py"
+    script.write_text(block)
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", SHELL)
+def test_commands_run(command, tmp_path):
+    program, *arguments = shlex.split(command)
+    script = Path(sys.executable).with_name(program)
+    done = subprocess.run([script, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stderr == ""
