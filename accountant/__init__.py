@@ -20,8 +20,10 @@ from .errors import (
 from .gate import Gate, Mask
 from .ledger import Entry, Ledger
 from .place import Place, calling_place
-from .private import Private, PrivateSums
+from .private import Private
+from .private_sums import PrivateSums
 from .provenance import Influence, RecordId
+from .recorded import RecordedMechanism
 from .replay import Call, Difference, Direct, Recorder, Replay
 from .simulation import Simulation
 from .summary import Line, Summary
@@ -51,6 +53,7 @@ __all__ = [
     "PrivateSums",
     "RawRead",
     "RecordId",
+    "RecordedMechanism",
     "Recorder",
     "Refusal",
     "Replay",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from mechanisms import (
     Categories,
     Domain,
+    DomainError,
     Mechanism,
     NoiseSource,
     OpenDPNoise,
@@ -21,16 +24,20 @@ from mechanisms import (
     noise_source,
 )
 
-from .budget import Budget, Cost
+from .budget import Budget, Cost, asked_and_left
 from .composition import COMPOSITIONS, BasicComposition, Composition, UnsupportedCharge
-from .errors import BudgetExceeded, ForeignValue, RawRead, SensitivityExceeded, TheoremMissing, TrustViolation
+from .errors import BudgetExceeded, ForeignValue, SensitivityExceeded, TheoremMissing, TrustViolation
 from .gate import Mask
 from .ledger import Entry, Ledger, declassification
 from .place import Place, calling_place
-from .private import Private, PrivateSums, check_metric
+from .private import Private, refuse_read
+from .private_sums import PrivateSums
 from .provenance import Influence, Movement, RecordId, Traced, TracedSums
+from .release import check_owner, check_release, sample
 from .summary import Summary, summarise
 from .trust import Trust
+
+_FORMAT = "dpwitness-ledger-1"
 
 
 class Accountant:
@@ -38,6 +45,12 @@ class Accountant:
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
     `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
+    Checking and charging are one step for other threads. An accountant cannot be copied: each copy would
+    spend the same budget.
+
+    What it takes on trust: that domains, mechanisms of users and ``map(..., stability=...)`` declare what is
+    true, that functions given to `Private.map` are pure, and that rounding in sums of floats (relative to
+    the largest number that is added, about 1e-16 for each addition) is negligible beside the sensitivity.
 
     Parameters
     ----------
@@ -75,15 +88,33 @@ class Accountant:
         noise: NoiseSource | np.random.Generator | None = None,
         seed: int | None = None,
     ) -> None:
-        self.budget = budget
-        self.composition: Composition = BasicComposition() if composition is None else composition
-        self.trust = trust
+        self._budget = budget
+        self._composition: Composition = BasicComposition() if composition is None else composition
+        self._trust = trust
         self._noise = OpenDPNoise() if noise is None else noise_source(noise)
         self._random = np.random.default_rng(seed)
-        self._ledger = Ledger(self.composition)
+        self._ledger = Ledger(self._composition)
+        self._charging = threading.Lock()
         self._charges: dict[tuple[Mechanism, Sensitivity], Cost] = {}
         self._affordable: dict[int, bool] = {}
-        self._fresh: dict[Domain, Influence] = {}
+
+    @property
+    def budget(self) -> Budget:
+        """What each record may lose in total."""
+        return self._budget
+
+    @property
+    def composition(self) -> Composition:
+        """The theorem that adds up losses."""
+        return self._composition
+
+    @property
+    def trust(self) -> Trust:
+        """Whom records trust with their raw values."""
+        return self._trust
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an accountant cannot be copied or pickled: use save and load, and one of the two")
 
     # --- the gate --------------------------------------------------------------------------------
 
@@ -93,21 +124,34 @@ class Accountant:
         return self._random
 
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
-        """Let one record's data in, checked against its domain; see `Gate.private`."""
-        if not isinstance(record, int | str):
+        """Let one record's data in, checked against its domain; see `Gate.private`.
+
+        Raises
+        ------
+        ValueError
+            If `record` is neither an int nor a str, or `values` hold more than one lane.
+        DomainError
+            If a value lies outside the domain, or is infinite.
+        """
+        if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
             raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
         checked = domain.check(values, "values")
-        array = checked.reshape(1, 1, -1)
-        influence = self._fresh.get(domain)
-        if influence is None:
-            influence = self._fresh[domain] = Influence.of_domain(domain)
+        if not np.isfinite(checked).all():
+            raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
+        array = np.array(checked).reshape(
+            1, 1, -1
+        )  # a copy: the caller may use the buffer for the next record
+        influence = Influence.of_domain(domain)
         if array.shape[-1] != len(influence.widths):
             raise ValueError(
                 f"values of shape {np.shape(values)}: an accountant has one lane, so the shape must be "
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
         return Private(
-            self, array, Traced({record: influence}), categorical=isinstance(domain, Categories)
+            self,
+            array,
+            Traced({record: influence}),
+            categories=domain.size if isinstance(domain, Categories) else 0,
         )
 
     def sums(self, size: int) -> PrivateSums:
@@ -119,22 +163,26 @@ class Accountant:
     ) -> npt.NDArray[Any]:
         """Check, charge, then sample; see `Gate.release`.
 
+        If the mechanism itself fails after all checks, the charge stands: noise may have been drawn.
+
         Raises
         ------
         ForeignValue
-            If the value belongs to another gate.
+            If the value is not private, or belongs to another gate.
+        ValueError
+            If the mask is not boolean or not of the value's shape.
         TrustViolation
             Under `Trust.LOCAL`, if the released value holds more than one record.
         SensitivityExceeded
-            If a record moves the value further than the mechanism is calibrated for.
+            If a record moves the value further than the mechanism is calibrated for, or in another metric.
         TheoremMissing
             If the composition theorem has no cost for the mechanism.
         BudgetExceeded
             If a record cannot pay.
         """
         place = calling_place()
+        where = check_release(self, mechanism, private, where)
         movements = self._movements(private, where, place)
-        check_metric(mechanism, private, place)
         self._check_trust(movements, place)
         entries = [
             Entry(
@@ -147,9 +195,8 @@ class Accountant:
             )
             for sensitivity, records in movements
         ]
-        self._check_budget(entries, place)
-        self._ledger.commit(entries)
-        return _sample(mechanism, private._values[0], where, self._noise)
+        self._pay(entries, place)
+        return sample(mechanism, private._values[0], where, self._noise)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -158,42 +205,34 @@ class Accountant:
 
         Raises
         ------
+        ForeignValue
+            If the value is not private, or belongs to another gate.
+        ValueError
+            If `reason` is not a text.
         BudgetExceeded
             Unless the budget is unlimited.
         """
         place = calling_place()
+        if not isinstance(reason, str) or not reason.strip():
+            raise ValueError(f"reason={reason!r}: must say where and why the value is published")
+        check_owner(self, private)
         records = [record for _, group in self._movements(private, None, place) for record in group]
-        entry = declassification(records, place, reason)
-        self._check_budget([entry], place)
-        self._ledger.commit([entry])
+        self._pay([declassification(records, place, reason)], place)
         published: npt.NDArray[Any] = private._values[0].copy()
         return published
 
-    def check_stability(
-        self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float
-    ) -> None:
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept the declared stability: one data set alone cannot contradict it."""
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: an accountant's private values leave through `release` only."""
-        raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
+        refuse_read(how, where)
 
     # --- checks ----------------------------------------------------------------------------------
 
-    def _movements(
-        self, private: Private | PrivateSums, where: Mask | None, place: Place
-    ) -> list[Movement]:
-        if not isinstance(private, Private | PrivateSums):
-            raise ForeignValue(
-                f"release got a {type(private).__name__}: only values that entered through `private` "
-                "have an account",
-                place,
-            )
-        if private._gate is not self:
-            raise ForeignValue("this private value belongs to another gate", place)
-        if where is not None and where.shape != private.shape:
-            raise ValueError(f"where of shape {where.shape}: must be the value's shape {private.shape}")
-        assert isinstance(private._provenance, Traced | TracedSums)
+    def _movements(self, private: Private | PrivateSums, where: Mask | None, place: Place) -> list[Movement]:
+        if not isinstance(private._provenance, Traced | TracedSums):
+            raise ForeignValue("this value did not enter through `private`: it has no account", place)
         return private._provenance.movements(where)
 
     def _check_trust(self, movements: list[Movement], place: Place) -> None:
@@ -222,6 +261,12 @@ class Accountant:
             self._charges[key] = charge
         return charge
 
+    def _pay(self, entries: Sequence[Entry], place: Place) -> None:
+        """Charge all the records, or refuse and charge none."""
+        with self._charging:
+            self._check_budget(entries, place)
+            self._ledger.commit(entries)
+
     def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
         for entry in entries:
             for record in entry.records:
@@ -230,8 +275,8 @@ class Accountant:
                 if fits is None:
                     fits = self._affordable[id(after)] = self.composition.fits(after, self.budget)
                 if not fits:
-                    asked = str(self.composition.guarantee(entry.charge))
-                    raise BudgetExceeded(record, asked, str(self.left(record)), place)
+                    asked, left = self.composition.guarantee(entry.charge), self.left(record)
+                    raise BudgetExceeded(record, *asked_and_left(asked, left), place)
 
     # --- what has been spent ---------------------------------------------------------------------
 
@@ -261,7 +306,7 @@ class Accountant:
     def to_dict(self) -> dict[str, Any]:
         """Return the budget and the whole ledger as JSON-able data, exact to the last bit."""
         return {
-            "format": "dpwitness-ledger-1",
+            "format": _FORMAT,
             "budget": [_hex(self.budget.epsilon), _hex(self.budget.delta)],
             "composition": self.composition.name,
             "trust": self.trust.value,
@@ -272,27 +317,53 @@ class Accountant:
         """Write `to_dict` to a JSON file; the file is complete or absent, never half-written."""
         target = Path(path)
         partial = target.with_name(target.name + ".partial")
-        partial.write_text(json.dumps(self.to_dict()))
+        with partial.open("w", encoding="ascii") as file:
+            json.dump(self.to_dict(), file)
+            file.flush()
+            os.fsync(file.fileno())  # the contents must be on the disk before the name is
         partial.replace(target)
 
     @classmethod
     def load(
-        cls, path: str | Path, *, noise: NoiseSource | np.random.Generator | None = None, seed: int | None = None
+        cls,
+        path: str | Path,
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
     ) -> Accountant:
         """Read an accountant saved by `save`: every total is what it was, bit for bit.
+
+        Parameters
+        ----------
+        path
+            A file written by `save`.
+        noise, seed
+            As for the class; the state of random generators is not saved.
 
         Raises
         ------
         ValueError
-            If the file is not a saved ledger of this format.
+            If the file is not a saved ledger of this format, or is damaged.
+        OSError
+            If the file cannot be read.
         """
-        saved = json.loads(Path(path).read_text())
-        if not isinstance(saved, dict) or saved.get("format") != "dpwitness-ledger-1":
-            raise ValueError(f"{path}: not a dpwitness ledger (format 'dpwitness-ledger-1')")
+        try:
+            saved = json.loads(Path(path).read_text(encoding="ascii"))
+        except ValueError as error:
+            raise ValueError(f"{path}: not a dpwitness ledger ({error})") from None
+        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+            raise ValueError(f"{path}: not a dpwitness ledger (format {_FORMAT!r})")
+        try:
+            return cls._from_dict(saved, noise, seed)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})") from None
+
+    @classmethod
+    def _from_dict(
+        cls, saved: dict[str, Any], noise: NoiseSource | np.random.Generator | None, seed: int | None
+    ) -> Accountant:
         if saved["composition"] not in COMPOSITIONS:
-            raise ValueError(
-                f"{path}: composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}"
-            )
+            raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
         accountant = cls(
             Budget(*(float.fromhex(number) for number in saved["budget"])),
             composition=COMPOSITIONS[saved["composition"]](),
@@ -302,18 +373,6 @@ class Accountant:
         )
         accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
         return accountant
-
-
-def _sample(
-    mechanism: Mechanism, values: npt.NDArray[Any], where: Mask | None, noise: NoiseSource
-) -> npt.NDArray[Any]:
-    """Draw the outputs at the mask, and 0 elsewhere."""
-    if where is None:
-        return np.asarray(mechanism.release(values, noise))
-    chosen = np.asarray(mechanism.release(values[where], noise))
-    outputs = np.zeros(values.shape, chosen.dtype)
-    outputs[where] = chosen
-    return outputs
 
 
 def _norms(sensitivity: Sensitivity) -> str:

@@ -63,7 +63,9 @@ class Cost:
 
     def __post_init__(self) -> None:
         if (self.epsilon is not None and self.epsilon < 0) or self.delta < 0:
-            raise ValueError(f"(epsilon, delta) = ({self.epsilon}, {self.delta}): a cost must not be negative")
+            raise ValueError(
+                f"(epsilon, delta) = ({self.epsilon}, {self.delta}): a cost must not be negative"
+            )
 
     def __add__(self, other: Cost) -> Cost:
         if self.epsilon is None or other.epsilon is None:
@@ -91,3 +93,19 @@ class Cost:
     def __str__(self) -> str:
         delta = f", delta = {self.delta_up:.6g}" if self.delta else ""
         return f"epsilon = {self.epsilon_up:.6g}{delta}"
+
+
+def asked_and_left(asked: Cost, left: Cost) -> tuple[str, str]:
+    """Say what a release asks for and what is left, with enough digits to see that it is not enough.
+
+    What is asked is rounded up and what is left down; delta is named only if it is asked for.
+    """
+    pairs = [("epsilon", asked.epsilon_up, math.inf if left.epsilon is None else -up(-left.epsilon))]
+    if asked.delta:
+        pairs.append(("delta", asked.delta_up, -up(-left.delta)))
+    asked_words, left_words = [], []
+    for name, needed, available in pairs:
+        digits = 17 if f"{needed:.6g}" == f"{available:.6g}" else 6
+        asked_words.append(f"{name} = {needed:.{digits}g}")
+        left_words.append(f"{name} = {available + 0.0:.{digits}g}")  # + 0.0: no "-0"
+    return ", ".join(asked_words), ", ".join(left_words)

@@ -17,12 +17,13 @@ import numpy.typing as npt
 
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 
-from .errors import RawRead
 from .gate import Mask
+from .movement import distance, excess
 from .place import Place, calling_place
-from .private import Private, PrivateSums, check_metric
+from .private import Private, refuse_read
+from .private_sums import PrivateSums
 from .provenance import RecordId
-from .simulation import sample_lanes
+from .release import check_owner, check_release, sample
 
 _NOISE, _LEARNER = 0, 1
 
@@ -103,12 +104,22 @@ class Coupled:
             Shape (1 + neighbours, lanes, n), or (1, lanes, n) where all neighbours agree with D.
         domain, record
             As for `Gate.private`.
+
+        Raises
+        ------
+        DomainError
+            If a value lies outside the domain.
+        ValueError
+            If there are not as many data sets or lanes as the gate has.
         """
         array = np.asarray(domain.check(values, "values"))
+        allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
+        if array.shape not in allowed:
+            raise ValueError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
         return Private(
             self,
             array.reshape(array.shape[0], self.lanes, -1),
-            categorical=isinstance(domain, Categories),
+            categories=domain.size if isinstance(domain, Categories) else 0,
         )
 
     def sums(self, size: int) -> PrivateSums:
@@ -119,20 +130,19 @@ class Coupled:
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Draw under D, and add the log density ratio to every neighbour's loss."""
+        where = check_release(self, mechanism, private, where)
         values = private._values
-        outputs = sample_lanes(mechanism, values[0], where, self._noise, self._noise_streams)
+        outputs = sample(mechanism, values[0], where, self._noise, self._noise_streams)
         if values.shape[0] > 1:
-            place = calling_place()
-            check_metric(mechanism, private, place)
-            moved = _distance(values, private._categorical)
-            self._check_movement(mechanism, moved if where is None else moved * where, place)
+            moved = distance(values[1:], values[0], categorical=private._categories > 0)
+            self._check_movement(mechanism, moved if where is None else moved * where, calling_place())
             with np.errstate(divide="ignore", invalid="ignore"):
                 if where is None:
                     under_d = mechanism.log_density(outputs, values[0])
                     ratios = under_d - mechanism.log_density(outputs, values[1:])
                     self.loss += ratios.sum(axis=-1)
                 else:
-                    chosen = outputs[where]
+                    chosen = outputs[..., where]
                     under_d = mechanism.log_density(chosen, values[0][where])
                     ratios = under_d - mechanism.log_density(chosen, values[1:, where])
                     lane_of = np.nonzero(where)[0]
@@ -143,6 +153,7 @@ class Coupled:
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
         """Publish D's value; neighbours that differ are told apart with certainty."""
+        check_owner(self, private)
         values = private._values
         if values.shape[0] > 1:
             differs = (values[1:] != values[0]).any(axis=-1)
@@ -174,23 +185,16 @@ class Coupled:
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: a coupled run cannot continue on a value that was read."""
-        raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
+        refuse_read(how, where)
 
     def _check_movement(self, mechanism: Mechanism, moved: npt.NDArray[Any], place: Place) -> None:
-        limit = mechanism.sensitivity
-        slack = 1 + 1e-9  # sums of floats on both sides
-        l1 = moved.sum(axis=-1)
-        broken = l1 > limit.l1 * slack
-        if not broken.any():
-            broken = moved.max(axis=-1, initial=0.0) > limit.linf * slack
-        if not broken.any():
-            broken = np.sqrt((moved * moved).sum(axis=-1)) > limit.l2 * slack
+        broken, by = excess(moved, mechanism.sensitivity)
         self._note(
             "sensitivity",
             broken,
             place,
-            f"one record moved the value of this release by {l1.max():g} in L1 norm, more than the "
-            f"{limit.l1:g} (linf {limit.linf:g}) that its {type(mechanism).__name__} is calibrated for",
+            f"one record moved the value of this release by {by} that its {type(mechanism).__name__} is "
+            "calibrated for",
         )
 
     def _note(self, kind: str, shown: npt.NDArray[np.bool_], place: Place, message: str) -> None:
@@ -200,10 +204,3 @@ class Coupled:
             self._divergences[kind, place] = Divergence(
                 kind, place, neighbour, float(shares[neighbour]), message
             )
-
-
-def _distance(values: npt.NDArray[Any], categorical: bool) -> npt.NDArray[Any]:
-    """Return how far each coordinate is from D's: 0 or 1 between category names."""
-    if categorical:
-        return (values[1:] != values[0]).astype(np.float64)
-    return np.abs(values[1:] - values[0])

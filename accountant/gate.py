@@ -20,7 +20,8 @@ import numpy.typing as npt
 from mechanisms import Domain, Mechanism, Randomness
 
 from .place import Place
-from .private import Private, PrivateSums
+from .private import Private
+from .private_sums import PrivateSums
 from .provenance import RecordId
 
 Mask = npt.NDArray[np.bool_]
@@ -89,9 +90,7 @@ class Gate(Protocol):
         or only used by code whose effects are seen (such as how many numbers a message holds).
         """
 
-    def check_stability(
-        self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float
-    ) -> None:
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Compare a map's declared stability with what is known (coupled gates know neighbours)."""
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:

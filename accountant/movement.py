@@ -12,11 +12,15 @@ from mechanisms import Sensitivity
 _SLACK = 1 + 1e-9  # sums of floats on both sides
 
 
-def distance(values: npt.NDArray[Any], origin: npt.NDArray[Any], *, categorical: bool) -> npt.NDArray[np.float64]:
+def distance(
+    values: npt.NDArray[Any], origin: npt.NDArray[Any], *, categorical: bool
+) -> npt.NDArray[np.float64]:
     """Return how far each coordinate is from `origin`'s: 0 or 1 between category names."""
     if categorical:
-        return np.not_equal(values, origin).astype(np.float64)
-    return np.abs(np.subtract(values, origin, dtype=np.float64))
+        moved: npt.NDArray[np.bool_] = np.not_equal(values, origin)
+        return moved.astype(np.float64)
+    apart: npt.NDArray[np.float64] = np.abs(np.subtract(values, origin, dtype=np.float64))
+    return apart
 
 
 def excess(moved: npt.NDArray[np.float64], limit: Sensitivity) -> tuple[npt.NDArray[np.bool_], str]:

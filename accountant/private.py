@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mechanisms import Categories, Domain, DomainError
 
 from .errors import ForeignValue, RawRead
-from .place import calling_place
+from .place import Place, calling_place
 from .provenance import UNTRACKED, Provenance
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Private:
     # --- reads: every one of them is refused -----------------------------------------------------
 
     def _refuse(self, how: str) -> NoReturn:
-        refuse_read(how)
+        refuse_read(how, calling_place())
 
     def _read(self, how: str) -> npt.NDArray[Any]:
         return self._gate.raw_read(self, how, calling_place())
@@ -319,9 +319,9 @@ class Private:
         self._refuse("copied or pickled")
 
 
-def refuse_read(how: str) -> NoReturn:
-    """Raise `RawRead`, whatever the gate: a private value was read in this way."""
-    raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", calling_place())
+def refuse_read(how: str, where: Place) -> NoReturn:
+    """Raise `RawRead`: at this place, a private value was read in this way."""
+    raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
 
 
 def _inside(domain: Domain, results: npt.NDArray[Any], leading: tuple[int, ...]) -> npt.NDArray[Any] | None:

@@ -25,6 +25,7 @@ class PrivateSums:
 
     __slots__ = ("_gate", "_provenance", "_values")
     _categories = 0
+    _categorical = False
 
     def __init__(self, gate: Gate, lanes: int, size: int, provenance: TracedSums | None = None) -> None:
         self._gate = gate
@@ -106,10 +107,10 @@ class PrivateSums:
             self._provenance.clear(where)
 
     def __reduce__(self) -> NoReturn:
-        refuse_read("copied or pickled")
+        refuse_read("copied or pickled", calling_place())
 
     def __getstate__(self) -> NoReturn:
-        refuse_read("copied or pickled")
+        refuse_read("copied or pickled", calling_place())
 
 
 def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:

@@ -98,7 +98,8 @@ class Influence:
     @staticmethod
     def of_domain(domain: Domain) -> Influence:
         """Return the influence of a fresh record of `domain`, a hashable value."""
-        return _influence_of(domain)
+        hashable: Any = domain
+        return _influence_of(hashable)
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019 (values, few of them)
     def sensitivity(self) -> Sensitivity:

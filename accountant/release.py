@@ -48,7 +48,9 @@ def check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
     name = type(mechanism).__name__
     if categorical != (private._categories > 0):
         kind = "category names" if private._categories else "numbers"
-        raise SensitivityExceeded(f"the released values are {kind}, which {name} is not made for", calling_place())
+        raise SensitivityExceeded(
+            f"the released values are {kind}, which {name} is not made for", calling_place()
+        )
     size = getattr(mechanism, "size", None)
     if categorical and size is not None and size < private._categories:
         raise SensitivityExceeded(

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms import Mechanism, NumpyNoise
+from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
 
+from .movement import distance, excess
 from .place import Place, calling_place
 
 _NOISE, _CODE = 0, 1
@@ -23,7 +24,15 @@ _NOISE, _CODE = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One recorded release: the mechanism, the raw value, what it made of it, and the line."""
+    """One recorded release: the mechanism, the raw value, what it made of it, and the line.
+
+    Attributes
+    ----------
+    value
+        Shape (n,); a scalar has n = 1.
+    outputs
+        What the mechanism returned for it.
+    """
 
     mechanism: Mechanism
     value: npt.NDArray[Any]
@@ -39,6 +48,10 @@ class Difference:
     ----------
     kind
         ``"mechanism"``, ``"shape"``, ``"place"``, ``"more-calls"``, ``"fewer-calls"`` or ``"sensitivity"``.
+    where
+        The line of the release.
+    message
+        What differs, in words.
     """
 
     kind: str
@@ -64,10 +77,10 @@ class Recorder:
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
         """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
-        array = np.asarray(value)
-        outputs = np.asarray(mechanism.release(np.atleast_1d(array), self._noise))
-        self.calls.append(Call(mechanism, np.atleast_1d(array).copy(), outputs, calling_place()))
-        return outputs.item() if array.ndim == 0 else outputs.copy()
+        raw = np.array(value)  # a copy: the caller may change it later
+        outputs = _drawn(mechanism, raw, self._noise)
+        self.calls.append(Call(mechanism, np.atleast_1d(raw), outputs, calling_place()))
+        return _answer(outputs, raw)
 
 
 class Replay:
@@ -76,7 +89,8 @@ class Replay:
     Attributes
     ----------
     loss
-        The privacy loss of all releases, ``ln P_D(outputs) / P_D'(outputs)``.
+        The privacy loss of all releases, ``ln P_D(outputs) / P_D'(outputs)``; NaN once a mechanism whose
+        density is unknown has released something.
     differences
         What changed with the data although the outputs were the same.
     """
@@ -95,39 +109,46 @@ class Replay:
         """Compare with the recorded call and return its outputs."""
         place = calling_place()
         array = np.asarray(value)
-        flat = np.atleast_1d(array)
+        raw = np.atleast_1d(array)
         if self._position >= len(self._calls):
             self._note("more-calls", place, "on the neighbouring data this line releases once more")
-            outputs = np.asarray(mechanism.release(flat, self._noise))
-            return outputs.item() if array.ndim == 0 else outputs
+            return _answer(_drawn(mechanism, array, self._noise), array)
         recorded = self._calls[self._position]
         self._position += 1
         if recorded.where != place:
             self._note("place", place, f"on D the same release is made at {recorded.where}")
-        if recorded.outputs.shape != flat.shape:
+        if recorded.value.shape != raw.shape:
             self._note(
                 "shape",
                 place,
-                f"the released value has shape {flat.shape}; on D it has {recorded.outputs.shape}",
+                f"the released value has shape {raw.shape}; on D it has {recorded.value.shape}",
             )
-            return recorded.outputs.copy()
+            return _answer(recorded.outputs, array)
         if recorded.mechanism != mechanism:
-            self._note(
-                "mechanism", place, f"the mechanism is {mechanism}; on D it is {recorded.mechanism}"
-            )
-        moved = np.abs(flat - recorded.value)
-        limit = mechanism.sensitivity
-        if moved.sum() > limit.l1 * (1 + 1e-9) or moved.max(initial=0.0) > limit.linf * (1 + 1e-9):
+            self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {recorded.mechanism}")
+        self._compare_values(recorded, mechanism, raw, place)
+        return _answer(recorded.outputs, array)
+
+    def _compare_values(
+        self, recorded: Call, mechanism: Mechanism, raw: npt.NDArray[Any], place: Place
+    ) -> None:
+        categorical = bool(getattr(mechanism, "categorical", False))
+        broken, by = excess(
+            distance(raw, recorded.value, categorical=categorical).ravel(), mechanism.sensitivity
+        )
+        if broken.any():
             self._note(
                 "sensitivity",
                 place,
-                f"one record moved the released value by {moved.sum():g} in L1 norm, more than the "
-                f"{limit.l1:g} its {type(mechanism).__name__} is calibrated for",
+                f"one record moved the released value by {by} that its {type(mechanism).__name__} is "
+                "calibrated for",
             )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            under_d = recorded.mechanism.log_density(recorded.outputs, recorded.value)
-            self.loss += float(np.sum(under_d - mechanism.log_density(recorded.outputs, flat)))
-        return recorded.outputs.item() if array.ndim == 0 else recorded.outputs.copy()
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                under_d = recorded.mechanism.log_density(recorded.outputs, recorded.value)
+                self.loss += float(np.sum(under_d - mechanism.log_density(recorded.outputs, raw)))
+        except DensityUnavailable:
+            self.loss = float("nan")
 
     def finish(self) -> None:
         """Compare the number of calls, after the code has returned."""
@@ -161,9 +182,20 @@ class Direct:
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
         """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
-        array = np.asarray(value)
-        outputs = np.asarray(mechanism.release(np.atleast_1d(array), self._noise))
-        return outputs.item() if array.ndim == 0 else outputs
+        raw = np.asarray(value)
+        return _answer(_drawn(mechanism, raw, self._noise), raw)
+
+
+def _drawn(mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:
+    """Sample the mechanism on a copy of the raw value, a scalar as an array of length 1."""
+    return np.asarray(mechanism.release(np.array(raw, ndmin=1), noise))
+
+
+def _answer(outputs: npt.NDArray[Any], raw: npt.NDArray[Any]) -> Any:
+    """Return a copy of the outputs in the form of the raw value: for a scalar, without its axis."""
+    if raw.ndim == 0 and outputs.shape[-1:] == (1,):
+        outputs = outputs[..., 0]
+    return outputs.item() if outputs.ndim == 0 else outputs.copy()
 
 
 def _generator(seed: np.random.SeedSequence, role: int) -> np.random.Generator:

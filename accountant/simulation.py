@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 
-from .errors import RawRead
 from .gate import Mask
 from .place import Place
-from .private import Private, PrivateSums
+from .private import Private, refuse_read
+from .private_sums import PrivateSums
 from .provenance import RecordId
+from .release import check_owner, check_release, sample
 
 _NOISE, _LEARNER = 0, 1
 
@@ -70,7 +71,9 @@ class Simulation:
         array = np.asarray(values)
         self._record = record
         return Private(
-            self, array.reshape(1, self.lanes, -1), categorical=isinstance(domain, Categories)
+            self,
+            array.reshape(1, self.lanes, -1),
+            categories=domain.size if isinstance(domain, Categories) else 0,
         )
 
     def sums(self, size: int) -> PrivateSums:
@@ -81,8 +84,8 @@ class Simulation:
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
-        values = private._values[0]
-        outputs = sample_lanes(mechanism, values, where, self._noise, self._noise_streams)
+        where = check_release(self, mechanism, private, where)
+        outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:
             sent = outputs if where is None else np.where(where, outputs, np.nan)
             self.published.append((self._record, sent))
@@ -92,41 +95,21 @@ class Simulation:
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
         """Return the value as it is."""
+        check_owner(self, private)
         values: npt.NDArray[Any] = private._values[0].copy()
         if shown and self.published is not None:
             self.published.append((self._record, values))
         return values
 
-    def check_stability(
-        self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float
-    ) -> None:
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept: nothing is known here."""
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse, or answer in permissive mode."""
         if not self._permissive:
-            raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
+            refuse_read(how, where)
         values: npt.NDArray[Any] = private._values[0]
         return values
-
-
-def sample_lanes(
-    mechanism: Mechanism,
-    values: npt.NDArray[Any],
-    where: Mask | None,
-    noise: NumpyNoise,
-    streams: Randomness,
-) -> npt.NDArray[Any]:
-    """Draw a mechanism's outputs at a mask, every lane from its own block's stream; 0 elsewhere."""
-    if where is None:
-        return np.asarray(mechanism.release(values, noise))
-    ragged = streams.for_lanes(np.nonzero(where)[0]) if isinstance(streams, LaneStreams) else streams
-    chosen = np.asarray(mechanism.release(values[where], NumpyNoise(ragged)))
-    outputs = np.zeros(values.shape, chosen.dtype)
-    outputs[where] = chosen
-    return outputs
-
-
 
 
 def lane_randomness(

@@ -70,7 +70,10 @@ class Summary:
             for line in self.lines
         ]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         return "\n".join([*head, "", *table])
 
 
@@ -86,7 +89,9 @@ def summarise(ledger: Ledger, budget: Budget, composition: Composition, trust: T
         )
         count, records, largest = groups.get(key, (0, set(), entry.charge))
         records.update(entry.records)
-        if largest.epsilon is not None and (entry.charge.epsilon is None or entry.charge.epsilon > largest.epsilon):
+        if largest.epsilon is not None and (
+            entry.charge.epsilon is None or entry.charge.epsilon > largest.epsilon
+        ):
             largest = entry.charge
         groups[key] = (count + 1, records, largest)
     worst_record, worst_cost = ledger.worst()

@@ -20,10 +20,11 @@ from rich.table import Table
 
 from algorithms.catalogue import learner_builder, learners
 from algorithms.problems import ParameterError, problems
+from verify.accounting_run import failing_place
 from verify.effort import EFFORTS
 from verify.report import render
 from verify.subject import LearnerSubject, SubjectError, resolve
-from verify.verification import choose_problem, verify
+from verify.verification import choose_problem, initial_records, verify
 
 Tell = Callable[[float, str], None]
 
@@ -202,7 +203,8 @@ def simulate_command(
     if plot is not None:
         _check_plot(plot)
     build = learner_builder(found.make, played, epsilon=epsilon, horizon=horizon, settings=own)
-    with _progress(found.name) as tell:
+    initial_records(build, found)
+    with _progress(found.name) as tell, _blaming(found):
         trace = simulate(
             build,
             played,
@@ -265,6 +267,19 @@ def _check_plot(path: Path) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ParameterError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
+
+
+@contextmanager
+def _blaming(subject: LearnerSubject) -> Iterator[None]:
+    """Turn whatever a user's learner raises into an input error that names its line."""
+    try:
+        yield
+    except Exception as error:
+        if subject.entry is not None or isinstance(error, ValueError):
+            raise
+        raise SubjectError(
+            f"{subject.name} raised {type(error).__name__}: {error} (at {failing_place(error)})"
+        ) from error
 
 
 @contextmanager

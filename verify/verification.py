@@ -14,10 +14,11 @@ from algorithms.catalogue import learner_builder, learners
 from algorithms.claim import Claim
 from algorithms.play import BuildLearner
 from algorithms.problems import Problem, ProblemError, Value, build_problem, parse_settings, problems
+from verify.accounting_run import failing_place
 from verify.effort import EFFORTS
 from verify.evidence import Evidence, Progress
 from verify.neighbours import InitialRecords
-from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
+from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, SubjectError, resolve
 from verify.verdict import Verification, decide
 from verify.verify_function import verify_function
 from verify.verify_learner import verify_learner
@@ -93,7 +94,7 @@ def verify(
             build,
             played,
             claim,
-            initial=_initial_records(build),
+            initial=initial_records(build, found),
             effort=EFFORTS[effort],
             seed=int(seed),
             reproduce=reproduce,
@@ -119,9 +120,22 @@ def verify(
     return _conclude(found.name, claim, evidence, int(seed))
 
 
-def _initial_records(build: BuildLearner) -> InitialRecords:
-    """Ask a learner whether it observes outcomes before the first round, and whose they are."""
-    learner = build(Simulation(0, 1))
+def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
+    """Ask a learner whether it observes outcomes before the first round, and whose they are.
+
+    Raises
+    ------
+    SubjectError
+        If a user's learner cannot be built.
+    """
+    try:
+        learner = build(Simulation(0, 1))
+    except Exception as error:  # whatever a user's constructor raises
+        if subject.entry is not None:
+            raise
+        raise SubjectError(
+            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
+        ) from error
     if not hasattr(learner, "observe_initial"):
         return "none"
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"

@@ -10,6 +10,7 @@ import pytest
 from verify import command_line
 
 FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
+LEARNERS = FUNCTIONS.with_name("learners.py")
 
 
 @pytest.fixture
@@ -138,6 +139,9 @@ BAD = [
     (["simulate", "cucb-ldp2", "--plot", "picture.jpg"], ".png"),
     (["simulate", "cucb-ldp2", "--plot", "nowhere/at/all.png"], "folder"),
     (["simulate", f"{FUNCTIONS}:laplace"], "only learners"),
+    (["simulate", f"{LEARNERS}:Crashes"], "learners.py:"),
+    (["simulate", f"{LEARNERS}:BranchesOnRaw"], "private value was compared"),
+    (["verify", f"{LEARNERS}:CannotBeBuilt", "--epsilon", "1"], "could not be built: TypeError"),
     (["prove"], "prove"),
 ]
 

@@ -97,3 +97,8 @@ class WithoutClaim(NoisyMeans):
 class Crashes(NoisyMeans):
     def published(self, feedback):
         return self.nothing  # the crash
+
+
+class CannotBeBuilt(NoisyMeans):
+    def __init__(self, structure):
+        self.structure = structure

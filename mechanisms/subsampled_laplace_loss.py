@@ -1,0 +1,147 @@
+"""The privacy loss of Laplace noise on a Poisson subsample, both directions, by certified quadrature."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from mechanisms.point_masses import fourier_of_masses
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+
+_ANGLE = 2.5  # height of the ellipses; the integrand is analytic below π
+
+
+@dataclass(frozen=True)
+class SubsampledLaplaceLoss(PrivacyLoss):
+    """Loss of the pair ((1-q) Q + q P, Q), or of the reversed pair if ``added``, P and Q Laplace.
+
+    Under Q the Laplace loss l0 is ε with probability e^{-ε}/2, -ε with probability 1/2, and has density
+    e^{-(ε+l0)/2}/4 between. With l = ln(1-q + q e^{l0}) and A(w) = E_Q[e^{wl}]: M(z) = A(z+1) if a record is
+    removed, A(-z) if one is added.
+
+    The integral over (-ε, ε) is taken by k-point Gauss-Legendre rules on p panels of half-width H = ε/p <= 1.
+    A rule on [-1, 1] is off by at most (64/15) m r^{-2(k-1)} / (1 - r^{-2}) for an integrand below m in
+    the Bernstein ellipse of semi-axis sum r (Trefethen, "Approximation theory and approximation practice",
+    Thm 19.3). Here r - 1/r = 2α/H, so that |Im l0| <= α < π in the ellipse: there |Im l| <= α, and Re l lies
+    between ln(1-q + q e^{Re l0}) + ln cos(α/2) and ln(1-q + q e^{Re l0}).
+
+    Parameters
+    ----------
+    rate : float
+        Sampling rate q in (0, 1).
+    epsilon : Fraction
+        Largest loss of the Laplace mechanism, positive.
+    added : bool
+        The direction.
+    """
+
+    rate: float
+    epsilon: Fraction
+    added: bool = False
+
+    @cached_property
+    def _e(self) -> float:
+        return float(self.epsilon)
+
+    def _mixture(self, l0: FloatArray) -> FloatArray:
+        return np.log1p(self.rate * np.expm1(l0))
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """Return the least and largest ln(1 - q + q e^{l0}), rounded outwards."""
+        low, high = self._mixture(np.array([-self._e, self._e])) * (1.0 + 16 * ROUNDING)
+        return float(low), float(high)
+
+    @property
+    def supremum(self) -> float:
+        """ln(1-q + q e^ε) if removed, -ln(1-q + q e^{-ε}) if added."""
+        return -self._range[0] if self.added else self._range[1]
+
+    @property
+    def infimum(self) -> float:
+        """Minus the other direction's supremum."""
+        return -self._range[1] if self.added else self._range[0]
+
+    def _power(self, s: float) -> float:
+        return -s if self.added else s + 1.0
+
+    def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Return l0, ln(mass e^{bl}) (atoms first) and l, with the truncation error relative to A(b) >= 1."""
+        b, e = self._power(s), self._e
+        panels = math.ceil(e)
+        half = e / panels
+        ratio = _ANGLE / half + math.hypot(_ANGLE / half, 1.0)  # the r with r - 1/r = 2α/H
+        reach = 0.5 * half * (ratio + 1.0 / ratio)  # real semi-axis
+        centres = -e + half * (2.0 * np.arange(panels) + 1.0)
+        # ln of the largest modulus over each ellipse, times the panel's half-width
+        ends = centres + (reach if b >= 0.0 else -reach)
+        growth = b * self._mixture(ends) + (b * math.log(math.cos(0.5 * _ANGLE)) if b < 0.0 else 0.0)
+        log_m = growth - 0.5 * (e + centres - reach) + math.log(0.25 * half) + _ANGLE * height
+        top = float(np.max(log_m)) + math.log(panels * 64.0 / 15.0) - math.log1p(-(ratio**-2))
+        points = max(8, 1 + math.ceil((46.0 + top) / (2.0 * math.log(ratio))))
+        nodes, weights = np.polynomial.legendre.leggauss(points)
+        inner = (centres[:, None] + half * nodes).ravel()
+        log_inner = np.tile(np.log(0.25 * half * weights), panels) - 0.5 * (e + inner)
+        l0 = np.concatenate(([e, -e], inner))
+        mass = np.concatenate(([-e - math.log(2.0), -math.log(2.0)], log_inner))
+        l = self._mixture(l0)
+        return l0, mass + b * l, l, math.exp(top - 2.0 * (points - 1) * math.log(ratio))
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the sum over both atoms and the quadrature nodes.
+
+        Nodes and weights of Gauss-Legendre rules are taken to be within 1e-14 (relative to the half-width,
+        and to the weight).
+        """
+        l0, log_masses, l, quadrature = self._rule(s, float(t[-1]))
+        steep = np.minimum(1.0, self.rate * np.exp(l0) / np.exp(l))  # dl/dl0
+        inner = steep * (4.0 * np.abs(l0) * ROUNDING + 1e-14) + 4.0 * ROUNDING * np.abs(l)
+        relative = ROUNDING * (20.0 + 4.0 * np.abs(log_masses)) + 2e-14
+        relative = relative + (abs(self._power(s)) + float(t[-1])) * inner
+        return fourier_of_masses(log_masses, -l if self.added else l, relative, quadrature, t)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """ln A on the real line, one rule for each s."""
+        out = np.empty(s.shape)
+        for i, own in enumerate(s):
+            log_masses = self._rule(float(own), 0.0)[1]
+            top = log_masses.max()
+            out[i] = top + math.log(float(np.sum(np.exp(log_masses - top))))
+        return out
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln of a bound: both atoms in full, the density ρ by its variation.
+
+        A density of bounded variation on [l-, l+] has |transform| <= (ρ(l-) + ρ(l+) + TV ρ) / τ. Tilted,
+        ln ρ = -3 l0/2 + (b+1) l + const is convex in l0 for b + 1 > 0 (dl/dl0 increases) and decreasing
+        otherwise, so TV is found from both ends and the minimum.
+        """
+        b, e, q = self._power(s), self._e, self.rate
+        log_top, error = self.log_mgf_line(s, np.zeros(1))
+        log_m = float(log_top[0].real + error[0])
+
+        def log_density(l0: float) -> float:
+            l = math.log1p(q * math.expm1(l0))
+            return -0.5 * e - 1.5 * l0 + (b + 1.0) * l - math.log(4.0 * q) - log_m
+
+        def log_atom(l0: float, log_mass: float) -> float:
+            return log_mass + b * math.log1p(q * math.expm1(l0)) - log_m
+
+        ends = [math.exp(min(600.0, log_density(side * e))) for side in (1.0, -1.0)]
+        low = min(ends)
+        if b + 1.0 > 1.5:
+            # dl/dl0 = q e^{l0} / (1-q + q e^{l0}) = κ = 1.5 / (b+1)
+            kappa = 1.5 / (b + 1.0)
+            bottom = math.log(kappa / (1.0 - kappa) * (1.0 - q) / q)
+            if -e < bottom < e:
+                low = min(low, math.exp(log_density(bottom)))
+        variation = 2.0 * sum(ends) + abs(ends[0] - ends[1]) - abs(ends[0] - ends[1]) - 2.0 * low
+        atoms = math.exp(log_atom(e, -e - math.log(2.0))) + math.exp(log_atom(-e, -math.log(2.0)))
+        density = np.maximum(0.0, 1.0 - atoms)
+        decayed = np.minimum(density, variation * (1.0 + 1e-9) / np.maximum(heights, 1e-300))
+        return log_m + np.log(np.minimum(1.0, (atoms + decayed) * (1.0 + 1e-12)))
