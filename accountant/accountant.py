@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Sequence
@@ -71,8 +72,9 @@ class Accountant:
     >>> import numpy as np
     >>> from mechanisms import Interval, Laplace
     >>> accountant = Accountant(Budget(epsilon=1.0), noise=np.random.default_rng(0))
-    >>> age = accountant.private([0.4], Interval(0, 1), record="user-17")
-    >>> published = accountant.release(Laplace.for_epsilon(0.25), age)
+    >>> share = Interval(0, 1)
+    >>> value = accountant.private([0.4], share, record="user-17")
+    >>> published = accountant.release(Laplace.for_epsilon(0.25, sensitivity=share.sensitivity), value)
     >>> str(accountant.left("user-17"))
     'epsilon = 0.75'
     """
@@ -136,12 +138,12 @@ class Accountant:
         if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
             raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
         checked = domain.check(values, "values")
-        if not np.isfinite(checked).all():
-            raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
         array = np.array(checked).reshape(
             1, 1, -1
         )  # a copy: the caller may use the buffer for the next record
         influence = Influence.of_domain(domain)
+        if math.inf in influence.widths and not np.isfinite(array).all():
+            raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
         if array.shape[-1] != len(influence.widths):
             raise ValueError(
                 f"values of shape {np.shape(values)}: an accountant has one lane, so the shape must be "

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-_OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy"})
+_OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy", "copy", "pickle"})
 
 
 class Place(NamedTuple):
@@ -33,7 +33,7 @@ def _inside_package(file: str) -> str:
 
 
 def calling_place() -> Place:
-    """Return the innermost line outside the gate's own packages."""
+    """Return the innermost line outside the gate's own packages and those that act for their caller."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_PACKAGES:

@@ -3,6 +3,8 @@
 `algorithms.published` holds algorithms exactly as printed, whatever is wrong with their claims.
 """
 
+from algorithms.cascade_batch import CascadeUCBBatch
+from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascade_rr import CascadeUCBRR
 from algorithms.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
@@ -21,6 +23,9 @@ __all__ = [
     "CUCBLDP2",
     "OMM",
     "CascadeUCB1",
+    "CascadeUCBBatch",
+    "CascadeUCBLDPGaussian",
+    "CascadeUCBLDPLaplace",
     "CascadeUCBRR",
     "Claim",
     "ClaimForm",

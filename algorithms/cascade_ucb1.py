@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
-from algorithms.confidence import ucb1_radius
-from algorithms.lanes import scatter_add
+from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import Family, FloatArray, IntArray
 from algorithms.problems import RankedLists
+from algorithms.running_means import RunningMeans
 from mechanisms import Domain, OneHot
 
 
@@ -38,12 +37,7 @@ class CascadeUCB1:
         Where feedback comes from.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
-        source="none: the learner makes no privacy claim",
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "cascade"
 
     def __init__(self, structure: RankedLists, gate: Gate) -> None:
@@ -51,24 +45,19 @@ class CascadeUCB1:
         self.gate = gate
         self.feedback_domain: Domain = OneHot(structure.size)
         self.round = 0
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.total: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.means = RunningMeans(gate.lanes, structure.arms)
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw attraction."""
-        self.total += self.gate.declassify(outcomes, "CascadeUCB1 starts on the raw attractions w_0")
-        self.count += 1.0
+        self.means.start(self.gate.declassify(outcomes, "CascadeUCB1 starts on the raw attractions w_0"))
 
     def act(self) -> IntArray:
         """Return the list of the largest upper confidence bounds, best first."""
         self.round += 1
-        mean = self.total / np.maximum(self.count, 1)
-        index = mean + ucb1_radius(1.5 * math.log(max(self.round - 1, 1)), self.count)
-        self.shown = self.structure.solve(index)
+        self.shown = self.structure.solve(self.means.upper(1.5 * math.log(max(self.round - 1, 1))))
         return self.shown
 
     def observe(self, feedback: Private) -> None:
         """Average the examined items' attractions."""
         clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
-        scatter_add(self.total, self.shown, clicks)
-        scatter_add(self.count, self.shown, examined(clicks))
+        self.means.add(self.shown, clicks, seen=examined(clicks))

@@ -10,6 +10,8 @@ from typing import Any
 
 from accountant import Gate
 from algorithms import published
+from algorithms.cascade_batch import CascadeUCBBatch
+from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascade_rr import CascadeUCBRR
 from algorithms.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import ClaimForm
@@ -17,7 +19,7 @@ from algorithms.cts import CTS
 from algorithms.cucb import CUCB
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
-from algorithms.learner import Family, Learner, check_epsilon, check_horizon
+from algorithms.learner import DEFAULT_DELTA, Family, Learner, check_delta, check_epsilon, check_horizon
 from algorithms.omm import OMM
 from algorithms.play import BuildLearner
 from algorithms.problems import (
@@ -40,8 +42,8 @@ class LearnerEntry:
     name
         As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
     make
-        The learner's class: ``make(structure, gate, *, epsilon, horizon, **settings)``, where epsilon and
-        horizon are passed if it takes them.
+        The learner's class: ``make(structure, gate, *, epsilon, delta, horizon, **settings)``, where epsilon,
+        delta and horizon are passed if it takes them.
     summary
         One line on what it does.
     source
@@ -80,21 +82,25 @@ class LearnerEntry:
         *,
         epsilon: float,
         horizon: int,
+        delta: float = DEFAULT_DELTA,
         settings: Mapping[str, Value] | None = None,
     ) -> BuildLearner:
         """Return a function that makes the learner on a gate.
+
+        epsilon, delta and horizon are passed if the learner takes them.
 
         Raises
         ------
         ProblemError
             If a setting is unknown or out of range, or the problem is of another family.
         ValueError
-            If the learner takes epsilon or the horizon and it is out of range.
+            If the learner takes epsilon, delta or the horizon and it is out of range.
         """
         return learner_builder(
             self.make,
             problem,
             epsilon=epsilon,
+            delta=delta,
             horizon=horizon,
             settings=parse_settings(settings or {}, self.parameters),
         )
@@ -106,23 +112,25 @@ def learner_builder(
     *,
     epsilon: float,
     horizon: int,
+    delta: float = DEFAULT_DELTA,
     settings: Mapping[str, Value] | None = None,
 ) -> BuildLearner:
     """Return a function that makes a learner of class `make` on a gate.
 
-    epsilon and horizon are passed if the class takes them.
+    epsilon, delta and horizon are passed if the class takes them.
 
     Raises
     ------
     ProblemError
         If the problem's structure is not of the learner's family.
     ValueError
-        If the class takes epsilon or horizon and it is out of range.
+        If the class takes epsilon, delta or horizon and it is out of range.
     """
     check_family(make, problem)
     accepted = inspect.signature(make).parameters
-    offered: dict[str, Any] = {"epsilon": epsilon, "horizon": horizon}
-    for name, check in (("epsilon", check_epsilon), ("horizon", check_horizon)):
+    offered: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
+    checks = (("epsilon", check_epsilon), ("delta", check_delta), ("horizon", check_horizon))
+    for name, check in checks:
         if name in accepted:
             check(offered[name])
     keywords = {name: value for name, value in offered.items() if name in accepted} | dict(settings or {})
@@ -244,6 +252,30 @@ learners: dict[str, LearnerEntry] = {
             "UCB on ranked lists, every user sends one randomized symbol",
             "cascading bandits paper, Algorithms 2 and 3, repaired",
             "certified repair of published/cascade-ucb-ldp-laplace",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-ldp-laplace",
+            CascadeUCBLDPLaplace,
+            "UCB on ranked lists, every user sends the click vector with Laplace noise",
+            "cascading bandits paper, Algorithm 2, repaired",
+            "certified repair of published/cascade-ucb-ldp-laplace",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-ldp-gaussian",
+            CascadeUCBLDPGaussian,
+            "UCB on ranked lists, every user sends the click vector with Gaussian noise",
+            "cascading bandits paper, Algorithm 3, repaired",
+            "certified repair of Algorithm 3",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-batch",
+            CascadeUCBBatch,
+            "UCB on ranked lists, lists held for phases whose click counts get Laplace noise",
+            "cascading bandits paper, Algorithm 1, repaired",
+            "certified repair of Algorithm 1",
             "cascade",
         ),
         LearnerEntry(

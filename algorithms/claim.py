@@ -74,3 +74,6 @@ class Claim:
 
 ONE_ROUND_CENTRAL = "one round: the outcome vector of that round"
 ONE_USER_LOCAL = "one user: everything the user of one round could send"
+
+NO_CLAIM = ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "none: the learner makes no privacy claim")
+"""What a learner without privacy is held to when somebody claims it for it."""

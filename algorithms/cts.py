@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
-from algorithms.lanes import scatter_add
-from algorithms.learner import Family, FloatArray, IntArray
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.learner import Family, IntArray
 from algorithms.problems import SuperArms
+from algorithms.running_means import RunningMeans
 from mechanisms import Box, Domain
 
 
@@ -32,25 +32,19 @@ class CTS:
         Where feedback and the posterior samples' randomness come from.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
-        source="none: the learner makes no privacy claim",
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         self.structure = structure
         self.gate = gate
         self.feedback_domain: Domain = Box(0, 1, structure.size)
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.total: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.means = RunningMeans(gate.lanes, structure.arms)
 
     def act(self) -> IntArray:
         """Return the greedy basis of one posterior sample."""
-        precision = self.count + 1.0
-        sample = self.total / precision + self.gate.random.standard_normal(precision.shape) / np.sqrt(
+        precision = self.means.count + 1.0
+        sample = self.means.total / precision + self.gate.random.standard_normal(precision.shape) / np.sqrt(
             precision
         )
         self.basis = self.structure.solve(sample)
@@ -59,5 +53,4 @@ class CTS:
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the posterior."""
         outcomes = self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
-        scatter_add(self.total, self.basis, outcomes)
-        scatter_add(self.count, self.basis, np.ones(self.basis.shape))
+        self.means.add(self.basis, outcomes)

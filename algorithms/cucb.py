@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
-from algorithms.confidence import ucb1_radius
-from algorithms.lanes import scatter_add
-from algorithms.learner import Family, FloatArray, IntArray
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.learner import Family, IntArray
 from algorithms.problems import SuperArms
+from algorithms.running_means import RunningMeans
 from mechanisms import Box, Domain
 
 
@@ -29,12 +28,7 @@ class CUCB:
         Where feedback comes from.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
-        source="none: the learner makes no privacy claim",
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "semi-bandit"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
@@ -42,19 +36,16 @@ class CUCB:
         self.gate = gate
         self.feedback_domain: Domain = Box(0, 1, structure.size)
         self.round = 0
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.total: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.means = RunningMeans(gate.lanes, structure.arms)
 
     def act(self) -> IntArray:
         """Return the oracle's answer to the upper confidence bounds."""
         self.round += 1
-        mean = self.total / np.maximum(self.count, 1)
-        index = np.minimum(mean + ucb1_radius(1.5 * math.log(self.round), self.count), 1.0)
+        index = np.minimum(self.means.upper(1.5 * math.log(self.round)), 1.0)
         self.super_arm = self.structure.solve(index)
         return self.super_arm
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
         outcomes = self.gate.declassify(feedback, "CUCB averages the raw outcomes")
-        scatter_add(self.total, self.super_arm, outcomes)
-        scatter_add(self.count, self.super_arm, np.ones(self.super_arm.shape))
+        self.means.add(self.super_arm, outcomes)

@@ -20,6 +20,9 @@ from mechanisms import Domain
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+DEFAULT_DELTA = 1e-3
+"""The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
+
 Family = Literal["semi-bandit", "matroid", "cascade"]
 
 
@@ -78,3 +81,20 @@ def check_horizon(horizon: int) -> int:
     if isinstance(horizon, bool) or not (isinstance(horizon, int | np.integer) and horizon >= 1):
         raise ValueError(f"horizon={horizon!r}: must be a whole number of at least 1")
     return int(horizon)
+
+
+def check_delta(delta: float) -> float:
+    """Return the delta of approximate differential privacy after checking it.
+
+    Raises
+    ------
+    ValueError
+        Unless it is a number strictly between 0 and 1.
+    """
+    try:
+        number = float(delta)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(delta, bool | str) or not 0 < number < 1:
+        raise ValueError(f"delta={delta!r}: must be a number above 0 and below 1")
+    return number

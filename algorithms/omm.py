@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from accountant import Gate, Private
-from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
-from algorithms.confidence import ucb1_radius
-from algorithms.lanes import scatter_add
-from algorithms.learner import Family, FloatArray, IntArray
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.learner import Family, IntArray
 from algorithms.problems import SuperArms
+from algorithms.running_means import RunningMeans
 from mechanisms import Box, Domain
 
 
@@ -29,12 +26,7 @@ class OMM:
         Where feedback comes from.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_ROUND_CENTRAL,
-        source="none: the learner makes no privacy claim",
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
@@ -42,24 +34,19 @@ class OMM:
         self.gate = gate
         self.feedback_domain: Domain = Box(0, 1, structure.size)
         self.round = 0
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.total: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.means = RunningMeans(gate.lanes, structure.arms)
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw observation."""
-        self.total += self.gate.declassify(outcomes, "OMM starts on the raw outcomes w_0")
-        self.count += 1.0
+        self.means.start(self.gate.declassify(outcomes, "OMM starts on the raw outcomes w_0"))
 
     def act(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
         self.round += 1
-        mean = self.total / np.maximum(self.count, 1)
-        index = mean + ucb1_radius(2 * math.log(max(self.round - 1, 1)), self.count)
-        self.basis = self.structure.solve(index)
+        self.basis = self.structure.solve(self.means.upper(2 * math.log(max(self.round - 1, 1))))
         return self.basis
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
         outcomes = self.gate.declassify(feedback, "OMM averages the raw outcomes")
-        scatter_add(self.total, self.basis, outcomes)
-        scatter_add(self.count, self.basis, np.ones(self.basis.shape))
+        self.means.add(self.basis, outcomes)

@@ -18,12 +18,16 @@ import numpy as np
 import sympy as sp
 
 from algorithms.gaps import exchange_gaps
+from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import Problem
+from mechanisms import Gaussian, Sensitivity
 
 T, epsilon, K, L, B = sp.symbols("T epsilon K L B_inf", positive=True)
 Delta, Delta_max, rho, k = sp.symbols("Delta Delta_max rho k", positive=True)
 R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
+w_K, mu = sp.symbols("w_K mu", positive=True)
 x, b, A = sp.symbols("x b A", positive=True)
+sigma, F, W, M = sp.symbols("sigma F W M", positive=True)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ class RegretBound:
     constant, per_arm, per_optimal, per_member
         SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf, R_max
         (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
-        probability); in `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and
+        probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
+        (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and
         k (how many optimal arms are better); in `per_optimal` and `per_member` Delta (see `Gaps`).
     definitions
         Abbreviations, in the order in which they are put in.
@@ -56,8 +61,12 @@ class RegretBound:
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
     applies: Callable[[float, int, int], bool] = field(default=lambda epsilon, size, horizon: True)
 
-    def evaluate(self, problem: Problem, *, epsilon_value: float, horizon: int) -> float:
+    def evaluate(
+        self, problem: Problem, *, epsilon_value: float, horizon: int, delta_value: float = DEFAULT_DELTA
+    ) -> float:
         """Return the bound's value on an instance; infinite where the theorem says nothing.
+
+        `delta_value` counts for learners with Gaussian noise.
 
         Raises
         ------
@@ -66,7 +75,8 @@ class RegretBound:
         """
         gaps = exchange_gaps(problem)
         structure = problem.structure
-        best = np.sort(problem.means)[::-1][: structure.size - 1]
+        best = np.sort(problem.means)[::-1][: structure.size]
+        unit = Sensitivity(1.0, 1.0, 1.0)
         common = {
             T: horizon,
             epsilon: epsilon_value,
@@ -75,7 +85,9 @@ class RegretBound:
             B: structure.smoothness_linf,
             R_max: gaps.largest_regret,
             Delta_0: min((gap.least for gap in gaps.suboptimal), default=1.0),
-            p0: float(np.prod(1 - best)),
+            p0: float(np.prod(1 - best[:-1])),
+            w_K: float(best[-1]),
+            mu: 1.0 / Gaussian.for_epsilon_delta(epsilon_value, delta_value, sensitivity=unit).sigma,
         }
         total = self._number(self.constant, common)
         for gap in gaps.suboptimal:
@@ -96,6 +108,11 @@ class RegretBound:
 
 _batches = sp.floor(sp.log(T + 1, 2))
 _matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
+# Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
+_clicks = ((b, sp.Min(K, 2) / epsilon), (sigma, sp.sqrt(sp.Min(K, 2)) / mu))
+_item = w_K - Delta  # the item's own mean
+_local_item = x / p0 * (8 * A**2 / Delta + 4 * A * F * (1 + sp.log(rho)) + F**2 * Delta_max) + Delta_max
+_phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
 _gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
 
 BOUNDS: dict[str, RegretBound] = {
@@ -152,6 +169,40 @@ BOUNDS: dict[str, RegretBound] = {
         per_arm=x / p0 * (8 * A**2 / Delta + 4 * A**2 * (1 + sp.log(rho)) + A**2 * Delta_max) + Delta_max,
         definitions=((x, sp.log(3 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
         source="unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response)",
+    ),
+    "cascade-ucb-ldp-laplace": RegretBound(
+        constant=sp.Integer(1),
+        per_arm=_local_item + 4 * b * x * (1 + sp.log(rho)) + 2 * b * x * Delta_max,
+        definitions=(
+            *_clicks,
+            (x, sp.log(3 * L * T**2)),
+            (A, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (1 + _item**2 * (K - 1)))),
+            (F, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (K - 1)) + 2 * b * sp.sqrt(K - 1)),
+        ),
+        source="unbiased estimating equation (Theorem 5, Laplace noise)",
+    ),
+    "cascade-ucb-ldp-gaussian": RegretBound(
+        constant=sp.Integer(1),
+        per_arm=_local_item,
+        definitions=(
+            *_clicks,
+            (x, sp.log(3 * L * T**2)),
+            (A, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (1 + _item**2 * (K - 1)))),
+            (F, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (K - 1)) + sigma * sp.sqrt(2 * (K - 1))),
+        ),
+        source="unbiased estimating equation (Theorem 5, Gaussian noise)",
+    ),
+    "cascade-ucb-batch": RegretBound(
+        constant=sp.Integer(1),
+        per_arm=(1 + 1 / p0)
+        * (
+            x / (2 * p0) * (8 / Delta + 4 * (1 + sp.log(rho)) + Delta_max)
+            + 4 * _phase_noise * (1 + sp.log(rho))
+            + 2 * (4 * b * sp.sqrt(x * M * (K - 1)) + b * x) * Delta_max
+        )
+        + Delta_max,
+        definitions=(*_clicks, (M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2))),
+        source="phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
     ),
 }
 """Regret bounds by the learner's registered name."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
+from mechanisms.privacy_loss import PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile
 
 LARGEST = 100_000  # atoms of an exact convolution
@@ -182,6 +183,11 @@ class MixtureProfile(PrivacyProfile):
         """m_∞ + (1 - m_∞) m₂, with m₂ the other mechanism's."""
         one, two = self.finite.infinite_mass, self.rest.infinite_mass
         return one + two - one * two
+
+    def loss(self) -> PrivacyLoss | None:
+        """Return the sum of both losses, if the second is known."""
+        one, two = self.finite.loss(), self.rest.loss()
+        return None if one is None or two is None else add_losses([one, two], [1, 1])
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +12,7 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeAtoms, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
 from mechanisms.rounding import up
 
 
@@ -69,15 +70,39 @@ class AtomicLoss(PrivacyLoss):
         return self.mass
 
     @cached_property
-    def _lattice(self) -> LatticeAtoms:
-        ordered = sorted(self.losses)
-        differences = {b - a for a, b in zip(ordered, ordered[1:], strict=False)}
-        return LatticeAtoms(tuple(sorted(differences)), ordered[0])
+    def _lattice(self) -> LatticeValues:
+        return ((tuple(sorted(self.losses)), 1),)
 
     @property
-    def lattice(self) -> LatticeAtoms:
+    def lattice(self) -> LatticeValues:
         """All values."""
         return self._lattice
+
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
+        """Return the loss of the pair on a Poisson subsample; atoms stay atoms.
+
+        Under Q the atom at l has mass p e^{-l}; the mixture (1-q) Q + q P has loss ln(1-q + q e^l) there.
+        What only Q can output has loss ln(1-q).
+        """
+        mixed: dict[Fraction, float] = {}
+        rest = 1.0
+        for loss, p in zip(self.losses, self.probabilities, strict=True):
+            log_ratio = float(loss)
+            under_q = p * math.exp(-log_ratio) if log_ratio > -700.0 else 0.0
+            rest -= under_q
+            value = (
+                math.log1p(rate * math.expm1(log_ratio))
+                if log_ratio < 30.0
+                else log_ratio + math.log(rate + (1.0 - rate) * math.exp(-log_ratio))
+            )
+            key = Fraction(-value if added else value)
+            own = under_q if added else (1.0 - rate) * under_q + rate * p
+            mixed[key] = mixed.get(key, 0.0) + own
+        if rest > 1e-15 * len(self.losses):
+            value = math.log1p(-rate)
+            key = Fraction(-value if added else value)
+            mixed[key] = mixed.get(key, 0.0) + (rest if added else (1.0 - rate) * rest)
+        return AtomicLoss(tuple(mixed), tuple(mixed.values()), 0.0 if added else rate * self.mass)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the tilted sum; see `fourier_of_masses`."""
@@ -86,6 +111,10 @@ class AtomicLoss(PrivacyLoss):
         return fourier_of_masses(log_p + s * values, values, relative, 0.0, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """ln Σ p_j e^{s l_j}."""
+        """Return ln Σ p_j e^{s l_j}."""
         values, log_p = self._arrays
         return np.asarray(logsumexp(log_p[:, None] + values[:, None] * s, axis=0))
+
+
+NO_LOSS = AtomicLoss((Fraction(0),), (1.0,))
+"""The loss of a release that does not depend on the data."""

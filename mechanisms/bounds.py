@@ -11,7 +11,9 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
+from mechanisms.atomic_loss import NO_LOSS
 from mechanisms.parameters import ParameterError, delta_of_approximate, nonnegative
+from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import add_up, up
 
@@ -26,6 +28,10 @@ class PerfectPrivacy(PrivacyProfile):
     def pure_epsilon(self) -> Fraction:
         """0."""
         return Fraction(0)
+
+    def loss(self) -> PrivacyLoss:
+        """Return 0."""
+        return NO_LOSS
 
     @property
     def rho(self) -> float:

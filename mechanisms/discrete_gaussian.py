@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
+from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, open_unit, positive, whole
+from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import up
 from mechanisms.sensitivity import Sensitivity
@@ -66,6 +68,10 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def rho(self) -> float:
         """shift² / 2σ² (Canonne, Kamath, Steinke 2020, Thm 4), rounded up."""
         return up(Fraction(self.shift) ** 2 / (2 * Fraction(self.sigma) ** 2))
+
+    def loss(self) -> PrivacyLoss:
+        """Return the law of s(s - 2k)/2σ²."""
+        return DiscreteGaussianLoss(self.shift, self.sigma)
 
     @cached_property
     def _total(self) -> float:

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeAtoms, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
 
 _WINDOW = 11.0  # standard deviations kept on each side: e^{-11²/2} < 6e-27
 
@@ -29,10 +29,11 @@ class DiscreteGaussianLoss(PrivacyLoss):
     sigma: float
 
     @property
-    def lattice(self) -> LatticeAtoms:
-        """Spacing s/σ², through s²/2σ²."""
+    def lattice(self) -> LatticeValues:
+        """Noise 0 and -1: s²/2σ² and s/σ² more."""
         variance = Fraction(self.sigma) ** 2
-        return LatticeAtoms((self.shift / variance,), self.shift * self.shift / (2 * variance))
+        first = self.shift * self.shift / (2 * variance)
+        return (((first, first + self.shift / variance), 1),)
 
     @cached_property
     def _log_total(self) -> float:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,13 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic_loss import NO_LOSS
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
+from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, nonnegative, open_unit, positive
+from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile, log_or_floor, smallest
 from mechanisms.rounding import divide_up, square_root_up, up
 from mechanisms.sensitivity import Sensitivity
@@ -90,6 +93,15 @@ class GaussianProfile(PrivacyProfile):
         """μ² / 2 (Bun & Steinke 2016, Prop. 1.6), rounded up."""
         return up(Fraction(self.mu) ** 2 / 2)
 
+    def loss(self) -> PrivacyLoss:
+        """Return N(μ²/2, μ²)."""
+        return GaussianLoss(self.mu * self.mu) if self.mu else NO_LOSS
+
+    @property
+    def gaussian_mu(self) -> float:
+        """μ itself: the definition of Gaussian DP."""
+        return self.mu
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return np.zeros_like(epsilon) if self.mu == 0.0 else _gaussian_delta(self.mu, epsilon)
 
@@ -145,6 +157,8 @@ class Gaussian(BuiltInMechanism):
     sigma: float
     sensitivity: Sensitivity
     delta: float | None = None
+
+    log_concave: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))

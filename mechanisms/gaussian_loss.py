@@ -10,6 +10,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class GaussianLoss(PrivacyLoss):
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """ρ z (z+1) / 2; relative error 8u of ρ and 8u of the arithmetic (in norm)."""
-        z = s + 1j * t
+        z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
         value = (0.5 * self.rho) * (z * (z + 1.0))
         return value, 16 * ROUNDING * np.abs(value)
 
@@ -43,7 +44,15 @@ class GaussianLoss(PrivacyLoss):
         """|M(s+it)| e^{ρt²/2} = M(s)."""
         return np.full(heights.shape, 0.5 * self.rho * s * (s + 1.0) * (1.0 + 20 * ROUNDING))
 
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
+        """Return the loss of the subsampled pair at σ = 1/√ρ."""
+        return SubsampledGaussianLoss(rate, 1.0 / math.sqrt(self.rho), added)
+
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Variances add."""
-        return cls(math.fsum(n * loss.precision / (1.0 - 16 * ROUNDING) for loss, n in zip(losses, counts, strict=True)))
+        parts = []
+        for loss, n in zip(losses, counts, strict=True):
+            assert isinstance(loss, GaussianLoss)
+            parts.append(n * loss.rho)
+        return cls(math.fsum(parts))

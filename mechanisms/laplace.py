@@ -6,17 +6,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic_loss import NO_LOSS
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, nonnegative, positive
-from mechanisms.profile import PrivacyProfile
+from mechanisms.privacy_loss import PrivacyLoss
+from mechanisms.profile import PrivacyProfile, gaussian_mu_at
 from mechanisms.rounding import up
 from mechanisms.sensitivity import UNIT, Sensitivity
 
@@ -65,6 +68,37 @@ class LaplaceProfile(PrivacyProfile):
         """Shift / scale, exactly."""
         return self._pure
 
+    def loss(self) -> PrivacyLoss:
+        """Return the law of the loss of one coordinate."""
+        return LaplaceLoss((self._pure,)) if self._pure else NO_LOSS
+
+    @property
+    def rho(self) -> float:
+        """e + exp(-e) - 1, e = shift / scale, rounded up: sup D_α / α is its limit at α = 1, the KL divergence.
+
+        Harrison & Manurangsi 2025, "Exact zCDP characterizations for fundamental differentially private
+        mechanisms" (conjectured by Wang 2022); at most the e²/2 of every pure mechanism.
+        """
+        size = self._pure_up
+        if size < 0.01:  # the series alternates: e²/2 - e³/6 + e⁴/24 - ...
+            return size * size / 2.0 * (1.0 - size / 3.0 + size * size / 12.0) * (1.0 + 1e-15)
+        return (size + math.expm1(-size)) * (1.0 + 1e-13)
+
+    @property
+    def gaussian_mu(self) -> float:
+        """2 Φ⁻¹(1 - e^{-e/2} / 2), e = shift / scale: the curves touch on the diagonal; rounded up.
+
+        Laplace noise has the trade-off curve f(a) = c²/a between a = e^{-e}/2 and 1/2, c = e^{-e/2}/2 (Dong,
+        Roth & Su 2022, Prop. A.6), and lines to (0, 1) and (1, 0) outside. G(a) = Φ(Φ⁻¹(1-a) - μ) passes
+        (c, c) for this μ, and with r(x) = φ(x)/Φ(-x), which increases, d ln G / d ln a = -r(μ-z)/r(z) at
+        a = Φ(-z). For a < c that is above -1, so a G(a) increases up to c: G <= f in the middle, and
+        outside because G is convex and has the line's ends on or below it.
+        """
+        size = self._pure_up
+        if size > 1000.0:
+            return super().gaussian_mu or math.inf
+        return gaussian_mu_at(0.5 * math.exp(-0.5 * size), -math.expm1(-0.5 * size))
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return -np.expm1(0.5 * np.minimum(epsilon - self._pure_up, 0.0))
 
@@ -108,6 +142,8 @@ class Laplace(BuiltInMechanism):
 
     scale: float
     sensitivity: Sensitivity = UNIT
+
+    log_concave: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))

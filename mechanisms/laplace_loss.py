@@ -12,6 +12,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
+from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ class LaplaceLoss(PrivacyLoss):
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Sum of n_i (s ε_i + ln(1 + s (e^{-(2s+1)ε_i} - 1) / (2s+1)))."""
         e, n = self._columns
-        return np.asarray(np.sum(n * (s * e + np.log1p(s * np.expm1(-(2.0 * s + 1.0) * e) / (2.0 * s + 1.0))), axis=0))
+        return np.asarray(
+            np.sum(n * (s * e + np.log1p(s * np.expm1(-(2.0 * s + 1.0) * e) / (2.0 * s + 1.0))), axis=0)
+        )
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum of n_i ln M_i, from the exponential form or, for tiny ε, from the difference M - 1.
@@ -79,7 +82,10 @@ class LaplaceLoss(PrivacyLoss):
         """
         e, n = self._columns
         z = s + 1j * t
-        if 8 * ROUNDING * self._total * float(np.max(np.abs(z))) > 1e-12 and float(np.min(e)) * (s + 0.5) < 1.0:
+        if (
+            8 * ROUNDING * self._total * float(np.max(np.abs(z))) > 1e-12
+            and float(np.min(e)) * (s + 0.5) < 1.0
+        ):
             return self._line_by_rows(s, t)
         x = -e * (2.0 * z + 1.0)
         w = (z / (2.0 * z + 1.0)) * np.expm1(x)
@@ -134,6 +140,10 @@ class LaplaceLoss(PrivacyLoss):
         total = np.minimum(np.sum(n * logs, axis=0), top)
         return np.asarray(total + 16 * ROUNDING * float(np.sum(n * (s + 2.0) * (e + 1.0))))
 
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
+        """Return the loss of the subsampled pair, of a single release."""
+        return SubsampledLaplaceLoss(rate, self.epsilons[0], added) if self.counts == (1,) else None
+
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Count equal parameters together."""
@@ -163,7 +173,9 @@ def _log_mgf_near_one(e: float, z: ComplexArray) -> tuple[ComplexArray, FloatArr
         h = p * h + power
         factorial *= (2 * k) * (2 * k + 1)
         series = series + h / factorial
-    w = math.exp(-0.5 * e) * (2.0 * np.sinh(0.5 * e * (z + 1.0)) * np.sinh(0.5 * e * z) + 0.5 * e * product * series)
+    w = math.exp(-0.5 * e) * (
+        2.0 * np.sinh(0.5 * e * (z + 1.0)) * np.sinh(0.5 * e * z) + 0.5 * e * product * series
+    )
     value = log1p_complex(w)
     # |M| >= e^{-ε/2} (cos 1 - sin 1 / 2 ...) > 1/4 here; both terms of w are at most 1.2 |product|.
     return value, ROUNDING * (160.0 * np.abs(product) + 4.0 * np.abs(value))

@@ -65,6 +65,9 @@ class BuiltInMechanism(abc.ABC):
     categorical: ClassVar[bool] = False
     """Whether values are category names, 0 or 1 apart, rather than numbers."""
 
+    log_concave: ClassVar[bool] = False
+    """Whether every coordinate gets independent noise of a log-concave density on the real line."""
+
     @property
     def nominal_delta(self) -> float:
         """The δ at which basic composition reads the profile; 0 for pure mechanisms."""

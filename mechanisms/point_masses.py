@@ -13,14 +13,18 @@ _LARGEST_TABLE = 2_000_000  # complex numbers held at once
 
 
 def fourier_of_masses(
-    log_masses: FloatArray, points: FloatArray, relative: FloatArray, absolute: FloatArray | float, t: FloatArray
+    log_masses: FloatArray,
+    points: FloatArray,
+    relative: FloatArray,
+    absolute: FloatArray | float,
+    t: FloatArray,
 ) -> tuple[ComplexArray, FloatArray]:
     """Return ln Σ_j m_j e^{it l_j} for equally spaced t from 0, with its error.
 
     With weights w_j = m_j / Σ m the sum is (Σ m) φ(t), φ = Σ w_j e^{itl_j}. Nodes t_k = kh with
     k = aB + b make e^{it_k l} = e^{iaBhl} e^{ibhl}: one matrix product and 2√N exponentials per point.
-    Each product has relative error (3|t l| + 12) u, their sum of J terms J u more, all relative to
-    Σ w_j = 1; hence |computed φ - φ| <= e := Σ w_j (relative_j + u (3|t||l_j| + J + 16)) + absolute, and
+    Each product has relative error (5|t l| + 12) u, their sum of J terms J u more, all relative to
+    Σ w_j = 1; hence |computed φ - φ| <= e := Σ w_j (relative_j + u (5|t||l_j| + J + 16)) + absolute, and
     |computed - true| <= |computed| (e^E - 1) with E = ln(1 + e / |computed φ|).
 
     Parameters
@@ -46,7 +50,7 @@ def fourier_of_masses(
         outer = np.exp(1j * np.outer(h * block * np.arange(rows), points))
         phi = (outer @ inner).ravel()[: t.size]
     scatter = float(weights @ relative)
-    slope = 3.0 * float(weights @ np.abs(points))
+    slope = 5.0 * float(weights @ np.abs(points))
     error = scatter + ROUNDING * (slope * t + points.size + 16.0) + absolute
     size = np.abs(phi)
     with np.errstate(divide="ignore", over="ignore"):

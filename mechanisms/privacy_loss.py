@@ -26,20 +26,8 @@ ROUNDING = 2.0**-53
 """Unit roundoff of doubles."""
 
 
-@dataclass(frozen=True)
-class LatticeAtoms:
-    """What a loss says about its atoms if it takes finitely many values, or values on a lattice.
-
-    Parameters
-    ----------
-    differences : tuple of Fraction
-        Distances between neighbouring values (all of them: every difference of two values is a sum of these).
-    origin : Fraction
-        One of the values.
-    """
-
-    differences: tuple[Fraction, ...]
-    origin: Fraction
+LatticeValues = tuple[tuple[tuple[Fraction, ...], int], ...]
+"""Values that one release can lose, in increasing order, with how often it is made; for each release."""
 
 
 class PrivacyLoss(abc.ABC):
@@ -70,8 +58,8 @@ class PrivacyLoss(abc.ABC):
         return 0.0
 
     @property
-    def lattice(self) -> LatticeAtoms | None:
-        """The values, if all of them lie on a lattice; else None."""
+    def lattice(self) -> LatticeValues | None:
+        """All values if they are finitely many, two neighbouring ones if they form a lattice; else None."""
         return None
 
     @property
@@ -124,6 +112,14 @@ class PrivacyLoss(abc.ABC):
             return np.full(s.shape, np.inf)
         return np.asarray(self.log_mgf_real(np.ravel(s)).reshape(s.shape) / s)
 
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
+        """Return the loss of the mechanism on a Poisson subsample, or None if this class has none.
+
+        The pair ((1-q) Q + q P, Q) for a removed record, (Q, (1-q) Q + q P) for an added one, q = ``rate``
+        in (0, 1), for a base pair (P, Q) whose reverse has the same loss (Zhu, Dong, Wang 2022, Thm 11).
+        """
+        return None
+
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Return the sum of independent losses of this class, each ``counts[i]`` times."""
@@ -172,15 +168,13 @@ class LossSum(PrivacyLoss):
         return total * (1.0 - 8 * ROUNDING)
 
     @property
-    def lattice(self) -> LatticeAtoms | None:
-        """Sums of lattice values, if every part has them."""
-        parts = [loss.lattice for loss in self.losses]
-        known = [part for part in parts if part is not None]
+    def lattice(self) -> LatticeValues | None:
+        """The parts' values, if every part has them."""
+        parts = [(loss.lattice, n) for loss, n in zip(self.losses, self.counts, strict=True)]
+        known = [(part, n) for part, n in parts if part is not None]
         if len(known) < len(parts):
             return None
-        differences = {difference for part in known for difference in part.differences}
-        origin = sum((part.origin * n for part, n in zip(known, self.counts, strict=True)), Fraction(0))
-        return LatticeAtoms(tuple(sorted(differences)), origin)
+        return tuple((values, own * n) for part, n in known for values, own in part)
 
     @property
     def laplace(self) -> Fraction | None:

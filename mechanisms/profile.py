@@ -13,7 +13,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, real, whole
@@ -21,6 +23,7 @@ from mechanisms.rounding import up
 
 if TYPE_CHECKING:
     from mechanisms.atomic import AtomicProfile
+    from mechanisms.privacy_loss import PrivacyLoss
 
 
 class PrivacyProfile(abc.ABC):
@@ -54,6 +57,22 @@ class PrivacyProfile(abc.ABC):
     def rho(self) -> float | None:
         """A ρ for which ρ-zCDP is known to hold (Bun & Steinke 2016), or None."""
         return None
+
+    @property
+    def gaussian_mu(self) -> float | None:
+        """A μ for which μ-Gaussian-DP is known to hold (Dong, Roth & Su 2022), or None.
+
+        From pure ε: μ = 2 Φ⁻¹(e^ε / (1 + e^ε)), rounded up. The trade-off curve of ε-randomized response is
+        two lines that meet on the diagonal at c = 1/(1 + e^ε). The curve of N(0,1) against N(μ,1) is convex,
+        starts at (0, 1) like the first line and passes (c, c) for this μ: it lies below, and by symmetry
+        below the second. For ε > 600 by Φ(-x) <= e^{-x²/2}/2: μ <= 2√(2ε).
+        """
+        if self.pure_epsilon is None:
+            return None
+        size = up(self.pure_epsilon)
+        if size > 600.0:
+            return 2.0 * math.sqrt(2.0 * size) * (1.0 + 1e-15)
+        return gaussian_mu_at(1.0 / (1.0 + math.exp(size)), math.tanh(0.5 * size))
 
     @abc.abstractmethod
     def _curve(self, epsilon: FloatArray) -> FloatArray:
@@ -130,6 +149,48 @@ class PrivacyProfile(abc.ABC):
         """Return the finite privacy-loss distribution behind the curve, or None if there is none."""
         return None
 
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the privacy loss of the pair (P, Q), or None if only the curve is known."""
+        from mechanisms.atomic_loss import AtomicLoss
+
+        finite = self.atoms()
+        return (
+            None if finite is None else AtomicLoss(finite.losses, finite.probabilities, finite.infinite_mass)
+        )
+
+    def directions(self) -> tuple[PrivacyProfile, ...]:
+        """Return the pairs to compose separately, the largest δ of which counts.
+
+        One (the profile itself) if the pair (Q, P) has the same loss as (P, Q) or the curve already covers
+        both; two if removing a record differs from adding one: first removing, then adding.
+        """
+        return (self,)
+
+    def renyi(self, order: npt.ArrayLike) -> FloatArray:
+        """Return the Rényi curve α -> D_α (Mironov 2017) at orders above 1, the larger of both directions.
+
+        From the moments of the loss; else from ρ-zCDP (αρ); else from pure ε (Bun & Steinke 2016,
+        Prop. 3.3: min(αε²/2, ε)); else infinite.
+
+        Raises
+        ------
+        ParameterError
+            If an order is not above 1.
+        """
+        orders = np.asarray(order, dtype=np.float64)
+        if not (orders > 1.0).all():
+            raise ParameterError(f"order = {order!r}: must be above 1")
+        losses = [side.loss() for side in self.directions()]
+        known = [loss.renyi(orders) for loss in losses if loss is not None]
+        if len(known) == len(losses):
+            return np.asarray(np.maximum.reduce(known))
+        if self.rho is not None:
+            return self.rho * orders
+        if self.pure_epsilon is not None:
+            largest = up(self.pure_epsilon)
+            return np.minimum(0.5 * largest * largest * orders, largest)
+        return np.full(orders.shape, np.inf)
+
     def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
         """Return the composition with ``other`` where a closed form exists, else None."""
         return None
@@ -153,6 +214,17 @@ class PrivacyProfile(abc.ABC):
                 assert total is not None
                 return total
             power = power.compose(power)
+
+
+def gaussian_mu_at(meeting: float, gap: float) -> float:
+    """Return the μ whose trade-off curve meets the diagonal at ``meeting`` = (1 - gap) / 2, rounded up.
+
+    μ = -2 Φ⁻¹(meeting). Near 1/2 by the series Φ⁻¹(1/2 + x) = √(2π) x (1 + πx²/3 + 7π²x⁴/30 + ...).
+    """
+    if gap < 0.01:
+        x = 0.5 * gap
+        return 2.0 * math.sqrt(2.0 * math.pi) * x * (1.0 + math.pi / 3.0 * x * x + 2.4 * x**4) * (1.0 + 1e-15)
+    return float(-2.0 * ndtri(meeting)) * (1.0 + 1e-13)
 
 
 def log_or_floor(x: float) -> float:

@@ -59,7 +59,9 @@ class SubsampledGaussianLoss(PrivacyLoss):
     def _power(self, s: float) -> float:
         return -s if self.added else s + 1.0
 
-    def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float, float, float]:
+    def _rule(
+        self, s: float, height: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, float, float, float]:
         """Return nodes' l, ln(weight e^{bl}), v, and strip a, step g, truncation error for |t| <= height."""
         b, sigma = self._power(s), self.sigma
         need = 46.0
@@ -71,30 +73,32 @@ class SubsampledGaussianLoss(PrivacyLoss):
         reach = sigma * math.sqrt(2.0 * (need + extra))
         left = math.ceil(reach / g) + 1
         right = left if self.added else math.ceil((reach + b) / g) + 1
-        x = g * np.arange(-left, right + 1)
+        x = g * np.arange(-left, right + 1, dtype=np.float64)
         v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-        l = _log_mixture(self.rate, v)
+        log_ratio = _log_mixture(self.rate, v)
         log_weight = -0.5 * (x / sigma) ** 2 + math.log(g / (sigma * math.sqrt(2.0 * math.pi)))
         # 2 Φ(-R/σ) <= e^{-R²/2σ²}
-        return l, log_weight + b * l, v, a, g, math.exp(-need) * (1.0 + 1e-9)
+        return log_ratio, log_weight + b * log_ratio, v, a, g, math.exp(-need) * (1.0 + 1e-9)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
         b, q = self._power(s), self.rate
-        l, log_masses, v, a, g, truncation = self._rule(s, float(t[-1]))
+        log_ratio, log_masses, v, a, g, truncation = self._rule(s, float(t[-1]))
         variance = self.sigma * self.sigma
         penalty = b * math.log(math.cos(a / (2.0 * variance))) if b < 0.0 else 0.0
         exponent = a * a / (2.0 * variance) + t * (a / variance) + penalty - 2.0 * math.pi * a / g
         quadrature = 2.0 * np.exp(exponent) / (1.0 - math.exp(-2.0 * math.pi * a / g))
         # Rounding of each term: the Gaussian exponent, and l through v (dl/dv <= min(1, q e^v)).
         share = np.minimum(1.0, q * np.exp(np.minimum(v, 50.0)))
-        inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(l)
-        relative = ROUNDING * (16.0 + 4.0 * np.abs(log_masses - b * l) + (abs(b) + float(t[-1])) * inner)
-        signed = -l if self.added else l
+        inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(log_ratio)
+        relative = ROUNDING * (
+            16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + (abs(b) + float(t[-1])) * inner
+        )
+        signed = -log_ratio if self.added else log_ratio
         return fourier_of_masses(log_masses, signed, relative, quadrature + truncation, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """ln A on the real line, one quadrature for each s."""
+        """Return ln A on the real line, one quadrature for each s."""
         out = np.empty(s.shape)
         for i, own in enumerate(s):
             log_masses = self._rule(float(own), 0.0)[1]
@@ -121,30 +125,32 @@ class SubsampledGaussianLoss(PrivacyLoss):
         log_top, error = self.log_mgf_line(s, np.zeros(1))
         log_m = float(log_top[0].real + error[0])
         centre = 0.0 if self.added else _mode(q, sigma, b)
-        x = np.linspace(centre - 0.5 * self._span * 2.0, centre + 0.5 * self._span * 2.0, _CELLS + 1)
+        x = np.linspace(centre - self._span, centre + self._span, _CELLS + 1)
         v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-        l = _log_mixture(q, v)
+        log_ratio = _log_mixture(q, v)
         log_density = (
             -0.5 * (x / sigma) ** 2
             - math.log(sigma * math.sqrt(2.0 * math.pi))
-            + (b + 1.0) * l
+            + (b + 1.0) * log_ratio
             - v
             + math.log(sigma * sigma / q)
             - log_m
         )
         width = float(x[1] - x[0])
-        floor = np.minimum(log_density[1:], log_density[:-1]) - max(0.0, b + 1.0) * width * width / (32.0 * sigma**4)
+        floor = np.minimum(log_density[1:], log_density[:-1]) - max(0.0, b + 1.0) * width * width / (
+            32.0 * sigma**4
+        )
         heights_r = np.exp(np.minimum(floor, 700.0)) * (1.0 - 1e-9)
-        best = int(np.argmax(heights_r * np.diff(l)))
+        best = int(np.argmax(heights_r * np.diff(log_ratio)))
         heights_r[best:] = np.minimum.accumulate(heights_r[best:])
         heights_r[: best + 1] = np.minimum.accumulate(heights_r[: best + 1][::-1])[::-1]
         order = np.argsort(-heights_r, kind="stable")
         drops = heights_r[order] - np.append(heights_r[order][1:], 0.0)
-        widths = np.cumsum(np.diff(l)[order])
+        widths = np.cumsum(np.diff(log_ratio)[order])
         y = 0.5 * np.outer(heights, widths)
         sinc = np.where(y <= 0.5 * math.pi, np.sinc(np.minimum(y, 2.0) / math.pi), 1.0 / np.maximum(y, 1.0))
         kept = (1.0 - sinc) @ (drops * widths)
-        return log_m + np.log1p(-np.clip(kept * (1.0 - 1e-9), 0.0, 1.0 - 1e-9))
+        return np.asarray(log_m + np.log1p(-np.clip(kept * (1.0 - 1e-9), 0.0, 1.0 - 1e-9)))
 
 
 def _mode(q: float, sigma: float, b: float) -> float:

@@ -13,6 +13,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _ANGLE = 2.5  # height of the ellipses; the integrand is analytic below π
 
 
@@ -24,7 +25,7 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     e^{-(ε+l0)/2}/4 between. With l = ln(1-q + q e^{l0}) and A(w) = E_Q[e^{wl}]: M(z) = A(z+1) if a record is
     removed, A(-z) if one is added.
 
-    The integral over (-ε, ε) is taken by k-point Gauss-Legendre rules on p panels of half-width H = ε/p <= 1.
+    The integral over (-ε, ε) is taken by k-point Gauss-Legendre rules on p panels of half-width H = ε/p.
     A rule on [-1, 1] is off by at most (64/15) m r^{-2(k-1)} / (1 - r^{-2}) for an integrand below m in
     the Bernstein ellipse of semi-axis sum r (Trefethen, "Approximation theory and approximation practice",
     Thm 19.3). Here r - 1/r = 2α/H, so that |Im l0| <= α < π in the ellipse: there |Im l| <= α, and Re l lies
@@ -71,26 +72,35 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         return -s if self.added else s + 1.0
 
     def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Return l0, ln(mass e^{bl}) (atoms first) and l, with the truncation error relative to A(b) >= 1."""
+        """Return l0, ln(mass e^{bl}) (atoms first) and l, with the truncation error relative to A(b) >= 1.
+
+        32-point rules on panels of half-width H; α = min(2.5, 4H). H is halved until the error is e^{-46}.
+        """
         b, e = self._power(s), self._e
-        panels = math.ceil(e)
-        half = e / panels
-        ratio = _ANGLE / half + math.hypot(_ANGLE / half, 1.0)  # the r with r - 1/r = 2α/H
-        reach = 0.5 * half * (ratio + 1.0 / ratio)  # real semi-axis
-        centres = -e + half * (2.0 * np.arange(panels) + 1.0)
-        # ln of the largest modulus over each ellipse, times the panel's half-width
-        ends = centres + (reach if b >= 0.0 else -reach)
-        growth = b * self._mixture(ends) + (b * math.log(math.cos(0.5 * _ANGLE)) if b < 0.0 else 0.0)
-        log_m = growth - 0.5 * (e + centres - reach) + math.log(0.25 * half) + _ANGLE * height
-        top = float(np.max(log_m)) + math.log(panels * 64.0 / 15.0) - math.log1p(-(ratio**-2))
-        points = max(8, 1 + math.ceil((46.0 + top) / (2.0 * math.log(ratio))))
-        nodes, weights = np.polynomial.legendre.leggauss(points)
-        inner = (centres[:, None] + half * nodes).ravel()
-        log_inner = np.tile(np.log(0.25 * half * weights), panels) - 0.5 * (e + inner)
+        half = min(0.6, 16.0 / (height + 1.0))
+        while True:
+            panels = math.ceil(e / half)
+            half = e / panels
+            angle = min(_ANGLE, 4.0 * half)
+            ratio = angle / half + math.hypot(angle / half, 1.0)  # the r with r - 1/r = 2α/H
+            reach = 0.5 * half * (ratio + 1.0 / ratio)  # real semi-axis
+            centres = half * (2.0 * np.arange(panels, dtype=np.float64) + 1.0) - e
+            # ln of the largest modulus over each ellipse, times the panel's half-width
+            growth = b * self._mixture(centres + (reach if b >= 0.0 else -reach))
+            angular = angle * height + (b * math.log(math.cos(0.5 * angle)) if b < 0.0 else 0.0)
+            log_m = float(np.max(growth - 0.5 * (e + centres - reach))) + math.log(0.25 * half) + angular
+            log_error = (
+                log_m + math.log(panels * 64.0 / 15.0) - math.log1p(-(ratio**-2)) - 62.0 * math.log(ratio)
+            )
+            if log_error <= -46.0:
+                break
+            half *= 0.5
+        inner = (centres[:, None] + half * _NODES).ravel()
+        log_inner = np.tile(np.log(0.25 * half * _WEIGHTS), panels) - 0.5 * (e + inner)
         l0 = np.concatenate(([e, -e], inner))
         mass = np.concatenate(([-e - math.log(2.0), -math.log(2.0)], log_inner))
-        l = self._mixture(l0)
-        return l0, mass + b * l, l, math.exp(top - 2.0 * (points - 1) * math.log(ratio))
+        log_ratio = self._mixture(l0)
+        return l0, mass + b * log_ratio, log_ratio, math.exp(log_error)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum over both atoms and the quadrature nodes.
@@ -98,15 +108,15 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         Nodes and weights of Gauss-Legendre rules are taken to be within 1e-14 (relative to the half-width,
         and to the weight).
         """
-        l0, log_masses, l, quadrature = self._rule(s, float(t[-1]))
-        steep = np.minimum(1.0, self.rate * np.exp(l0) / np.exp(l))  # dl/dl0
-        inner = steep * (4.0 * np.abs(l0) * ROUNDING + 1e-14) + 4.0 * ROUNDING * np.abs(l)
+        l0, log_masses, log_ratio, quadrature = self._rule(s, float(t[-1]))
+        steep = np.minimum(1.0, self.rate * np.exp(l0) / np.exp(log_ratio))  # dl/dl0
+        inner = steep * (4.0 * np.abs(l0) * ROUNDING + 1e-14) + 4.0 * ROUNDING * np.abs(log_ratio)
         relative = ROUNDING * (20.0 + 4.0 * np.abs(log_masses)) + 2e-14
         relative = relative + (abs(self._power(s)) + float(t[-1])) * inner
-        return fourier_of_masses(log_masses, -l if self.added else l, relative, quadrature, t)
+        return fourier_of_masses(log_masses, -log_ratio if self.added else log_ratio, relative, quadrature, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """ln A on the real line, one rule for each s."""
+        """Return ln A on the real line, one rule for each s."""
         out = np.empty(s.shape)
         for i, own in enumerate(s):
             log_masses = self._rule(float(own), 0.0)[1]
@@ -126,8 +136,8 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         log_m = float(log_top[0].real + error[0])
 
         def log_density(l0: float) -> float:
-            l = math.log1p(q * math.expm1(l0))
-            return -0.5 * e - 1.5 * l0 + (b + 1.0) * l - math.log(4.0 * q) - log_m
+            log_ratio = math.log1p(q * math.expm1(l0))
+            return -0.5 * e - 1.5 * l0 + (b + 1.0) * log_ratio - math.log(4.0 * q) - log_m
 
         def log_atom(l0: float, log_mass: float) -> float:
             return log_mass + b * math.log1p(q * math.expm1(l0)) - log_m
@@ -140,7 +150,7 @@ class SubsampledLaplaceLoss(PrivacyLoss):
             bottom = math.log(kappa / (1.0 - kappa) * (1.0 - q) / q)
             if -e < bottom < e:
                 low = min(low, math.exp(log_density(bottom)))
-        variation = 2.0 * sum(ends) + abs(ends[0] - ends[1]) - abs(ends[0] - ends[1]) - 2.0 * low
+        variation = 2.0 * sum(ends) - 2.0 * low
         atoms = math.exp(log_atom(e, -e - math.log(2.0))) + math.exp(log_atom(-e, -math.log(2.0)))
         density = np.maximum(0.0, 1.0 - atoms)
         decayed = np.minimum(density, variation * (1.0 + 1e-9) / np.maximum(heights, 1e-300))

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from algorithms.catalogue import learner_builder, learners
+from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import ParameterError, problems
 from verify.accounting_run import failing_place
 from verify.effort import EFFORTS
@@ -173,6 +174,9 @@ def verify_command(
 @_problem_option
 @_set_option
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy of a private learner.")
+@click.option(
+    "--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="Of learners that need a delta."
+)
 @click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")
 @click.option("--runs", type=int, default=20, show_default=True, help="Independent runs.")
 @click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
@@ -185,6 +189,7 @@ def simulate_command(
     problem: str | None,
     settings: tuple[tuple[str, str], ...],
     epsilon: float,
+    delta: float,
     horizon: int,
     runs: int,
     checkpoints: int,
@@ -202,7 +207,7 @@ def simulate_command(
     played, own, problem_name = choose_problem(found, problem, dict(settings))
     if plot is not None:
         _check_plot(plot)
-    build = learner_builder(found.make, played, epsilon=epsilon, horizon=horizon, settings=own)
+    build = learner_builder(found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=own)
     initial_records(build, found)
     with _progress(found.name) as tell, _blaming(found):
         trace = simulate(

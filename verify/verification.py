@@ -88,7 +88,7 @@ def verify(
         played, learner_settings, _ = choose_problem(found, problem, settings or {})
         horizon = EFFORTS[effort].accounting_rounds
         build = learner_builder(
-            found.make, played, epsilon=epsilon, horizon=horizon, settings=learner_settings
+            found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=learner_settings
         )
         evidence = verify_learner(
             build,

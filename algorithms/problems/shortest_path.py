@@ -119,8 +119,7 @@ class ShortestPath:
         weights = checked_weights(weights, self.arms)
         lanes = weights.shape[0]
         gain = np.empty((lanes, self.arms + 1))
-        gain[:, : self.arms] = weights
-        gain -= 1.0
+        np.subtract(weights, 1.0, out=gain[:, : self.arms])
         gain[:, -1] = -np.inf  # what padding (-1) reads: never taken
         value = np.zeros((lanes, len(self._vertices)))
         taken = np.full((lanes, len(self._vertices)), -1, dtype=np.int64)

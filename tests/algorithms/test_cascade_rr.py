@@ -13,27 +13,32 @@ MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
 ROUNDS = 300
 
 
+def probabilities(positions, epsilon):
+    p = math.exp(epsilon) / (math.exp(epsilon) + positions)
+    return p, 1 / (math.exp(epsilon) + positions)
+
+
+def literal_index(items, positions, epsilon, horizon, n, c, e):
+    """Return U of section 5 (RR): three passes from u = 1, +inf where E <= 0 (up to rounding)."""
+    p, q = probabilities(positions, epsilon)
+    x = math.log(3 * items * horizon**2)
+    if e <= 1e-12:
+        return math.inf
+    upper = 1.0
+    for _ in range(3):
+        u = min(max(upper, 0.0), 1.0)
+        v = min(0.25, q + (p - q) * u + u * u * min(1.0, (positions - 1) * q + p - q))
+        radius = min(math.sqrt(n * x / 2), math.sqrt(2 * n * x * v) + x / 3) / (p - q)
+        upper = (c + radius) / e
+    return upper
+
+
 def literal(items, positions, epsilon, records, symbols, played):
     """Follow section 5 (RR) on one lane along the lists played; yield the list that it would show."""
-    p = math.exp(epsilon) / (math.exp(epsilon) + positions)
-    q = 1 / (math.exp(epsilon) + positions)
-    x = math.log(3 * items * ROUNDS**2)
+    p, q = probabilities(positions, epsilon)
     n, c, e = [0] * items, [0.0] * items, [0.0] * items
-
-    def radius(u, n):
-        v = min(0.25, q + (p - q) * u + u * u * min(1.0, (positions - 1) * q + p - q))
-        return min(math.sqrt(n * x / 2), math.sqrt(2 * n * x * v) + x / 3) / (p - q)
-
-    def index(i):
-        if e[i] <= 1e-12:  # E <= 0, up to rounding
-            return math.inf
-        u = 1.0
-        for _ in range(3):
-            u = (c[i] + radius(min(max(u, 0.0), 1.0), n[i])) / e[i]
-        return u
-
     for t in range(1, ROUNDS + 1):
-        bound = [index(i) for i in range(items)]
+        bound = [literal_index(items, positions, epsilon, ROUNDS, n[i], c[i], e[i]) for i in range(items)]
         chosen = sorted(range(items), key=lambda i: (-bound[i], n[i], i))[:positions]
         yield sorted(chosen, key=lambda i: n[i]), bound, list(n)
         z = [((symbols[t] == k) - q) / (p - q) for k in range(positions)]
@@ -80,10 +85,20 @@ def test_unreliable_items_come_first_the_least_displayed_before_others():
     assert np.isfinite(index).all()
 
 
-def test_the_index_survives_impossibly_few_clicks():
-    learner = CascadeUCBRR(RankedLists(4, 2), Simulation(0, 64), epsilon=1.0, horizon=10)
-    index = learner._index(np.full((1, 1), 50.0), np.full((1, 1), -1e6), np.full((1, 1), 2.0))
-    assert index[0, 0] < 0  # a number: v(u) is evaluated inside [0, 1]
+@pytest.mark.parametrize(("positions", "epsilon"), [(1, 0.2), (2, 5.0), (4, 1.0), (7, 3.0)])
+def test_the_index_is_the_formula(positions, epsilon):
+    """Over counts of any size, and click totals so low that the index is negative (v(u) is then v(0))."""
+    horizon = 1000
+    learner = CascadeUCBRR(RankedLists(9, positions), Simulation(0, 64), epsilon=epsilon, horizon=horizon)
+    rng = np.random.default_rng(2)
+    n = np.floor(10 ** rng.uniform(0, 5, (1, 2000)))
+    e = n * rng.uniform(0.01, 1.2, n.shape)
+    c = e * rng.uniform(-1.0, 1.0, n.shape)
+    index = learner._index(n, c, e)[0]
+    numbers = zip(n[0], c[0], e[0], strict=True)
+    expected = [literal_index(9, positions, epsilon, horizon, *three) for three in numbers]
+    np.testing.assert_allclose(index, expected, rtol=1e-9)
+    assert (index < 0).any()
 
 
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (4, 0.5), (4, 3.0)])

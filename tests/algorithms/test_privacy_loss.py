@@ -7,7 +7,7 @@ from accountant import Coupled
 from algorithms import CUCBLDP1, CUCBLDP2, CascadeUCBRR, DPTSMat, DPUCBMat, published
 from algorithms.play import play_records
 from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
-from mechanisms import Laplace, Sensitivity
+from mechanisms import Laplace, RandomizedResponse, Sensitivity
 
 LANES, ROUNDS = 64 * 40, 6
 UNIT = Sensitivity(1, 1, 1)
@@ -103,8 +103,7 @@ def test_the_loss_of_one_number_has_the_profile_of_laplace_noise(name, epsilon):
 def test_the_loss_of_one_symbol_has_the_profile_of_randomized_response(epsilon):
     problem = Cascade(5, 3, [0.5] * 5)
     gate = losses(CascadeUCBRR, problem, epsilon, replaced(problem, 1, 1, 0), horizon=ROUNDS)
-    built = CascadeUCBRR(problem.structure, gate, epsilon=epsilon, horizon=ROUNDS)
-    assert_curve(gate.loss[0], built.randomizer.profile(), epsilon)
+    assert_curve(gate.loss[0], RandomizedResponse(size=4, epsilon=epsilon).profile(), epsilon)
 
 
 @pytest.mark.parametrize("name", CASES)

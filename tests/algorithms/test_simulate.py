@@ -46,6 +46,8 @@ def test_workers_change_nothing(name):
 def test_more_lanes_than_fit_in_one_array_change_nothing():
     wide = trace("cucb-ldp2", 64 * 17)  # 16 blocks at once
     np.testing.assert_array_equal(wide.regret[:, :100], trace("cucb-ldp2", 100).regret)
+    np.testing.assert_array_equal(wide.regret, trace("cucb-ldp2", 64 * 17, workers=2).regret)
+    assert (wide.regret[:, -64:] != wide.regret[:, :64]).any()
 
 
 @pytest.mark.parametrize("name", learners)

@@ -1,0 +1,137 @@
+"""Gaussian differential privacy as a privacy filter."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mechanisms import GaussianProfile, Mechanism, Sensitivity
+from mechanisms.rounding import square_root_up
+
+from .budget import Budget, Cost
+from .composition import UnsupportedCharge
+from .spend import Spend, difference, needs_delta
+from .zero_concentrated import ZeroConcentratedComposition
+
+_NAMES = ("mu²",)
+_SLACK = 1e-11  # a Gaussian profile is accurate to a relative error of about 1e-12
+
+
+@dataclass(frozen=True)
+class GaussianComposition:
+    """Sums of μ², exact: with Gaussian noise no filter can be tighter.
+
+    A mechanism is μ-GDP if telling D from D′ is no easier than telling N(0, 1) from N(μ, 1) (Dong, Roth &
+    Su 2022). Fully adaptive: releases that are μ_i-GDP given all before, with Σ μ_i² <= μ² always, make a
+    μ-GDP run (Smith & Thakurta 2022, "Fully adaptive composition for Gaussian differential privacy";
+    Koskela, Tobaben & Honkela 2023, "Individual privacy accounting with Gaussian differential privacy",
+    whose supermartingale is the hockey-stick divergence with the unspent Gaussian still to come).
+
+    A release costs the square of its profile's `gaussian_mu`, which every pure mechanism has too.
+    """
+
+    name = "Gaussian DP filter"
+
+    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
+        """Return μ² in this currency."""
+        (square,) = values
+        return Spend(_NAMES, (square,))
+
+    @property
+    def zero(self) -> Spend:
+        """Nothing spent."""
+        return self.amount((Fraction(0),))
+
+    @property
+    def infinite(self) -> Spend:
+        """What a declassification costs."""
+        return self.amount((None,))
+
+    def settings(self) -> dict[str, Any]:
+        """Return no parameters."""
+        return {}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> GaussianComposition:
+        """Rebuild from `settings`."""
+        return cls()
+
+    def check(self, budget: Budget) -> None:
+        """Raise `ValueError` unless the budget has a delta."""
+        needs_delta(self.name, budget)
+
+    def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
+        """Return μ² of the mechanism at the record's sensitivity.
+
+        Raises
+        ------
+        UnsupportedCharge
+            If no μ is known for which the mechanism is μ-GDP.
+        """
+        mu = mechanism.profile(sensitivity).gaussian_mu
+        if mu is None:
+            raise UnsupportedCharge(
+                f"no Gaussian-DP parameter is known for {type(mechanism).__name__}: its loss is unbounded and "
+                "not dominated by a Gaussian's"
+            )
+        return self.amount((Fraction(mu) ** 2,))
+
+    def fits(self, spent: Spend, budget: Budget) -> bool:
+        """Whether μ² is at most what implies (epsilon, delta)."""
+        (square,) = spent.values
+        if math.isinf(budget.epsilon) or budget.delta == 1.0:
+            return True
+        return square is not None and square <= square_limit(budget.epsilon, budget.delta)
+
+    def guarantee(self, spent: Spend, budget: Budget) -> Cost:
+        """Return the epsilon that μ implies at the budget's delta (exact: Dong, Roth & Su 2022, Cor. 1)."""
+        (square,) = spent.values
+        delta = Fraction(budget.delta)
+        if budget.delta == 1.0 or square == 0:
+            return Cost(Fraction(0), delta)
+        if square is None or delta == 0:
+            return Cost(None, delta)
+        profile = GaussianProfile(square_root_up(square))
+        return Cost(Fraction(profile.epsilon(budget.delta * (1 - _SLACK))), delta)
+
+    def left(self, spent: Spend, budget: Budget) -> Spend:
+        """Return the μ² that is left."""
+        if math.isinf(budget.epsilon) or budget.delta == 1.0:
+            return self.infinite
+        return difference(_NAMES, (square_limit(budget.epsilon, budget.delta),), spent)
+
+    def exceeds(self, spent: Spend, other: Spend) -> bool:
+        """Whether one total is worse than another."""
+        (mine,), (others,) = spent.values, other.values
+        return others is not None and (mine is None or mine > others)
+
+    def odometer(self, spent: Spend, delta: float) -> Cost:
+        """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
+
+        μ-GDP implies μ²/2-zCDP (Dong, Roth & Su 2022, Cor. B.6), so the zCDP odometer applies.
+        """
+        concentrated = ZeroConcentratedComposition()
+        (square,) = spent.values
+        rho = None if square is None else square / 2
+        return concentrated.odometer(concentrated.amount((rho, Fraction(0))), delta)
+
+
+@functools.lru_cache(maxsize=1024)
+def square_limit(epsilon: float, delta: float) -> Fraction:
+    """Return the square of the largest μ whose Gaussian profile passes through (epsilon, delta), rounded down."""
+    target = delta * (1 - _SLACK)
+    if target <= 0.0:
+        return Fraction(0)
+    low, high = 0.0, 1.0
+    while GaussianProfile(high).delta(epsilon) <= target:
+        low, high = high, 2.0 * high
+    while low < (middle := 0.5 * (low + high)) < high and high - low > 1e-15 * high:
+        if GaussianProfile(middle).delta(epsilon) <= target:
+            low = middle
+        else:
+            high = middle
+    return Fraction(low) ** 2

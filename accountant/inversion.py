@@ -1,0 +1,96 @@
+"""From certified bounds on δ(ε) to certified bounds on ε(δ)."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+
+class DeltaBounds(Protocol):
+    """Certified bounds on the curve ε -> δ(ε) of one composition."""
+
+    name: str
+    s: float
+    """The scale: ln δ falls at about this rate."""
+
+    def bounds(self, epsilon: float) -> tuple[float, float]:
+        """Return (lower, upper) with lower <= δ(ε) <= upper."""
+
+    def estimate(self, epsilon: float) -> tuple[float, float]:
+        """Return δ(ε) and its derivative, not certified."""
+
+
+def invert(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tuple[float, float]:
+    """Return (lower, upper) with lower <= ε(δ) <= upper, ε(δ) the smallest ε >= 0 with δ(ε) <= delta.
+
+    δ decreases: upper(x) <= delta proves ε(δ) <= x, lower(x) >= delta proves ε(δ) >= x, at the evaluated x
+    alone. Newton's method on ln δ finds the place; each end is then moved outwards until it is proved.
+
+    Parameters
+    ----------
+    start : float
+        First guess.
+    ceiling : float
+        A number known to be at least ε(δ) (inf if none).
+    """
+    x, slope = _newton(curve, delta, start, ceiling)
+    low, high = curve.bounds(x)
+    return _proved(curve, delta, x, slope, low, -1.0, ceiling), _proved(
+        curve, delta, x, slope, high, 1.0, ceiling
+    )
+
+
+def _newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tuple[float, float]:
+    """Return x >= 0 with estimate(x) close to delta, and the derivative there."""
+    low, high = 0.0, ceiling
+    x = min(max(start, 0.0), ceiling)
+    log_delta = math.log(delta)
+    slope = -curve.s * delta
+    for _ in range(60):
+        value, derivative = curve.estimate(x)
+        if value <= 0.0 or derivative >= 0.0:
+            high = min(high, x)
+            step = -2.0 / curve.s
+        else:
+            slope = derivative
+            gap = math.log(value) - log_delta
+            if gap > 0.0:
+                low = max(low, x)
+            else:
+                high = min(high, x)
+            step = -gap * value / derivative
+            if abs(gap) < 1e-13 or (x == 0.0 and gap <= 0.0):
+                break
+        new = x + step
+        if not low <= new <= high:
+            new = 0.5 * (low + high) if math.isfinite(high) else max(new, 0.0)
+        if abs(new - x) <= 4e-16 * abs(x):
+            break
+        x = new
+    return x, slope
+
+
+def _proved(
+    curve: DeltaBounds, delta: float, x: float, slope: float, bound: float, side: float, ceiling: float
+) -> float:
+    """Move x to the given side until its bound on δ proves it; (0, ceiling) if that fails."""
+
+    def holds(bound: float) -> bool:
+        return bound <= delta if side > 0.0 else bound >= delta
+
+    if holds(bound) and side < 0.0 and x >= 0.0:
+        return x
+    if holds(bound) and side > 0.0:
+        return x
+    move = 1.01 * abs(bound - delta) / max(abs(slope), 1e-300) + 4.0 * math.ulp(x)
+    for _ in range(60):
+        at = x + side * move
+        if side < 0.0 and at <= 0.0:
+            return 0.0
+        if side > 0.0 and at >= ceiling:
+            return ceiling
+        pair = curve.bounds(at)
+        if holds(pair[1] if side > 0.0 else pair[0]):
+            return at
+        move *= 1.5
+    return 0.0 if side < 0.0 else ceiling

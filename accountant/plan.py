@@ -1,0 +1,299 @@
+"""Plans: mechanisms and counts fixed in advance, for the tight numbers that fully adaptive use does not get."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mechanisms import Mechanism, PrivacyProfile, Sensitivity
+from mechanisms.parameters import ParameterError, whole
+
+from .budget import Budget, Cost
+from .certified_interval import CertifiedInterval
+from .composition import UnsupportedCharge
+from .planned_loss import composed
+from .recorded import describe, recall
+from .spend import Spend, difference
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kind of release of a plan, and how many of it one record may be part of.
+
+    Parameters
+    ----------
+    mechanism
+        What is released through.
+    count
+        At least 1.
+    sensitivity
+        How far one record moves the value in one of them; the mechanism's own by default.
+
+    Raises
+    ------
+    ParameterError
+        If the count is no whole number of at least 1, or the mechanism is not calibrated for the movement.
+    """
+
+    mechanism: Mechanism
+    count: int = 1
+    sensitivity: Sensitivity | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", whole("count", self.count, least=1))
+        if self.sensitivity is not None and not self.mechanism.sensitivity.covers(self.sensitivity):
+            raise ParameterError(
+                f"sensitivity = {self.sensitivity}: {type(self.mechanism).__name__} is calibrated for "
+                f"{self.mechanism.sensitivity}"
+            )
+
+    @property
+    def moved(self) -> Sensitivity:
+        """How far one record moves the value."""
+        return self.mechanism.sensitivity if self.sensitivity is None else self.sensitivity
+
+    @functools.cached_property
+    def profile(self) -> PrivacyProfile:
+        """The profile of one such release."""
+        return self.mechanism.profile(self.moved)
+
+    def uses(self, moved: Sensitivity) -> int | None:
+        """Return how many of these releases cover one that moves this far; None if no number does.
+
+        One, if no norm is larger than planned. Noise of log-concave density that is independent for each
+        coordinate covers more: if every coordinate moves by at most c and all together by at most nc in
+        L1 norm, then δ is largest where n coordinates move by c each (δ is quasi-convex in the movement,
+        as `LaplaceProfile` shows, and the extreme points of those movements move n coordinates by c). So
+        the release costs no more than n releases of one coordinate.
+        """
+        if self.moved.covers(moved):
+            return 1
+        one = self.moved.linf
+        independent = getattr(self.mechanism, "log_concave", False) and self.moved.moves_one_coordinate
+        if not independent or moved.linf > one or math.isinf(moved.l1):
+            return None
+        return math.ceil(Fraction(moved.l1) / Fraction(one))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the releases of every single record will be: a fixed collection of mechanisms with counts.
+
+    The inputs of the mechanisms, their order, and whether all are used, may depend on everything that was
+    released; the collection may not. That is enough for the tight theorems. Let D, D′ be neighbours,
+    V_i = e^{-L_i} under the i-th dominating pair, and f_S(w) = E (1 - w Π_{i in S} V_i)^+, so that δ(ε) is
+    f_S(e^ε) for the whole collection S. Claim: whoever may still use the releases S, δ at a likelihood
+    ratio w is at most f_S(w). By induction on S: using i first leaves at most E f_{S∖i}(w V_i) = f_S(w),
+    whichever i was chosen, since f is convex and decreasing in V_i and the pair dominates the mechanism
+    whatever its input; using none leaves (1 - w)^+ <= f_S(w) by Jensen's inequality. So the order does not
+    matter, while mechanisms that are chosen from outside a fixed collection are not covered (there is no
+    such filter in general).
+
+    Parameters
+    ----------
+    steps
+        Steps with the same mechanism are put together, at the larger of their movements.
+
+    Raises
+    ------
+    ParameterError
+        If there is no step.
+    """
+
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        merged: dict[Mechanism, Step] = {}
+        for step in self.steps:
+            known = merged.get(step.mechanism)
+            merged[step.mechanism] = step if known is None else _together(known, step)
+        if not merged:
+            raise ParameterError("steps = (): a plan holds at least one release")
+        object.__setattr__(self, "steps", tuple(merged.values()))
+
+    def epsilon(self, delta: float) -> CertifiedInterval:
+        """Return the epsilon of the whole plan at `delta`, between two certified bounds."""
+        return composed(self._counted).epsilon(delta)
+
+    def delta(self, epsilon: float) -> CertifiedInterval:
+        """Return the delta of the whole plan at `epsilon`, between two certified bounds."""
+        return composed(self._counted).delta(epsilon)
+
+    @functools.cached_property
+    def _counted(self) -> tuple[tuple[PrivacyProfile, int], ...]:
+        return tuple((step.profile, step.count) for step in self.steps)
+
+    def part(self, counts: Sequence[int]) -> Plan | None:
+        """Return the plan with so many of each step; None if nothing is left."""
+        steps = tuple(
+            Step(step.mechanism, count, step.sensitivity)
+            for step, count in zip(self.steps, counts, strict=True)
+            if count
+        )
+        return Plan(steps) if steps else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON-able data, exact to the last bit."""
+        return {
+            "steps": [
+                {
+                    "mechanism": json.loads(describe(step.mechanism)),
+                    "count": step.count,
+                    "sensitivity": [norm.hex() for norm in (step.moved.l1, step.moved.l2, step.moved.linf)],
+                }
+                for step in self.steps
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Plan:
+        """Rebuild a plan from `to_dict`'s result."""
+        steps = []
+        for row in saved["steps"]:
+            mechanism = recall(row["mechanism"])
+            sensitivity = Sensitivity(*map(float.fromhex, row["sensitivity"]))
+            steps.append(Step(mechanism, row["count"], sensitivity))
+        return cls(tuple(steps))
+
+
+def _together(step: Step, other: Step) -> Step:
+    mine, others = step.moved, other.moved
+    larger = Sensitivity(max(mine.l1, others.l1), max(mine.l2, others.l2), max(mine.linf, others.linf))
+    return Step(step.mechanism, step.count + other.count, larger)
+
+
+@dataclass(frozen=True)
+class PlannedComposition:
+    """The composition of a declared plan: a record's account counts which of its releases were made.
+
+    A release that is not planned, or was already made as often as planned, is refused. The guarantee is
+    that of the whole plan, by the best theorem there is; see `Plan` for why it holds.
+    """
+
+    plan: Plan
+    name = "declared plan"
+
+    @functools.cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(f"releases through {step.mechanism!r}" for step in self.plan.steps)
+
+    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
+        """Return counts in this currency, one for each step."""
+        if len(values) != len(self.plan.steps):
+            raise ValueError(f"{len(values)} numbers: the plan has {len(self.plan.steps)} steps")
+        return Spend(self._names, values)
+
+    @property
+    def zero(self) -> Spend:
+        """Nothing used."""
+        return self.amount((Fraction(0),) * len(self.plan.steps))
+
+    @property
+    def infinite(self) -> Spend:
+        """What a declassification costs: no plan holds one."""
+        return self.amount((None,) * len(self.plan.steps))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the plan as JSON-able data."""
+        return {"plan": self.plan.to_dict()}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> PlannedComposition:
+        """Rebuild from `settings`."""
+        return cls(Plan.from_dict(settings["plan"]))
+
+    def check(self, budget: Budget) -> None:
+        """Raise `ValueError` unless the whole plan fits in the budget."""
+        if math.isinf(budget.epsilon) or budget.delta == 1.0:
+            return
+        if not self._pure_fits(budget) and self.plan.epsilon(budget.delta).upper > budget.epsilon:
+            found = self.plan.epsilon(budget.delta)
+            raise ValueError(
+                f"budget = {budget}: the plan alone comes to epsilon = {found.upper:.6g} ({found.upper_by})"
+            )
+
+    def _pure_fits(self, budget: Budget) -> bool:
+        """Whether the exact sum of the largest losses is within the budget, before any rounding."""
+        largest = [step.profile.pure_epsilon for step in self.plan.steps]
+        if any(loss is None for loss in largest):
+            return False
+        total = sum(
+            (loss * step.count for loss, step in zip(largest, self.plan.steps, strict=True) if loss),
+            Fraction(0),
+        )
+        return total <= Fraction(budget.epsilon)
+
+    def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
+        """Return how many planned releases one through this mechanism uses.
+
+        Raises
+        ------
+        UnsupportedCharge
+            If the plan has no such mechanism, or none for a record that moves the value so far.
+        """
+        counts = [Fraction(0)] * len(self.plan.steps)
+        for i, step in enumerate(self.plan.steps):
+            if step.mechanism == mechanism:
+                used = step.uses(sensitivity)
+                if used is None:
+                    raise UnsupportedCharge(
+                        f"the plan's {mechanism!r} covers records that move the value by {step.moved}, not {sensitivity}"
+                    )
+                counts[i] = Fraction(used)
+                return self.amount(tuple(counts))
+        raise UnsupportedCharge(
+            f"{mechanism!r} is not in the plan; numbers for mechanisms chosen on the way need a filter theorem "
+            "(ZeroConcentratedComposition, RenyiComposition, GaussianComposition, AdvancedComposition)"
+        )
+
+    def fits(self, spent: Spend, budget: Budget) -> bool:
+        """Whether nothing was used more often than planned."""
+        if None in spent.values:
+            return math.isinf(budget.epsilon)
+        return all(
+            used is not None and used <= step.count
+            for used, step in zip(spent.values, self.plan.steps, strict=True)
+        )
+
+    def guarantee(self, spent: Spend, budget: Budget) -> Cost:
+        """Return the (epsilon, delta) of a plan of just what was used, at the budget's delta."""
+        if None in spent.values:
+            return Cost(None, Fraction(budget.delta))
+        if budget.delta == 1.0:
+            return Cost(Fraction(0), Fraction(1))
+        used = self.plan.part([int(value or 0) for value in spent.values])
+        upper = 0.0 if used is None else used.epsilon(budget.delta).upper
+        return Cost(None if math.isinf(upper) else Fraction(upper), Fraction(budget.delta))
+
+    def left(self, spent: Spend, budget: Budget) -> Spend:
+        """Return how many of each release are left."""
+        return difference(self._names, tuple(Fraction(step.count) for step in self.plan.steps), spent)
+
+    def exceeds(self, spent: Spend, other: Spend) -> bool:
+        """Whether one record used more releases than another, counting each by its share of the plan."""
+        return self._share(spent) > self._share(other)
+
+    def _share(self, spent: Spend) -> Fraction | float:
+        if None in spent.values:
+            return math.inf
+        return sum(
+            (
+                Fraction(used or 0) / step.count
+                for used, step in zip(spent.values, self.plan.steps, strict=True)
+            ),
+            Fraction(0),
+        )
+
+    def odometer(self, spent: Spend, delta: float) -> Cost:
+        """Return the epsilon of the whole plan: it covers every moment.
+
+        What was used so far is itself chosen on the way, so the smaller number of `guarantee` is only what
+        a plan of just these releases would have had.
+        """
+        upper = self.plan.epsilon(delta).upper
+        return Cost(None if math.isinf(upper) or None in spent.values else Fraction(upper), Fraction(delta))

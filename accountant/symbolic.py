@@ -1,0 +1,325 @@
+"""Plans with symbols for numbers: the cost of a record as a formula, proved or refuted for all values.
+
+>>> import sympy as sp
+>>> K, L, eps = sp.symbols("K L epsilon")
+>>> values = Values({eps: Above(0), K: Whole(least=1), L: Whole(least=K)})
+>>> plan = SymbolicPlan(values, {"one round": (SymbolicStep(SymbolicLaplace(K / eps), count=K),)})
+>>> plan.costs()["one round"]
+epsilon
+>>> prove(plan, eps)
+Proved(...)
+>>> prove(plan, K * eps / L)
+Refuted(...)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from mechanisms import Laplace, Mechanism, RandomizedResponse, Sensitivity
+
+from .plan import Plan, Step
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number that is at least `least`, a number or an expression in earlier symbols."""
+
+    least: Any
+
+
+@dataclass(frozen=True)
+class Above:
+    """A real number above `bound`, a number or an expression in earlier symbols."""
+
+    bound: Any
+
+
+@dataclass(frozen=True)
+class Values:
+    """The domain of a statement: what each symbol may be, in an order in which bounds refer backwards."""
+
+    symbols: Mapping[Any, Whole | Above]
+
+    def shifted(self) -> tuple[dict[Any, Any], frozenset[Any]]:
+        """Return every symbol as its bound plus a new one that is not negative, and those that are positive."""
+        import sympy as sp
+
+        replaced: dict[Any, Any] = {}
+        positive = set()
+        for symbol, kind in self.symbols.items():
+            if isinstance(kind, Whole):
+                offset = sp.Symbol(f"{symbol}_", integer=True, nonnegative=True)
+                replaced[symbol] = sp.sympify(kind.least).subs(replaced) + offset
+            else:
+                offset = sp.Symbol(f"{symbol}_", positive=True)
+                positive.add(offset)
+                replaced[symbol] = sp.sympify(kind.bound).subs(replaced) + offset
+        return replaced, frozenset(positive)
+
+    def samples(self) -> Iterator[dict[Any, Any]]:
+        """Iterate over exact values in the domain, small ones first."""
+        import sympy as sp
+
+        steps_of = {Whole: (0, 1, 2, 3, 7, 96), Above: (sp.Integer(1), sp.Rational(1, 10), sp.Integer(10))}
+        choices = [steps_of[type(kind)] for kind in self.symbols.values()]
+        for offsets in sorted(itertools.product(*choices), key=lambda chosen: sum(map(abs, chosen))):
+            point: dict[Any, Any] = {}
+            for (symbol, kind), offset in zip(self.symbols.items(), offsets, strict=True):
+                low = kind.least if isinstance(kind, Whole) else kind.bound
+                point[symbol] = sp.sympify(low).subs(point) + offset
+            yield point
+
+    def holds(self, point: Mapping[Any, Any]) -> bool:
+        """Whether a point lies in the domain."""
+        import sympy as sp
+
+        for symbol, kind in self.symbols.items():
+            value = sp.sympify(point[symbol])
+            if isinstance(kind, Whole):
+                if not value.is_integer or value < sp.sympify(kind.least).subs(point):
+                    return False
+            elif not value > sp.sympify(kind.bound).subs(point):
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class SymbolicLaplace:
+    """Laplace noise of a symbolic scale on one coordinate that a record moves by `moved`."""
+
+    scale: Any
+    moved: Any = 1
+
+    @property
+    def epsilon(self) -> Any:
+        """Moved / scale."""
+        return self.moved / self.scale
+
+    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+        """Return nothing built: the scale of a running learner is rounded, see `SymbolicPlan.at`."""
+        scale, moved = float(_number(self.scale, point)), float(_number(self.moved, point))
+        unit = Sensitivity(moved, moved, moved)
+        return Laplace(scale=scale, sensitivity=unit), unit
+
+
+@dataclass(frozen=True)
+class SymbolicResponse:
+    """Randomized response among `size` categories."""
+
+    size: Any
+    epsilon: Any
+
+    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+        """Return the mechanism at these values."""
+        mechanism = RandomizedResponse(
+            size=int(_number(self.size, point)), epsilon=float(_number(self.epsilon, point))
+        )
+        return mechanism, mechanism.sensitivity
+
+
+@dataclass(frozen=True)
+class Declassified:
+    """A value that is published as it is."""
+
+    reason: str
+
+    @property
+    def epsilon(self) -> Any:
+        """Infinity."""
+        import sympy as sp
+
+        return sp.oo
+
+    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+        """Return no mechanism."""
+        return None, Sensitivity(float("inf"), float("inf"), float("inf"))
+
+
+@dataclass(frozen=True)
+class SymbolicStep:
+    """So many releases of one kind; what a record may be part of at most."""
+
+    release: SymbolicLaplace | SymbolicResponse | Declassified
+    count: Any = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SymbolicPlan:
+    """What every record of each kind is part of, with symbols for numbers.
+
+    Parameters
+    ----------
+    values
+        What the symbols may be.
+    records
+        Steps by the kind of record ("one round", "the round-0 vector"); the cost of the run is the largest
+        over kinds, because the account is per record.
+    source
+        Where the algorithm is described.
+    """
+
+    values: Values
+    records: Mapping[str, tuple[SymbolicStep, ...]]
+    source: str = ""
+
+    def costs(self) -> dict[str, Any]:
+        """Return each kind of record's pure epsilon by basic composition, as an expression."""
+        import sympy as sp
+
+        return {
+            kind: sp.simplify(sp.Add(*(sp.sympify(step.count) * step.release.epsilon for step in steps)))
+            for kind, steps in self.records.items()
+        }
+
+    def at(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
+        """Return the plan of one kind of record at given values, to hold a run to; None if it declassifies."""
+        steps = []
+        for step in self.records[kind]:
+            mechanism, moved = step.release.at(point)
+            if mechanism is None:
+                return None
+            steps.append(Step(mechanism, int(_number(step.count, point)), moved))
+        return Plan(tuple(steps))
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The claim holds for all values of the domain.
+
+    Attributes
+    ----------
+    costs
+        The proved cost of each kind of record.
+    argument
+        Why it holds.
+    """
+
+    costs: dict[str, Any]
+    argument: str
+
+
+@dataclass(frozen=True)
+class Refuted:
+    """The claim fails: a counterexample, checked in exact arithmetic.
+
+    Attributes
+    ----------
+    kind
+        The kind of record that pays more than is claimed.
+    point
+        Values of the symbols.
+    cost, claim
+        Both at these values; the cost is larger.
+    formula
+        The cost as an expression.
+    """
+
+    kind: str
+    point: dict[Any, Any]
+    cost: Any
+    claim: Any
+    formula: Any
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{symbol} = {value}" for symbol, value in self.point.items())
+        return f"{self.kind} pays {self.formula} = {self.cost}, more than {self.claim}, at {at}"
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Neither a proof nor a counterexample was found. It is not a proof.
+
+    Attributes
+    ----------
+    reason
+        Which inequality was left open.
+    """
+
+    reason: str
+
+
+def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
+    """Decide whether every record's cost is at most `claim` for all values of the domain.
+
+    Every symbol is written as its bound plus a nonnegative one. The claim is proved if cost - claim is then
+    a quotient of polynomials of which the denominator has coefficients >= 0 and is not zero, and the
+    numerator coefficients <= 0. It is refuted by exact evaluation at small values. Else: unknown.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    claim
+        An expression in the plan's symbols, or a number.
+    """
+    import sympy as sp
+
+    claim = sp.sympify(claim)
+    costs = plan.costs()
+    for point in plan.values.samples():
+        for kind, cost in costs.items():
+            paid, claimed = sp.sympify(cost).subs(point), claim.subs(point)
+            if (paid > claimed) == True:  # noqa: E712 (a relation that stays symbolic is not True)
+                return Refuted(kind, point, paid, claimed, cost)
+    for kind, cost in costs.items():
+        if not _never_above(sp.sympify(cost), claim, plan.values):
+            return Unknown(f"{kind}: neither proved nor refuted that {cost} <= {claim}")
+    argument = "cost - claim has no positive coefficient in nonnegative symbols"
+    return Proved(costs, argument)
+
+
+def _never_above(cost: sp.Expr, claim: sp.Expr, values: Values) -> bool:
+    import sympy as sp
+
+    replaced, positive = values.shifted()
+    top, bottom = sp.fraction(sp.together(sp.simplify((cost - claim).subs(replaced))))
+    symbols = sorted(sp.Add(top, bottom).free_symbols | set(replaced_symbols(replaced)), key=str)
+    try:
+        numerator, denominator = sp.Poly(top, *symbols), sp.Poly(bottom, *symbols)
+    except sp.PolynomialError:
+        return False
+    if _has_sign(denominator, -1):
+        numerator, denominator = -numerator, -denominator
+    return (
+        _has_sign(denominator, 1)
+        and _is_nonzero(denominator, positive)
+        and (numerator.is_zero or _has_sign(numerator, -1))
+    )
+
+
+def replaced_symbols(replaced: Mapping[Any, Any]) -> set[Any]:
+    """Return the new symbols of a shift."""
+    found: set[Any] = set()
+    for expression in replaced.values():
+        found |= expression.free_symbols
+    return found
+
+
+def _has_sign(polynomial: sp.Poly, sign: int) -> bool:
+    return all(c.is_number and c.is_real and (sign * c > 0) == True for c in polynomial.coeffs())  # noqa: E712
+
+
+def _is_nonzero(polynomial: sp.Poly, positive: frozenset[Any]) -> bool:
+    """Whether one term with a positive coefficient consists of positive symbols only."""
+    return any(
+        all(symbol in positive for symbol, power in zip(polynomial.gens, powers, strict=True) if power)
+        for powers in polynomial.monoms()
+    )
+
+
+def _number(expression: Any, point: Mapping[Any, Any]) -> Fraction:
+    """Return the exact value of an expression; floats count as what they are."""
+    import sympy as sp
+
+    exact = {symbol: sp.Rational(*Fraction(value).as_integer_ratio()) for symbol, value in point.items()}
+    value = sp.nsimplify(sp.sympify(expression).subs(exact), rational=True)
+    return Fraction(int(value.p), int(value.q))

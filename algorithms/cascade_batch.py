@@ -1,0 +1,98 @@
+"""A ranked-list learner under central differential privacy: lists held for a phase, clicks released at its end.
+
+Privacy: a round's click vector enters exactly one released histogram, which it moves by at most 2 in L1 norm
+(by 1 with one position), and phase ends are functions of display counts, which are public. So Laplace noise of
+scale ``2 / epsilon`` on every count costs each record exactly epsilon, however many phases there are; a phase
+that the horizon cuts is never released. The number of users who examined a position follows from the noisy
+histogram and the public length of the phase.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.chernoff import NoiseTail
+from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.click_estimates import ChernoffNoiseBound, ClickEstimates
+from algorithms.lanes import gather
+from algorithms.learner import Family, IntArray, check_epsilon, check_horizon
+from algorithms.problems import RankedLists
+from mechanisms import Domain, Laplace, OneHot
+
+
+class CascadeUCBBatch:
+    """Keep a list for ``max(1, min n_e)`` rounds, n_e the displays so far of its items; then learn from all.
+
+    Data of all phases are kept. With m the number of phases that an item was in, its index U is the largest u
+    with ``u E <= C + R(u)``, lowered by Chernoff's inequality (`ChernoffNoiseBound`),
+
+    ``R(u) = sqrt(2 x (n/4 + 2 b^2 m (1 + u^2 (K - 1)))) + b x``, ``x = ln(3 L M T^2)``,
+
+    where ``M = L (2 + log2 T)`` bounds the number of phases.
+
+    The K largest are shown, the least displayed first.
+
+    Parameters
+    ----------
+    structure
+        The ranked lists: L items, K positions.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one round, in the view of everything released.
+    horizon
+        The number of rounds T.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms",
+    )
+    family: ClassVar[Family] = "cascade"
+
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        horizon = check_horizon(horizon)
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = OneHot(structure.size)
+        self.mechanism = Laplace.for_epsilon(
+            check_epsilon(epsilon), sensitivity=self.feedback_domain.sensitivity
+        )
+        # M: every phase at least doubles the displays of its least displayed item, 0, 1, 2, 4, ...
+        phases = structure.arms * (2 + math.log2(horizon))
+        self.exponent = math.log(3 * structure.arms * phases) + 2 * math.log(horizon)
+        bound = ChernoffNoiseBound(structure.size, NoiseTail.of(self.mechanism), self.exponent)
+        self.estimates = ClickEstimates(gate.lanes, structure, bound)
+        self.histogram = gate.sums(structure.size)
+        self.shown: IntArray = np.zeros((gate.lanes, structure.size), dtype=np.int64)
+        self.length: IntArray = np.zeros(gate.lanes, dtype=np.int64)
+        self.left: IntArray = np.zeros(gate.lanes, dtype=np.int64)  # rounds of the phase still to play
+
+    def act(self) -> IntArray:
+        """Return the list of the phase; begin a new phase where the last one has ended."""
+        ended = self.left == 0
+        if ended.any():
+            fresh = self.estimates.best_lists()
+            displays = gather(self.estimates.displays, fresh).min(axis=1)
+            self.shown = np.where(ended[:, np.newaxis], fresh, self.shown)
+            self.length = np.where(ended, np.maximum(displays, 1).astype(np.int64), self.length)
+            self.left = np.where(ended, self.length, self.left)
+        return self.shown
+
+    def observe(self, feedback: Private) -> None:
+        """Count the clicks; release the counts of the phases that end here."""
+        everywhere = np.broadcast_to(np.arange(self.structure.size), self.shown.shape)
+        self.histogram.add(feedback, at=everywhere)
+        self.left -= 1
+        ending = np.flatnonzero(self.left == 0)
+        if ending.size:
+            full = np.repeat((self.left == 0)[:, np.newaxis], self.structure.size, axis=1)
+            clicks = self.gate.release(self.mechanism, self.histogram, where=full)
+            self.histogram.clear(full)
+            self.estimates.add(self.shown, clicks, rounds=self.length, lanes=ending)

@@ -1,0 +1,119 @@
+"""Chernoff upper confidence bounds for means of noisy sums: they use the small variance of small means.
+
+Take n values in [0, 1] of mean w each and m sums of independent noises. Every exponent s > 0 gives an inequality
+for w, and all of them hold together except with probability ``e^-x`` (they are tail events of one variable). So
+any sequence of exponents may be used to lower a valid bound, and nothing here has to converge to be valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms import Gaussian, Laplace
+
+FloatArray = npt.NDArray[np.float64]
+
+_STEPS = 16  # from an additive bound, 16 steps come within 1e-9 of the limit in random cases
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseTail:
+    """The tail of one centred Laplace or Gaussian noise N: bounds on ``ln E e^{sN}``.
+
+    Attributes
+    ----------
+    proxy
+        The variance proxy: ``2 b^2`` or ``sigma^2``.
+    scale
+        b, or 0 for Gaussian noise.
+    """
+
+    proxy: float
+    scale: float
+
+    @classmethod
+    def of(cls, mechanism: Laplace | Gaussian) -> NoiseTail:
+        """Return the tail of the noise that `mechanism` adds to a coordinate."""
+        if isinstance(mechanism, Gaussian):
+            return cls(mechanism.sigma**2, 0.0)
+        return cls(2.0 * mechanism.scale**2, mechanism.scale)
+
+    @property
+    def limit(self) -> float:
+        """The exponents at which the log moment is finite lie below this number, 1/b (rounded down)."""
+        return np.inf if self.scale == 0 else (1.0 - 1e-9) / self.scale
+
+    def log_moment(self, s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return ``ln E e^{sN}`` and its first two derivatives at ``0 <= s < 1/b``.
+
+        ``-ln(1 - b^2 s^2)`` for Laplace, ``sigma^2 s^2 / 2`` for Gaussian noise.
+        """
+        if self.scale == 0:
+            return 0.5 * self.proxy * s * s, self.proxy * s, np.full_like(s, self.proxy)
+        square = (self.scale * s) ** 2
+        gap = 1.0 - square
+        return -np.log1p(-square), self.proxy * s / gap, self.proxy * (1.0 + square) / (gap * gap)
+
+
+def chernoff_upper(
+    start: FloatArray,
+    n: FloatArray,
+    m: FloatArray,
+    total: FloatArray,
+    examined: FloatArray,
+    *,
+    noise: NoiseTail,
+    exponent: float,
+    above: int = 0,
+) -> FloatArray:
+    """Lower a valid upper bound on w by Chernoff's inequality; the result is valid too.
+
+    With y the noisy total and E the noisy number of examined values (E = n where all n are seen), m noises in y
+    and, for each, `above` further ones in E, at every ``0 < s < 1/b``, if w <= U,
+
+    ``g_s(w) = s (w E - y) - n (s w + ln(1 - w + w e^-s)) - m (k(s) + above k(U s)) <= x``
+
+    with k the noise's log moment (Markov's inequality for the supermartingale ``e^{g_s(w)}``, and ``E e^-sX <=
+    1 - w + w e^-s``). For fixed U, g_s is convex in w and at most 0 at ``w = y / E``. So where ``g_s(U) > x``, a
+    Newton step ``U - (g_s(U) - x) / g_s'(U)`` stays above every w that satisfies the inequality. Before each, s
+    makes a Newton step to the maximum of g_s(U), which is concave in s.
+
+    Parameters
+    ----------
+    start
+        Valid upper bounds in [0, 1].
+    n, m, total, examined
+        n, m, y and E > 0, of the same shape.
+    noise
+        The law of the noises.
+    exponent
+        x.
+    above
+        How many further noises stand in E.
+    """
+    upper = start.copy()
+    excess = np.maximum(upper * examined - total, 0.0)
+    # The maximiser if all variances are the largest: n/4 for the values, the proxy for noise.
+    variance = 0.25 * n + noise.proxy * m * (1.0 + above * upper * upper)
+    s = excess / (variance + noise.scale * excess)
+    for _ in range(_STEPS):
+        decayed = np.exp(-s)
+        survival = 1.0 - upper + upper * decayed
+        share = upper * decayed / survival  # the mean tilted by e^-s
+        _, own, own_curvature = noise.log_moment(s)
+        _, further, further_curvature = noise.log_moment(upper * s)
+        slope = upper * (examined - n) - total + n * share - m * (own + above * upper * further)
+        curvature = n * share * (1.0 - share) + m * (own_curvature + above * upper**2 * further_curvature)
+        step = s + slope / np.maximum(curvature, 1e-300)
+        s = np.where(step <= 0, 0.5 * s, np.where(step >= noise.limit, 0.5 * (s + noise.limit), step))
+        decay = np.expm1(-s)
+        survival = 1.0 + upper * decay
+        charge = m * (noise.log_moment(s)[0] + above * noise.log_moment(upper * s)[0])
+        over = s * (upper * (examined - n) - total) - n * np.log(survival) - charge - exponent
+        gradient = s * (examined - n) - n * decay / survival
+        lower = (over > 0) & (gradient > 0)
+        upper = np.maximum(upper - np.where(lower, over, 0.0) / np.where(lower, gradient, 1.0), 0.0)
+    return upper

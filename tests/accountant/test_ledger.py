@@ -1,0 +1,74 @@
+"""The ledger: exact totals, kept by record, written down and read back."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accountant import BasicComposition, Cost, Entry, Ledger, Place
+from accountant.ledger import declassification
+from mechanisms import Laplace, Sensitivity
+
+HERE = Place("learner.py", 7)
+UNIT = Sensitivity(1.0, 1.0, 1.0)
+
+charges = st.builds(Cost, st.none() | st.fractions(0, 5), st.fractions(0, 1))
+rows = st.lists(
+    st.tuples(charges, st.lists(st.sampled_from(["a", "b", 1, "1"]), min_size=1, max_size=4, unique=True)),
+    max_size=20,
+)
+
+
+def entry(charge, records):
+    return Entry(Laplace(scale=1.0), UNIT, charge, tuple(records), HERE, "numpy:PCG64")
+
+
+@given(rows)
+def test_totals_are_sums_and_survive_json(rows):
+    ledger = Ledger(BasicComposition())
+    literal = {}
+    for charge, records in rows:
+        for record in records:
+            before = ledger.spent(record)
+            assert ledger.after(record, charge) == before + charge
+            assert ledger.spent(record) == before
+        ledger.commit([entry(charge, records)])
+        for record in records:
+            literal[record] = literal.get(record, Cost(Fraction(0), Fraction(0))) + charge
+    again = Ledger.from_dict(json.loads(json.dumps(ledger.to_dict())), BasicComposition())
+    for book in (ledger, again):
+        assert {record: book.spent(record) for record in book.records()} == literal
+        assert len(book) == len(rows)
+    assert again.to_dict() == ledger.to_dict()
+    assert again.entries == ledger.entries
+    assert again.worst()[1] == ledger.worst()[1]
+
+
+def test_the_worst_record():
+    ledger = Ledger(BasicComposition())
+    assert ledger.worst() == (None, Cost(Fraction(0), Fraction(0)))
+    ledger.commit(
+        [entry(Cost(Fraction(1), Fraction(0)), ["a"]), entry(Cost(Fraction(1), Fraction(1, 9)), ["b"])]
+    )
+    assert ledger.worst()[0] == "b"
+    ledger.commit([entry(Cost(Fraction(2), Fraction(0)), ["c"])])
+    assert ledger.worst()[0] == "c"
+    ledger.commit([declassification(["d"], HERE, "as printed")])
+    assert ledger.worst() == ("d", Cost(None, Fraction(0)))
+    assert [e.note for e in ledger.declassifications()] == ["as printed"]
+    assert len(ledger.charges("a")) == 1
+
+
+def test_entries_cannot_be_taken_out():
+    ledger = Ledger(BasicComposition())
+    ledger.commit([entry(Cost(Fraction(1), Fraction(0)), ["a"])])
+    with pytest.raises(AttributeError):
+        ledger.entries.clear()
+
+
+def test_a_mechanism_is_written_once():
+    ledger = Ledger(BasicComposition())
+    ledger.commit([entry(Cost(Fraction(1), Fraction(0)), [i]) for i in range(9)])
+    assert len(ledger.to_dict()["mechanisms"]) == 1
