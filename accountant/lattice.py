@@ -43,8 +43,11 @@ class CommonLattice:
     moved: float
 
 
-def common_lattice(values: LatticeValues, most_points: int = _MOST_NODES) -> CommonLattice | None:
-    """Return a lattice for all releases: the exact one, else one with ratios of small whole numbers."""
+def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLattice | None:
+    """Return a lattice for all releases: the exact one, else one with ratios of small whole numbers.
+
+    None if its spacing would be below ``least_spacing``.
+    """
     origin = sum((Fraction(n) * own[0] for own, n in values), Fraction(0))
     span = sum((Fraction(n) * (own[-1] - own[0]) for own, n in values), Fraction(0))
     differences = sorted({b - own[0] for own, _ in values for b in own[1:]})
@@ -52,12 +55,12 @@ def common_lattice(values: LatticeValues, most_points: int = _MOST_NODES) -> Com
         return CommonLattice(origin, Fraction(1), 0.0)
     top = math.gcd(*(d.numerator * (_lcm(differences) // d.denominator) for d in differences))
     exact = Fraction(top, _lcm(differences))
-    if span / exact <= most_points:
+    if exact >= least_spacing:
         return CommonLattice(origin, exact, 0.0)
     unit = differences[0]
     ratios = [(d / unit).limit_denominator(1000) for d in differences]
     spacing = unit / math.lcm(*(ratio.denominator for ratio in ratios))
-    if span / spacing > most_points:
+    if spacing < least_spacing:
         return None
     moved = Fraction(0)
     for own, n in values:
@@ -167,9 +170,11 @@ def lattice_contour(
 ) -> LatticeContour | None:
     """Return the engine with aliases below tolerance·δ, or None without a lattice of moderate size."""
     values = loss.lattice
-    lattice = None if values is None else common_lattice(values, most_points)
-    if lattice is None:
+    if values is None:
         return None
     period, further = period_for(loss, saddle, tolerance)
+    lattice = common_lattice(values, Fraction(period) / most_points)
+    if lattice is None:
+        return None
     nodes = math.ceil(period / float(lattice.spacing)) + 2
     return LatticeContour(loss, lattice, saddle, nodes, further) if nodes <= most_points else None

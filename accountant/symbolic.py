@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from mechanisms import Laplace, Mechanism, RandomizedResponse, Sensitivity
 
+from mechanisms.rounding import up
+from mechanisms.sensitivity import UNIT
+
 from .plan import Plan, Step
 
 if TYPE_CHECKING:
@@ -70,9 +73,11 @@ class Values:
 
         steps_of = {Whole: (0, 1, 2, 3, 7, 96), Above: (sp.Integer(1), sp.Rational(1, 10), sp.Integer(10))}
         choices = [steps_of[type(kind)] for kind in self.symbols.values()]
-        for offsets in sorted(itertools.product(*choices), key=lambda chosen: sum(map(abs, chosen))):
+        ranked = sorted(itertools.product(*(range(len(steps)) for steps in choices)), key=sum)
+        for chosen in ranked:
             point: dict[Any, Any] = {}
-            for (symbol, kind), offset in zip(self.symbols.items(), offsets, strict=True):
+            for (symbol, kind), steps, i in zip(self.symbols.items(), choices, chosen, strict=True):
+                offset = steps[i]
                 low = kind.least if isinstance(kind, Whole) else kind.bound
                 point[symbol] = sp.sympify(low).subs(point) + offset
             yield point
@@ -93,21 +98,29 @@ class Values:
 
 @dataclass(frozen=True)
 class SymbolicLaplace:
-    """Laplace noise of a symbolic scale on one coordinate that a record moves by `moved`."""
+    """Laplace noise on one coordinate that a record moves by at most 1.
+
+    Parameters
+    ----------
+    scale
+        Of the noise.
+    coordinates
+        How many coordinates of a released vector the noise is calibrated for.
+    """
 
     scale: Any
-    moved: Any = 1
+    coordinates: Any = 1
 
     @property
     def epsilon(self) -> Any:
-        """Moved / scale."""
-        return self.moved / self.scale
+        """1 / scale."""
+        return 1 / self.scale
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
-        """Return nothing built: the scale of a running learner is rounded, see `SymbolicPlan.at`."""
-        scale, moved = float(_number(self.scale, point)), float(_number(self.moved, point))
-        unit = Sensitivity(moved, moved, moved)
-        return Laplace(scale=scale, sensitivity=unit), unit
+        """Return the mechanism, its scale rounded up to a float, and the movement of one coordinate."""
+        scale = up(_number(self.scale, point))
+        size = int(_number(self.coordinates, point))
+        return Laplace(scale=scale, sensitivity=Sensitivity.of_box([1.0] * size)), UNIT
 
 
 @dataclass(frozen=True)
@@ -282,7 +295,7 @@ def _never_above(cost: sp.Expr, claim: sp.Expr, values: Values) -> bool:
 
     replaced, positive = values.shifted()
     top, bottom = sp.fraction(sp.together(sp.simplify((cost - claim).subs(replaced))))
-    symbols = sorted(sp.Add(top, bottom).free_symbols | set(replaced_symbols(replaced)), key=str)
+    symbols = sorted(set().union(*(new.free_symbols for new in replaced.values())), key=str)
     try:
         numerator, denominator = sp.Poly(top, *symbols), sp.Poly(bottom, *symbols)
     except sp.PolynomialError:
@@ -294,14 +307,6 @@ def _never_above(cost: sp.Expr, claim: sp.Expr, values: Values) -> bool:
         and _is_nonzero(denominator, positive)
         and (numerator.is_zero or _has_sign(numerator, -1))
     )
-
-
-def replaced_symbols(replaced: Mapping[Any, Any]) -> set[Any]:
-    """Return the new symbols of a shift."""
-    found: set[Any] = set()
-    for expression in replaced.values():
-        found |= expression.free_symbols
-    return found
 
 
 def _has_sign(polynomial: sp.Poly, sign: int) -> bool:

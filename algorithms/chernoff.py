@@ -17,6 +17,7 @@ from mechanisms import Gaussian, Laplace
 FloatArray = npt.NDArray[np.float64]
 
 _STEPS = 16  # from an additive bound, 16 steps come within 1e-9 of the limit in random cases
+_LARGEST = 600.0  # e^-600 is still a normal float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,8 @@ class NoiseTail:
 
     @property
     def limit(self) -> float:
-        """The exponents at which the log moment is finite lie below this number, 1/b (rounded down)."""
-        return np.inf if self.scale == 0 else (1.0 - 1e-9) / self.scale
+        """The largest exponent used: below 1/b, and such that no exponential underflows."""
+        return min((1.0 - 1e-9) / self.scale, _LARGEST) if self.scale > 0 else _LARGEST
 
     def log_moment(self, s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return ``ln E e^{sN}`` and its first two derivatives at ``0 <= s < 1/b``.
@@ -98,10 +99,10 @@ def chernoff_upper(
     excess = np.maximum(upper * examined - total, 0.0)
     # The maximiser if all variances are the largest: n/4 for the values, the proxy for noise.
     variance = 0.25 * n + noise.proxy * m * (1.0 + above * upper * upper)
-    s = excess / (variance + noise.scale * excess)
+    s = np.minimum(excess / (variance + noise.scale * excess), noise.limit)
     for _ in range(_STEPS):
         decayed = np.exp(-s)
-        survival = 1.0 - upper + upper * decayed
+        survival = (1.0 - upper) + upper * decayed
         share = upper * decayed / survival  # the mean tilted by e^-s
         _, own, own_curvature = noise.log_moment(s)
         _, further, further_curvature = noise.log_moment(upper * s)
@@ -109,11 +110,10 @@ def chernoff_upper(
         curvature = n * share * (1.0 - share) + m * (own_curvature + above * upper**2 * further_curvature)
         step = s + slope / np.maximum(curvature, 1e-300)
         s = np.where(step <= 0, 0.5 * s, np.where(step >= noise.limit, 0.5 * (s + noise.limit), step))
-        decay = np.expm1(-s)
-        survival = 1.0 + upper * decay
+        survival = (1.0 - upper) + upper * np.exp(-s)
         charge = m * (noise.log_moment(s)[0] + above * noise.log_moment(upper * s)[0])
         over = s * (upper * (examined - n) - total) - n * np.log(survival) - charge - exponent
-        gradient = s * (examined - n) - n * decay / survival
+        gradient = s * (examined - n) - n * np.expm1(-s) / survival
         lower = (over > 0) & (gradient > 0)
         upper = np.maximum(upper - np.where(lower, over, 0.0) / np.where(lower, gradient, 1.0), 0.0)
     return upper

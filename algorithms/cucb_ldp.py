@@ -127,10 +127,9 @@ class CUCBLDP2:
 
     def observe(self, feedback: Private) -> None:
         """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""
-        pulls = gather(self.estimates.count, self.super_arm)
-        pulls[self.super_arm < 0] = np.inf
-        tied = pulls == pulls.min(axis=1, keepdims=True)
-        # A path's edges stand in the order walked, so the first of the tied is not always the lowest.
-        least = np.where(tied, self.super_arm, self.structure.arms).argmin(axis=1)[:, None]
+        # Ordered by pulls, then by id: a path's edges stand in the order walked, not in the order of ids.
+        rank = gather(self.estimates.count, self.super_arm) * self.structure.arms + self.super_arm
+        rank[self.super_arm < 0] = np.inf
+        least = rank.argmin(axis=1)[:, None]
         message = self.gate.release(self.randomizer, feedback.take(least))
         self.estimates.update(gather(self.super_arm, least), message)

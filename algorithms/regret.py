@@ -40,8 +40,9 @@ class RegretBound:
         SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf, R_max
         (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
-        (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and
-        k (how many optimal arms are better); in `per_optimal` and `per_member` Delta (see `Gaps`).
+        (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least
+        and largest gap), rho (their ratio) and k (how many optimal arms are better); in `per_optimal` and
+        `per_member` Delta (see `Gaps`).
     definitions
         Abbreviations, in the order in which they are put in.
     regime

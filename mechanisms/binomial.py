@@ -101,8 +101,10 @@ class BinomialProfile(PrivacyProfile):
     @property
     def infinite_mass(self) -> float:
         """Probability of an infinite loss, rounded up."""
-        return min(1.0, max(product.infinite_mass for product in self._products)) if self._many else max(
-            _one_loss(self.trials, self.shift, p)[2] for p in self._laws
+        return (
+            min(1.0, max(product.infinite_mass for product in self._products))
+            if self._many
+            else max(_one_loss(self.trials, self.shift, p)[2] for p in self._laws)
         )
 
     @property

@@ -61,9 +61,14 @@ class LaplaceLoss(PrivacyLoss):
         return -self._total
 
     @property
-    def laplace(self) -> Fraction | None:
-        """The common ε if all are equal."""
-        return self.epsilons[0] if len(self.epsilons) == 1 else None
+    def equal_laplace(self) -> tuple[Fraction, int] | None:
+        """The common ε and the count, if all are equal."""
+        return (self.epsilons[0], self.counts[0]) if len(self.epsilons) == 1 else None
+
+    @property
+    def cost(self) -> int:
+        """One for each different parameter."""
+        return len(self.epsilons)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Sum of n_i (s ε_i + ln(1 + s (e^{-(2s+1)ε_i} - 1) / (2s+1)))."""

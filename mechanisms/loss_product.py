@@ -72,10 +72,10 @@ class LossProduct:
         self._step = parts[0].step
         self._parts = [(part, count) for part, count in zip(parts, counts, strict=True) if count > 0]
         self._first = sum(part.first * count for part, count in self._parts)
-        self._points = [
-            (part.first + np.arange(part.masses.size)) * self._step for part, _ in self._parts
-        ]
-        self._top = sum(points[-1] * count for points, (_, count) in zip(self._points, self._parts, strict=True))
+        self._points = [(part.first + np.arange(part.masses.size)) * self._step for part, _ in self._parts]
+        self._top = sum(
+            points[-1] * count for points, (_, count) in zip(self._points, self._parts, strict=True)
+        )
         log_finite = sum(count * math.log1p(-min(part.infinite, 1.0 - 1e-16)) for part, count in self._parts)
         self.infinite_mass = min(1.0, -math.expm1(log_finite) * (1.0 + 1e-12))
         self._mean, self._deviation = self._moments(0.0)

@@ -14,11 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from mechanisms.profile import PrivacyProfile
 
 ComplexArray = npt.NDArray[np.complex128]
 
@@ -63,8 +67,17 @@ class PrivacyLoss(abc.ABC):
         return None
 
     @property
-    def laplace(self) -> Fraction | None:
-        """The ε of the Laplace mechanism if this is the loss of one Laplace release; else None."""
+    def equal_laplace(self) -> tuple[Fraction, int] | None:
+        """(ε, n) if this is the loss of n Laplace releases of parameter ε each; else None."""
+        return None
+
+    @property
+    def cost(self) -> int:
+        """How many exponentials one value of `log_mgf_line` takes, roughly."""
+        return 1
+
+    def closed_form(self) -> PrivacyProfile | None:
+        """Return a profile that evaluates the curve of exactly this loss in closed form, or None."""
         return None
 
     @abc.abstractmethod
@@ -177,9 +190,9 @@ class LossSum(PrivacyLoss):
         return tuple((values, own * n) for part, n in known for values, own in part)
 
     @property
-    def laplace(self) -> Fraction | None:
-        """None, except for a single loss."""
-        return self.losses[0].laplace if self.counts == (1,) else None
+    def cost(self) -> int:
+        """The sum of the parts' costs."""
+        return sum(loss.cost for loss in self.losses)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Sum of the parts; adding m numbers of total size A costs (m + 2) u A."""

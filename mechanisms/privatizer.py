@@ -193,7 +193,9 @@ class CentralGaussian(_Gaussian):
         cls, epsilon: float, delta: float, *, clients: int, size: int, bound: float
     ) -> CentralGaussian:
         """Return the privatizer with the least noise that is (ε, δ)-DP: the analytic Gaussian mechanism."""
-        moved = _central(whole("clients", clients, least=1), whole("size", size, least=1), positive("bound", bound))
+        moved = _central(
+            whole("clients", clients, least=1), whole("size", size, least=1), positive("bound", bound)
+        )
         mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
         return cls(clients=clients, size=size, bound=bound, mechanism=mechanism)
 

@@ -44,6 +44,11 @@ class PrivacyProfile(abc.ABC):
         return not self.bound
 
     @property
+    def relative_error(self) -> float:
+        """How far a computed `delta` may be from the exact value of the curve, relative to it."""
+        return 1e-12
+
+    @property
     @abc.abstractmethod
     def pure_epsilon(self) -> Fraction | None:
         """The largest privacy loss as an exact rational; None if it is unbounded."""

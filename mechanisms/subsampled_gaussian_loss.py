@@ -80,6 +80,11 @@ class SubsampledGaussianLoss(PrivacyLoss):
         # 2 Φ(-R/σ) <= e^{-R²/2σ²}
         return log_ratio, log_weight + b * log_ratio, v, a, g, math.exp(-need) * (1.0 + 1e-9)
 
+    @property
+    def cost(self) -> int:
+        """Its quadrature nodes, as a matrix product."""
+        return 10
+
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
         b, q = self._power(s), self.rate

@@ -102,6 +102,11 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         log_ratio = self._mixture(l0)
         return l0, mass + b * log_ratio, log_ratio, math.exp(log_error)
 
+    @property
+    def cost(self) -> int:
+        """Its quadrature nodes, as a matrix product."""
+        return 10
+
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum over both atoms and the quadrature nodes.
 
