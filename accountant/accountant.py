@@ -138,9 +138,7 @@ class Accountant:
         if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
             raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
         checked = domain.check(values, "values")
-        array = np.array(checked).reshape(
-            1, 1, -1
-        )  # a copy: the caller may use the buffer for the next record
+        array = np.array(checked).reshape(1, 1, -1)  # copied: the caller may use its buffer again
         influence = Influence.of_domain(domain)
         if math.inf in influence.widths and not np.isfinite(array).all():
             raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")

@@ -55,6 +55,8 @@ class ContourPlan:
     ----------
     s, step, nodes
         z_k = s + ik step for |k| <= nodes.
+    work
+        Complex exponentials to evaluate, roughly.
     phantom
         μ² of the phantom Gaussian; 0 for none.
     further
@@ -64,6 +66,7 @@ class ContourPlan:
     s: float
     step: float
     nodes: int
+    work: float
     phantom: float
     further: float
 
@@ -94,22 +97,24 @@ def period_for(loss: PrivacyLoss, saddle: Saddle, tolerance: float) -> tuple[flo
 
 
 def plan_contour(
-    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_nodes: int, phantom: float = 0.0
+    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float = 0.0
 ) -> ContourPlan | None:
-    """Return the contour that keeps every error term below tolerance·δ, or None if it needs too many nodes.
+    """Return the contour that keeps every error term below tolerance·δ, or None if it costs too much.
 
-    Decided from the envelope alone (Theorem 3), no node is evaluated.
+    Decided from the envelope alone (Theorem 3), no node is evaluated. The work is counted in complex
+    exponentials (`PrivacyLoss.cost`).
     """
     s = saddle.s
     period, further = period_for(loss, saddle, tolerance)
     step = 2.0 * math.pi / period
-    steps = math.ceil(math.log(most_nodes / 12.0, 1.25)) + 1
-    counts = np.unique(np.minimum(np.ceil(12.0 * 1.25 ** np.arange(steps)), most_nodes))
+    counts = np.ceil(12.0 * 1.25 ** np.arange(math.ceil(math.log(max(most_work, 15.0) / 12.0, 1.25))))
     tails = _log_tails(loss, s, saddle.epsilon, counts * step, phantom)
     enough = np.flatnonzero(np.max(tails, axis=0) <= math.log(tolerance) + saddle.log_delta)
     if enough.size == 0:
         return None
-    return ContourPlan(s, step, int(counts[enough[0]]), phantom, further)
+    nodes = int(counts[enough[0]])
+    work = nodes * loss.cost(nodes * step)
+    return ContourPlan(s, step, nodes, work, phantom, further) if work <= most_work else None
 
 
 def _log_tails(
@@ -138,7 +143,7 @@ class Contour:
         self.name = "contour" if plan.phantom == 0.0 else "contour with phantom Gaussian"
         self.plan, self.s = plan, plan.s
         t: FloatArray = plan.step * np.arange(plan.nodes + 1, dtype=np.float64)
-        self._z: ComplexArray = plan.s + 1j * t
+        self._z: ComplexArray = np.asarray(plan.s + 1j * t, dtype=np.complex128)
         log_m, error = loss.log_mgf_line(plan.s, t)
         product = self._z * (self._z + 1.0)
         size = np.abs(log_m)
@@ -171,11 +176,17 @@ class Contour:
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return S(ε) and its derivative, not certified."""
-        w = np.exp(self._log_w - epsilon * self._z)
-        return float(np.sum(w.real)), -float(np.sum((self._z * w).real))
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = np.exp(self._log_w - epsilon * self._z)
+            return float(np.sum(w.real)), -float(np.sum((self._z * w).real))
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """Return (lower, upper) with lower <= δ(ε) <= upper; see the module docstring for every term."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            lower, upper = self._bounds(epsilon)
+        return (lower, upper) if lower <= upper else (0.0, 1.0)  # far from the saddle all may overflow
+
+    def _bounds(self, epsilon: float) -> tuple[float, float]:
         plan = self.plan
         shift = epsilon * self._z
         error = self._error + 4.0 * ROUNDING * abs(epsilon) * self._abs_z

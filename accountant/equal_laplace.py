@@ -61,11 +61,12 @@ class EqualLaplace:
 
     def _kappa(self, epsilon: float) -> tuple[FloatArray, int]:
         """Return e^{-b} κ_j(2b) for j = -1 .. terms (rows), b = (ve - ε)^+/2; and the number of series terms."""
-        b = np.maximum(0.5 * (self._v * self._e - epsilon), 0.0)
-        top = float(np.max(b))
+        b = 0.5 * (self._v * self._e - epsilon)
+        b = b[: np.count_nonzero(b > 0.0)]  # b falls with m; what is left contributes nothing
+        top = float(b[0]) if b.size else 0.0
         last = self._terms + 42 + math.ceil(top + 12.0 * math.sqrt(top))
         series = np.empty((last + 1, b.size))
-        series[0] = np.exp(-b) * (b > 0.0)
+        series[0] = np.exp(-b)
         series[1:] = b / np.arange(1.0, last + 1.0)[:, None]
         np.cumprod(series, axis=0, out=series)
         kappa = np.empty((self._terms + 2, b.size))
@@ -79,19 +80,22 @@ class EqualLaplace:
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return δ(ε) and its derivative, not certified."""
         kappa, _ = self._kappa(epsilon)
-        value = float(np.sum(self._k * kappa[1:]))
-        return value, 0.5 * (value - float(np.sum(self._k * kappa[:-1])))
+        k = self._k[:, : kappa.shape[1]]
+        value = float(np.einsum("ij,ij->", k, kappa[1:]))
+        return value, 0.5 * (value - float(np.einsum("ij,ij->", k, kappa[:-1])))
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """Return (lower, upper) with lower <= δ(ε) <= upper."""
         kappa, last = self._kappa(epsilon)
-        total = float(np.sum(self._k * kappa[1:]))
-        relative = self._relative + ROUNDING * (
-            4.0 * last + 6.0 * self._terms + 40.0 + math.log2(self._v.size + 1.0)
-        )
-        sizes = np.sum(self._k_hat * kappa[1:], axis=0)
+        used = kappa.shape[1]
+        total = float(np.einsum("ij,ij->", self._k[:, :used], kappa[1:]))
+        # einsum adds rows of `used` terms one after the other
+        terms = 4.0 * last + 7.0 * self._terms + 40.0 + used
+        relative = self._relative[:used] + ROUNDING * terms
+        k_hat = self._k_hat[:, :used]
+        sizes = np.einsum("ij,ij->j", k_hat, kappa[1:])
         shift = 4.0 * ROUNDING * (self._n * self._e + abs(epsilon))
-        slopes = float(np.sum(self._k_hat * kappa[:-1]))
+        slopes = float(np.einsum("ij,ij->", k_hat, kappa[:-1]))
         slack = (float(sizes @ relative) + shift * (slopes + float(np.sum(sizes)))) * (1.0 + 1e-9)
         left_out = math.exp(min(700.0, self._log_remainder - self.s * epsilon * (1.0 - 1e-12)))
         return max(0.0, total - slack), min(1.0, total + slack + left_out)
@@ -138,7 +142,7 @@ def _divergence(x: FloatArray, p: float) -> FloatArray:
 
 def _lowest(count: int, epsilon: float, terms: int, target: float) -> tuple[int, float]:
     """Return the first m to keep and ln of a bound on all terms before it, for every ε >= 0."""
-    if count <= 3000:
+    if count <= 100:
         return 0, -math.inf
     root = math.sqrt(count)
     size = max(terms, 1)

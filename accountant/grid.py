@@ -7,14 +7,15 @@ Composition is monotone: E(1 - w ΠV_i)^+, V_i = e^{-L_i}, is convex and decreas
 give a larger δ of the composition, also for measures that do not add up to one.
 
 Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): join the points (w_j, φ(w_j)), from
-(0, 1), P_∞ = φ at the last node. A convex φ lies below. Negative masses (rounding) are set to 0, which only raises φ. If the
-curve is an upper bound and not convex: the true φ is convex and below it, hence below the chords.
+(0, 1), P_∞ = φ at the last node. A convex φ lies below. Negative masses (rounding) are set to 0, which only
+raises φ. If the curve is an upper bound and not convex: the true φ is convex and below it, hence below the chords.
 
-Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the chord of the cell, lowered by its
+Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the cell's chord, lowered by its
 largest distance to them, is a line below φ everywhere. y_j is the lower of the two lines at node j, 1 - w at the
 first node, 0 at the last; the lower convex hull of these points is below φ.
 
-A relative error r of the curves is paid as a factor (1 ± 2r)^n on all masses.
+A relative error r of the curves moves the dots by r, the extended chords by up to 3r of the curve; it is paid as a
+factor (1 ± 8r)^n on all masses.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, LossSum, PrivacyLoss
 
-from .inversion import DeltaBounds
 from .lattice import LatticeContour, lattice_contour
 from .saddle import Saddle, saddle_for_delta, saddle_for_epsilon
 
@@ -87,8 +87,8 @@ class GridLoss(PrivacyLoss):
         """
         tilted, log_total = self._tilted(s)
         if t.size == 1:
-            value = np.array([log_total], dtype=np.complex128)
-            return value, np.array([ROUNDING * (self.masses.size + 20.0 + 4.0 * abs(log_total))])
+            alone: ComplexArray = np.array([log_total], dtype=np.complex128)
+            return alone, np.array([ROUNDING * (self.masses.size + 20.0 + 4.0 * abs(log_total))])
         spacing = float(self.spacing)
         count = round(2.0 * math.pi / (spacing * float(t[1])))
         wrapped = np.bincount(np.arange(tilted.size) % count, weights=tilted, minlength=count)
@@ -98,9 +98,10 @@ class GridLoss(PrivacyLoss):
         error = 32.0 * ROUNDING * math.log2(count + 1.0) * norm + relative
         size = np.abs(phi)
         with np.errstate(divide="ignore"):
-            value = np.log(np.where(size > 0.0, phi, 1e-300)) + log_total
+            logs = np.log(np.where(size > 0.0, phi, 1e-300)) + log_total
         # The phase of the first node, reduced modulo 2π in whole numbers. np.fft uses e^{-i...}: conjugate.
-        value = np.conj(value) + 2j * np.pi * ((np.arange(phi.size) * self.first) % count) / count
+        turns = ((np.arange(phi.size) * self.first) % count) / count
+        value: ComplexArray = np.asarray(np.conj(logs) + 2j * np.pi * turns, dtype=np.complex128)
         return value, np.log1p(error / np.maximum(size, 1e-300)) + ROUNDING * (40.0 + 4.0 * abs(log_total))
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
@@ -169,10 +170,12 @@ class Grid:
 
     name = "grid"
 
-    def __init__(self, above: LatticeContour, below: LatticeContour, mass: float, factor: float) -> None:
-        """Take the two engines, P_∞ of the upper one and the factor of the curves' own errors."""
+    def __init__(
+        self, above: LatticeContour, below: LatticeContour, mass: float, factor: float, start: float
+    ) -> None:
+        """Take the two engines, P_∞ of the upper one, the factor of the curves' errors, and a guess."""
         self._above, self._below, self._mass, self._factor = above, below, mass, factor
-        self.s = above.s
+        self.s, self.start = above.s, start
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return δ(ε) and its derivative from the composition rounded up."""
@@ -192,7 +195,7 @@ def grid(
     width: float,
     delta: float | None = None,
     epsilon: float | None = None,
-) -> DeltaBounds | None:
+) -> Grid | None:
     """Return grid bounds near ε(delta) or at epsilon, of about the given width in ε; None if out of reach.
 
     A coarse grid gives the tilt s; then h = √(12 width / (n (s+1))), from the leading error
@@ -224,9 +227,9 @@ def grid(
         engine = None if own is None else lattice_contour(loss, own, 1e-12, _MOST_NODES)
         if engine is None:
             return None
-        engines.append((engine, loss.infinite_mass))
-    error = math.fsum(2.0 * profile.relative_error * n for profile, n in zip(profiles, counts, strict=True))
-    return Grid(engines[0][0], engines[1][0], engines[0][1], math.exp(error))
+        engines.append((engine, loss.infinite_mass, own.epsilon if own is not None else 0.0))
+    error = math.fsum(8.0 * profile.relative_error * n for profile, n in zip(profiles, counts, strict=True))
+    return Grid(engines[0][0], engines[1][0], engines[0][1], math.exp(error), engines[0][2])
 
 
 def _saddle(loss: PrivacyLoss, delta: float | None, epsilon: float | None) -> Saddle | None:
@@ -243,7 +246,7 @@ def _losses(
     h = float(spacing)
     build = rounded_up if up else rounded_down
     return tuple(
-        build(profile, spacing, math.floor(low / h + 1e-9), math.ceil(high / h - 1e-9))
+        build(profile, spacing, math.floor(low / h), math.ceil(high / h))
         for profile, (low, high) in zip(profiles, ends, strict=True)
     )
 
@@ -252,12 +255,20 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
     """Return losses between which all but ``small`` of the mass lies."""
     largest = profile.pure_epsilon
     if largest is not None:
-        return -float(largest), float(largest)
+        # One node further, where the curve is exactly 0: no mass at infinity from rounding.
+        margin = 1e-9 * float(largest)
+        return -float(largest) - margin, float(largest) + margin
     if profile.infinite_mass > small:
         small = profile.infinite_mass * (1.0 + 1e-9)
-    high = next((x for x in itertools.accumulate([2.0] * 18, lambda a, b: a * b) if profile.delta(x) <= small), math.inf)
+    high = next(
+        (x for x in itertools.accumulate([2.0] * 18, lambda a, b: a * b) if profile.delta(x) <= small),
+        math.inf,
+    )
     # δ(-x) - (1 - e^{-x}) = e^{-x} δ of the reversed pair at x
-    low = next((x for x in (2.0**k for k in range(1, 10)) if math.exp(-x) <= 1e-16 or _below(profile, x) <= small), 64.0)
+    low = next(
+        (x for x in (2.0**k for k in range(1, 10)) if math.exp(-x) <= 1e-16 or _below(profile, x) <= small),
+        64.0,
+    )
     points = np.linspace(0.0, high, 65) if math.isfinite(high) else np.zeros(1)
     if math.isfinite(high):
         enough = np.flatnonzero(np.asarray(profile.delta(points)) <= small)

@@ -48,7 +48,10 @@ def _newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> t
     slope = -curve.s * delta
     for _ in range(60):
         value, derivative = curve.estimate(x)
-        if value <= 0.0 or derivative >= 0.0:
+        if not math.isfinite(value * derivative):  # far to the left of the tilt
+            low = max(low, x)
+            step = math.inf
+        elif value <= 0.0 or derivative >= 0.0:
             high = min(high, x)
             step = -2.0 / curve.s
         else:
@@ -61,9 +64,11 @@ def _newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> t
             step = -gap * value / derivative
             if abs(gap) < 1e-13 or (x == 0.0 and gap <= 0.0):
                 break
-        new = x + step
-        if not low <= new <= high:
-            new = 0.5 * (low + high) if math.isfinite(high) else max(new, 0.0)
+        new = x + max(-4.0 / curve.s, min(4.0 / curve.s, step))
+        if new >= high:
+            new = 0.5 * (x + high)
+        elif new < low:
+            new = 0.5 * (x + low) if low > 0.0 else 0.0
         if abs(new - x) <= 4e-16 * abs(x):
             break
         x = new

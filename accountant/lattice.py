@@ -2,7 +2,8 @@
 
 Theorem 7. If L lies in l_0 + gZ, l_0 the first lattice point above ε, then with N nodes z_k = s + 2πik/(Ng)
 
-    S = (1/N) Σ_{k<N} M(z_k) e^{-z_k l_0} (1/(1 - e^{-z_k g}) - e^{ε-l_0}/(1 - e^{-(z_k+1)g})) = Σ_n δ(ε + nNg) e^{snNg},
+    S = (1/N) Σ_{k<N} M(z_k) e^{-z_k l_0} (1/(1 - e^{-z_k g}) - e^{ε-l_0}/(1 - e^{-(z_k+1)g}))
+      = Σ_n δ(ε + nNg) e^{snNg},
 
 n over all whole numbers: the bracket is Σ_{m>=0} e^{-z_k m g} (1 - e^{ε-l_0-mg}), and the sum over k is an inverse
 discrete Fourier transform of the tilted masses. As in Theorem 2 of `accountant.contour` S is never below δ, and the
@@ -87,7 +88,7 @@ class LatticeContour:
         self._period = nodes * self._g
         half = nodes // 2
         t: FloatArray = (2.0 * math.pi / self._period) * np.arange(half + 1, dtype=np.float64)
-        self._z: ComplexArray = s + 1j * t
+        self._z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
         log_m, error = loss.log_mgf_line(s, t)
         log_weight = np.full(t.shape, math.log(2.0 / nodes))
         log_weight[0] -= math.log(2.0)
@@ -125,9 +126,10 @@ class LatticeContour:
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return δ(ε) and its right derivative -e^ε Q(L > ε), not certified."""
-        terms, factor, _, first_point = self._terms(epsilon)
-        slope = -math.exp(epsilon - first_point) * float(np.sum((factor * (1.0 + self._second)).real))
-        return float(np.sum(terms.real)), slope
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms, factor, _, first_point = self._terms(epsilon)
+            slope = -math.exp(epsilon - first_point) * float(np.sum((factor * (1.0 + self._second)).real))
+            return float(np.sum(terms.real)), slope
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """Return (lower, upper) with lower <= δ(ε) <= upper."""
@@ -138,6 +140,11 @@ class LatticeContour:
         return self._on_lattice(epsilon)
 
     def _on_lattice(self, epsilon: float) -> tuple[float, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            lower, upper = self._bounds(epsilon)
+        return (lower, upper) if lower <= upper else (0.0, 1.0)  # far from the saddle all may overflow
+
+    def _bounds(self, epsilon: float) -> tuple[float, float]:
         terms, factor, sizes, first_point = self._terms(epsilon)
         total = float(np.sum(terms.real))
         error = self._error + 4.0 * ROUNDING * abs(first_point) * self._abs_z

@@ -15,8 +15,8 @@ from mechanisms.parameters import ParameterError, whole
 
 from .budget import Budget, Cost
 from .certified_interval import CertifiedInterval
+from .composed_loss import ComposedLoss, compose
 from .composition import UnsupportedCharge
-from .planned_loss import composed
 from .recorded import describe, recall
 from .spend import Spend, difference
 
@@ -118,15 +118,16 @@ class Plan:
 
     def epsilon(self, delta: float) -> CertifiedInterval:
         """Return the epsilon of the whole plan at `delta`, between two certified bounds."""
-        return composed(self._counted).epsilon(delta)
+        return self.loss.epsilon(delta)
 
     def delta(self, epsilon: float) -> CertifiedInterval:
         """Return the delta of the whole plan at `epsilon`, between two certified bounds."""
-        return composed(self._counted).delta(epsilon)
+        return self.loss.delta(epsilon)
 
     @functools.cached_property
-    def _counted(self) -> tuple[tuple[PrivacyProfile, int], ...]:
-        return tuple((step.profile, step.count) for step in self.steps)
+    def loss(self) -> ComposedLoss:
+        """The privacy loss of everything in the plan."""
+        return compose((step.profile, step.count) for step in self.steps)
 
     def part(self, counts: Sequence[int]) -> Plan | None:
         """Return the plan with so many of each step; None if nothing is left."""
@@ -242,7 +243,8 @@ class PlannedComposition:
                 used = step.uses(sensitivity)
                 if used is None:
                     raise UnsupportedCharge(
-                        f"the plan's {mechanism!r} covers records that move the value by {step.moved}, not {sensitivity}"
+                        f"in the plan {mechanism!r} is for records that move the value by {step.moved}, "
+                        f"not {sensitivity}"
                     )
                 counts[i] = Fraction(used)
                 return self.amount(tuple(counts))

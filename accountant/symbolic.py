@@ -21,7 +21,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from mechanisms import Laplace, Mechanism, RandomizedResponse, Sensitivity
-
 from mechanisms.rounding import up
 from mechanisms.sensitivity import UNIT
 

@@ -10,7 +10,10 @@ from algorithms.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
+from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
+from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
+from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.learner import Learner
 from algorithms.omm import OMM
@@ -22,6 +25,12 @@ __all__ = [
     "CUCBLDP1",
     "CUCBLDP2",
     "OMM",
+    "CUCBBatchAll",
+    "CUCBBatchLeast",
+    "CUCBLDPBit",
+    "CUCBLDPGaussian",
+    "CUCBLDPLaplaceAll",
+    "CUCBLDPLaplaceOne",
     "CascadeUCB1",
     "CascadeUCBBatch",
     "CascadeUCBLDPGaussian",

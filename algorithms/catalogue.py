@@ -17,7 +17,10 @@ from algorithms.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import ClaimForm
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
+from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
+from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
+from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.learner import DEFAULT_DELTA, Family, Learner, check_delta, check_epsilon, check_horizon
 from algorithms.omm import OMM
@@ -204,6 +207,54 @@ learners: dict[str, LearnerEntry] = {
             "combinatorial UCB, every user sends the least-pulled outcome with Laplace noise",
             "Chen et al. 2020, Algorithm 2, Theorem 3",
             "holds, tight",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-ldp-bit",
+            CUCBLDPBit,
+            "combinatorial UCB, every user sends one randomized bit about the least-counted arm played",
+            "Chen et al. 2020, Algorithm 2, improved",
+            "certified; the best local learner here at every epsilon",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-ldp-laplace-one",
+            CUCBLDPLaplaceOne,
+            "combinatorial UCB, every user sends one outcome with Laplace noise; a radius for every epsilon",
+            "Chen et al. 2020, Algorithm 2, radius repaired",
+            "certified; cucb-ldp2 with a valid radius",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-ldp-laplace-all",
+            CUCBLDPLaplaceAll,
+            "combinatorial UCB, every user sends all outcomes with Laplace noise; a radius for every epsilon",
+            "Chen et al. 2020, Algorithm 1, radius repaired",
+            "certified; cucb-ldp1 with a valid radius",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-ldp-gaussian",
+            CUCBLDPGaussian,
+            "combinatorial UCB, every user sends all outcomes with Gaussian noise",
+            "cascading bandits paper, Algorithm 4, repaired",
+            "certified repair of published/cucb-ldp-gaussian",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-batch-all",
+            CUCBBatchAll,
+            "combinatorial UCB, doubling batches of all played arms with Laplace noise, Chernoff index",
+            "Chen et al. 2020, Algorithm 3, repaired",
+            "certified repair of Algorithm 3",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-batch-least",
+            CUCBBatchLeast,
+            "combinatorial UCB, doubling batches of the least-counted arm with Laplace noise, Chernoff index",
+            "Chen et al. 2020, least-pulled variant of Algorithm 3, repaired",
+            "certified repair of the least-pulled variant",
             "top-k",
         ),
         LearnerEntry(

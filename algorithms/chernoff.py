@@ -16,7 +16,7 @@ from mechanisms import Gaussian, Laplace
 
 FloatArray = npt.NDArray[np.float64]
 
-_STEPS = 16  # from an additive bound, 16 steps come within 1e-9 of the limit in random cases
+_STEPS = 12  # in random cases within 1e-7 of the limit, in all but one of a hundred
 _LARGEST = 600.0  # e^-600 is still a normal float
 
 
@@ -96,10 +96,9 @@ def chernoff_upper(
         How many further noises stand in E.
     """
     upper = start.copy()
-    excess = np.maximum(upper * examined - total, 0.0)
-    # The maximiser if all variances are the largest: n/4 for the values, the proxy for noise.
+    # Where the Gaussian tail of the largest variance (n/4 for the values, the proxy for each noise) reaches x.
     variance = 0.25 * n + noise.proxy * m * (1.0 + above * upper * upper)
-    s = np.minimum(excess / (variance + noise.scale * excess), noise.limit)
+    s = np.minimum(np.sqrt(2.0 * exponent / variance), 0.5 * noise.limit)
     for _ in range(_STEPS):
         decayed = np.exp(-s)
         survival = (1.0 - upper) + upper * decayed
@@ -108,8 +107,8 @@ def chernoff_upper(
         _, further, further_curvature = noise.log_moment(upper * s)
         slope = upper * (examined - n) - total + n * share - m * (own + above * upper * further)
         curvature = n * share * (1.0 - share) + m * (own_curvature + above * upper**2 * further_curvature)
-        step = s + slope / np.maximum(curvature, 1e-300)
-        s = np.where(step <= 0, 0.5 * s, np.where(step >= noise.limit, 0.5 * (s + noise.limit), step))
+        step = np.clip(s + slope / np.maximum(curvature, 1e-300), 0.5 * s, 2.0 * s)
+        s = np.where(step >= noise.limit, 0.5 * (s + noise.limit), step)
         survival = (1.0 - upper) + upper * np.exp(-s)
         charge = m * (noise.log_moment(s)[0] + above * noise.log_moment(upper * s)[0])
         over = s * (upper * (examined - n) - total) - n * np.log(survival) - charge - exponent

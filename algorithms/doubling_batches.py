@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.lanes import scatter_add
@@ -38,15 +39,47 @@ class DoublingBatches:
         self._filled: FloatArray = np.zeros((gate.lanes, elements))
         self._next_size: FloatArray = np.full((gate.lanes, elements), float(first_size))
 
-    def add(self, elements: IntArray, values: Private) -> None:
-        """Put the values of `elements`, shape (lanes, k), in their batches and release the full ones."""
+    def add(self, elements: IntArray, values: Private) -> npt.NDArray[np.bool_] | None:
+        """Put the values of `elements`, shape (lanes, k), in their batches and release the full ones.
+
+        Returns
+        -------
+        ndarray or None
+            Where a batch was released, shape (lanes, elements); None if nowhere.
+        """
         self._sums.add(values, at=elements)
         scatter_add(self._filled, elements, np.ones(elements.shape))
         full = self._filled >= self._next_size
-        if full.any():
-            sums = self._gate.release(self._mechanism, self._sums, where=full)
-            self.size[full] = self._next_size[full]
-            self.mean[full] = sums[full] / self.size[full]
-            self._next_size[full] *= 2
-            self._filled[full] = 0.0
-            self._sums.clear(full)
+        if not full.any():
+            return None
+        sums = self._gate.release(self._mechanism, self._sums, where=full)
+        self._learn(full, sums[full], self._next_size[full])
+        self._next_size[full] *= 2
+        self._filled[full] = 0.0
+        self._sums.clear(full)
+        return full
+
+    def _learn(self, full: npt.NDArray[np.bool_], sums: FloatArray, sizes: FloatArray) -> None:
+        """Keep the means of the released batches."""
+        self.size[full] = sizes
+        self.mean[full] = sums / sizes
+
+
+class AccumulatedBatches(DoublingBatches):
+    """The same batches, with nothing forgotten: per element, the sum of all releases.
+
+    Same releases, so the same privacy. After j batches of sizes 1, 2, 4, ... the total holds 2^j - 1 values and
+    j noises.
+    """
+
+    def __init__(self, gate: Gate, elements: int, mechanism: Mechanism) -> None:
+        super().__init__(gate, elements, mechanism, first_size=1)
+        self.total: FloatArray = np.zeros((gate.lanes, elements))
+        self.releases: FloatArray = np.zeros((gate.lanes, elements))
+
+    def _learn(self, full: npt.NDArray[np.bool_], sums: FloatArray, sizes: FloatArray) -> None:
+        """Add the released sums to the totals; `size` counts the values in them."""
+        self.total[full] += sums
+        self.size[full] += sizes
+        self.releases[full] += 1.0
+        self.mean[full] = self.total[full] / self.size[full]

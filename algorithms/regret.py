@@ -22,11 +22,11 @@ from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import Problem
 from mechanisms import Gaussian, Sensitivity
 
-T, epsilon, K, L, B = sp.symbols("T epsilon K L B_inf", positive=True)
+T, epsilon, K, L, B, B1 = sp.symbols("T epsilon K L B_inf B_1", positive=True)
 Delta, Delta_max, rho, k = sp.symbols("Delta Delta_max rho k", positive=True)
 R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
 w_K, mu = sp.symbols("w_K mu", positive=True)
-x, b, A = sp.symbols("x b A", positive=True)
+x, b, A, v, N = sp.symbols("x b A v N", positive=True)
 sigma, F, W, M = sp.symbols("sigma F W M", positive=True)
 
 
@@ -37,7 +37,7 @@ class RegretBound:
     Attributes
     ----------
     constant, per_arm, per_optimal, per_member
-        SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf, R_max
+        SymPy expressions. Free symbols: T, epsilon, K (size of a super arm), L (number of arms), B_inf and B_1, R_max
         (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
         probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
         (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least
@@ -84,6 +84,7 @@ class RegretBound:
             K: structure.size,
             L: structure.arms,
             B: structure.smoothness_linf,
+            B1: structure.smoothness_l1,
             R_max: gaps.largest_regret,
             Delta_0: min((gap.least for gap in gaps.suboptimal), default=1.0),
             p0: float(np.prod(1 - best[:-1])),
@@ -111,10 +112,17 @@ _batches = sp.floor(sp.log(T + 1, 2))
 _matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
 # Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
 _clicks = ((b, sp.Min(K, 2) / epsilon), (sigma, sp.sqrt(sp.Min(K, 2)) / mu))
+_message_exponent = (x, sp.log(2 * L * T**2))
 _item = w_K - Delta  # the item's own mean
 _local_item = x / p0 * (8 * A**2 / Delta + 4 * A * F * (1 + sp.log(rho)) + F**2 * Delta_max) + Delta_max
 _phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
 _gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
+
+# Accumulated batches: radius at most sqrt(x / 2n) + F / n, and an arm's N-th feed has n >= (N - 1) / 2.
+_batch_exponent = (x, sp.log(2 * L * _batches * T))
+_laplace_tail = (F, b * (2 * sp.sqrt(_batches * x) + x))
+_all_fed = 20 * K * B1**2 * x / Delta + 8 * B1 * F * (1 + sp.Max(0, sp.log(N))) + 4 * B1 * sp.sqrt(x) + R_max
+_feeds = (N, 16 * B1**2 * K**2 * x / Delta**2 + 16 * K * B1 * F / Delta)
 
 BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
@@ -139,6 +147,56 @@ BOUNDS: dict[str, RegretBound] = {
         "O(m Delta_max) taken as 3 m Delta_max",
         regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error",
         applies=lambda epsilon, size, horizon: epsilon <= 3.65,
+    ),
+    "cucb-ldp-bit": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=4 * B**2 * sp.coth(epsilon / 2) ** 2 * x / Delta + R_max,
+        definitions=(_message_exponent,),
+        source="one randomized bit of the least-counted arm (Theorem 1a)",
+    ),
+    "cucb-ldp-laplace-one": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=8 * B**2 * v * x / Delta + 4 * B * b * x * (1 + sp.log(R_max / Delta)) + R_max,
+        definitions=((b, 1 / epsilon), (v, sp.Rational(1, 2) + 4 * b**2), _message_exponent),
+        source="one outcome of the least-counted arm with Laplace noise (Theorem 1b)",
+    ),
+    "cucb-ldp-laplace-all": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=20 * K * B1**2 * v * x / Delta
+        + 4 * B1 * b * x * (1 + sp.Max(0, sp.log(N)))
+        + 4 * B1 * sp.sqrt(x * v)
+        + R_max,
+        definitions=(
+            (b, K / epsilon),
+            (v, sp.Rational(1, 2) + 4 * b**2),
+            _message_exponent,
+            (N, 16 * B1**2 * K**2 * x * v / Delta**2 + 8 * K * B1 * b * x / Delta),
+        ),
+        source="all outcomes with Laplace noise (Theorem 1c)",
+    ),
+    "cucb-ldp-gaussian": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
+        definitions=((v, sp.Rational(1, 4) + K / mu**2), _message_exponent),
+        source="all outcomes with Gaussian noise (Theorem 3, B_1)",
+    ),
+    "cucb-batch-all": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=_all_fed,
+        definitions=((b, K / epsilon), _batch_exponent, _laplace_tail, _feeds),
+        source="accumulated batches of all arms, B_1 (Theorem 2d, summed as Theorem 2b)",
+    ),
+    "cucb-batch-least": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=8 * B**2 * x / Delta + 8 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
+        definitions=((b, 1 / epsilon), _batch_exponent, _laplace_tail),
+        source="accumulated batches of the least-counted arm (Theorem 2d)",
     ),
     "omm": RegretBound(
         constant=sp.Integer(0),

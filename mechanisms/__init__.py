@@ -11,6 +11,7 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile, MixtureProfile
+from mechanisms.binomial import Binomial, BinomialProfile
 from mechanisms.bounds import (
     ApproximateProfile,
     BasicComposition,
@@ -21,6 +22,7 @@ from mechanisms.bounds import (
 )
 from mechanisms.choices import Categories, OneHot
 from mechanisms.combinators import Composed, PostProcessed, Repeated
+from mechanisms.continual import ContinualSum, Factorization, HorizonExceeded, RunningSum
 from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
 from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
 from mechanisms.domain import Ball, Box, Domain, Interval
@@ -30,10 +32,15 @@ from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp
 from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
 from mechanisms.noise import NoiseSource, NumpyNoise, OpenDPNoise, noise_source
 from mechanisms.parameters import DensityUnavailable, DomainError, ParameterError
+from mechanisms.privatizer import CentralGaussian, Communication, LocalGaussian, Privatizer, private_mean
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
 from mechanisms.randomness import BLOCK, LaneStreams, Randomness
 from mechanisms.sensitivity import Sensitivity
+from mechanisms.shuffle import ShuffledMean
+from mechanisms.signed_tree import SignedTree
+from mechanisms.toeplitz_counter import BufferedCounter, SquareRootCounter
+from mechanisms.tree_counter import BinaryTree, Hybrid
 
 __all__ = [
     "BLOCK",
@@ -41,10 +48,17 @@ __all__ = [
     "AtomicProfile",
     "Ball",
     "BasicComposition",
+    "BinaryTree",
+    "Binomial",
+    "BinomialProfile",
     "Box",
+    "BufferedCounter",
     "BuiltInMechanism",
     "Categories",
+    "CentralGaussian",
+    "Communication",
     "Composed",
+    "ContinualSum",
     "DensityUnavailable",
     "DiscreteGaussian",
     "DiscreteGaussianProfile",
@@ -52,14 +66,18 @@ __all__ = [
     "DiscreteLaplaceProfile",
     "Domain",
     "DomainError",
+    "Factorization",
     "FloatArray",
     "Gaussian",
     "GaussianProfile",
+    "HorizonExceeded",
+    "Hybrid",
     "IntArray",
     "Interval",
     "LaneStreams",
     "Laplace",
     "LaplaceProfile",
+    "LocalGaussian",
     "Mechanism",
     "MixtureProfile",
     "NoPrivacy",
@@ -73,15 +91,21 @@ __all__ = [
     "PerfectPrivacy",
     "PostProcessed",
     "PrivacyProfile",
+    "Privatizer",
     "PureProfile",
     "RandomizedResponse",
     "Randomness",
     "Repeated",
+    "RunningSum",
     "Sensitivity",
+    "ShuffledMean",
+    "SignedTree",
+    "SquareRootCounter",
     "ZeroConcentratedProfile",
     "from_opendp",
     "mechanism_from_dict",
     "noise_source",
+    "private_mean",
     "register",
     "to_opendp",
 ]

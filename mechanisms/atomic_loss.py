@@ -78,10 +78,9 @@ class AtomicLoss(PrivacyLoss):
         """All values."""
         return self._lattice
 
-    @property
-    def cost(self) -> int:
+    def cost(self, height: float) -> float:
         """One for each value, at a tenth (a matrix product)."""
-        return 1 + len(self.losses) // 10
+        return 1.0 + 0.1 * len(self.losses)
 
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
         """Return the loss of the pair on a Poisson subsample; atoms stay atoms.

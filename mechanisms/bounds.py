@@ -91,6 +91,10 @@ class PureProfile(PrivacyProfile):
         """The ε it was built from."""
         return self.epsilon_bound
 
+    def loss(self) -> PrivacyLoss | None:
+        """Return the loss of binary randomized response."""
+        return response_atoms(self.epsilon_bound, 0.0, self.bound).loss() if self.epsilon_bound else NO_LOSS
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return _response_curve(up(self.epsilon_bound), epsilon)
 

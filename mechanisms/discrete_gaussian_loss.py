@@ -49,10 +49,9 @@ class DiscreteGaussianLoss(PrivacyLoss):
         losses = self.shift * (self.shift - 2.0 * k) / (2.0 * variance)
         return losses, -0.5 * (k / self.sigma) ** 2 - self._log_total + s * losses
 
-    @property
-    def cost(self) -> int:
-        """The window, as a matrix product."""
-        return 1 + math.ceil(2.2 * self.sigma)
+    def cost(self, height: float) -> float:
+        """The window, at a tenth (a matrix product)."""
+        return 1.0 + 2.2 * self.sigma
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the tilted sum over the window; see `fourier_of_masses`."""

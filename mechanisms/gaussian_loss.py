@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from mechanisms.profile import PrivacyProfile
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 
@@ -51,12 +47,6 @@ class GaussianLoss(PrivacyLoss):
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
         """Return the loss of the subsampled pair at σ = 1/√ρ."""
         return SubsampledGaussianLoss(rate, 1.0 / math.sqrt(self.rho), added)
-
-    def closed_form(self) -> PrivacyProfile:
-        """Return the profile of the Gaussian mechanism with μ = √ρ."""
-        from mechanisms.gaussian import GaussianProfile
-
-        return GaussianProfile(math.sqrt(self.rho))
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

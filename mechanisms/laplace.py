@@ -74,7 +74,7 @@ class LaplaceProfile(PrivacyProfile):
 
     @property
     def rho(self) -> float:
-        """e + exp(-e) - 1, e = shift / scale, rounded up: sup D_α / α is its limit at α = 1, the KL divergence.
+        """E + exp(-e) - 1, e = shift / scale, rounded up: sup D_α / α is its limit at α = 1, the KL divergence.
 
         Harrison & Manurangsi 2025, "Exact zCDP characterizations for fundamental differentially private
         mechanisms" (conjectured by Wang 2022); at most the e²/2 of every pure mechanism.

@@ -65,10 +65,9 @@ class LaplaceLoss(PrivacyLoss):
         """The common ε and the count, if all are equal."""
         return (self.epsilons[0], self.counts[0]) if len(self.epsilons) == 1 else None
 
-    @property
-    def cost(self) -> int:
+    def cost(self, height: float) -> float:
         """One for each different parameter."""
-        return len(self.epsilons)
+        return float(len(self.epsilons))
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Sum of n_i (s ε_i + ln(1 + s (e^{-(2s+1)ε_i} - 1) / (2s+1)))."""

@@ -61,7 +61,9 @@ def on_grid(
     first = int(cell.min())
     index = (cell - first).astype(np.int64)
     size = int(index.max()) + 2
-    masses = np.bincount(index, p - up, size) + np.bincount(index + 1, up, size)
+    masses = np.zeros(size)
+    masses += np.bincount(index, p - up, size)
+    masses += np.bincount(index + 1, up, size)
     return GridLoss(first, masses, infinite, step)
 
 

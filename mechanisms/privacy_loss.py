@@ -14,15 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from mechanisms.profile import PrivacyProfile
 
 ComplexArray = npt.NDArray[np.complex128]
 
@@ -71,14 +67,9 @@ class PrivacyLoss(abc.ABC):
         """(ε, n) if this is the loss of n Laplace releases of parameter ε each; else None."""
         return None
 
-    @property
-    def cost(self) -> int:
-        """How many exponentials one value of `log_mgf_line` takes, roughly."""
-        return 1
-
-    def closed_form(self) -> PrivacyProfile | None:
-        """Return a profile that evaluates the curve of exactly this loss in closed form, or None."""
-        return None
+    def cost(self, height: float) -> float:
+        """How many complex exponentials one value of `log_mgf_line` takes on a line up to this height, roughly."""
+        return 1.0
 
     @abc.abstractmethod
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
@@ -189,10 +180,9 @@ class LossSum(PrivacyLoss):
             return None
         return tuple((values, own * n) for part, n in known for values, own in part)
 
-    @property
-    def cost(self) -> int:
+    def cost(self, height: float) -> float:
         """The sum of the parts' costs."""
-        return sum(loss.cost for loss in self.losses)
+        return sum(loss.cost(height) for loss in self.losses)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Sum of the parts; adding m numbers of total size A costs (m + 2) u A."""

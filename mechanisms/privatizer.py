@@ -29,7 +29,6 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.domain import Box
 from mechanisms.gaussian import Gaussian
-from mechanisms.mechanism import Mechanism
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, positive, whole
 from mechanisms.profile import PrivacyProfile
@@ -248,9 +247,3 @@ class LocalGaussian(_Gaussian):
     def analyze(self, seen: Messages, noise: NoiseSource | np.random.Generator) -> FloatArray:
         """Return the mean of the messages."""
         return np.asarray(np.mean(seen, axis=0), dtype=np.float64)
-
-
-def mechanism_of(privatizer: Privatizer) -> Mechanism:
-    """Return the mechanism whose output the adversary sees."""
-    mechanism: Mechanism = privatizer.mechanism  # type: ignore[attr-defined]
-    return mechanism

@@ -66,7 +66,8 @@ class SubsampledGaussianLoss(PrivacyLoss):
         b, sigma = self._power(s), self.sigma
         need = 46.0
         extra = -s * math.log1p(-self.rate) if self.added else (s + 2.0) * math.log(2.0)
-        a = min(sigma * math.sqrt(2.0 * need), (0.5 if self.added else 0.9) * math.pi * sigma * sigma)
+        flat = math.sqrt(1.0 + max(0.0, -b) / (4.0 * sigma * sigma))  # ln cos(y) is about -y²/2
+        a = min(sigma * math.sqrt(2.0 * need) / flat, (0.5 if self.added else 0.9) * math.pi * sigma * sigma)
         penalty = b * math.log(math.cos(a / (2.0 * sigma * sigma))) if b < 0.0 else 0.0
         rate = (need + a * a / (2.0 * sigma * sigma) + penalty) / a + height / (sigma * sigma)
         g = 2.0 * math.pi / rate
@@ -80,10 +81,11 @@ class SubsampledGaussianLoss(PrivacyLoss):
         # 2 Φ(-R/σ) <= e^{-R²/2σ²}
         return log_ratio, log_weight + b * log_ratio, v, a, g, math.exp(-need) * (1.0 + 1e-9)
 
-    @property
-    def cost(self) -> int:
-        """Its quadrature nodes, as a matrix product."""
-        return 10
+    def cost(self, height: float) -> float:
+        """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
+        variance = self.sigma * self.sigma
+        rate = height / variance + 10.0 / self.sigma + 16.0 / variance
+        return 0.1 * (20.0 * self.sigma + 10.0) * rate / (2.0 * math.pi)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""

@@ -8,13 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
-_ANGLE = 2.5  # height of the ellipses; the integrand is analytic below π
+_RATIO = 5.5  # semi-axis sum of the ellipses
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,11 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     e^{-(ε+l0)/2}/4 between. With l = ln(1-q + q e^{l0}) and A(w) = E_Q[e^{wl}]: M(z) = A(z+1) if a record is
     removed, A(-z) if one is added.
 
-    The integral over (-ε, ε) is taken by k-point Gauss-Legendre rules on p panels of half-width H = ε/p.
+    The integral over (-ε, ε) is taken by Gauss-Legendre rules of k = 32 points on panels of half-width H.
     A rule on [-1, 1] is off by at most (64/15) m r^{-2(k-1)} / (1 - r^{-2}) for an integrand below m in
-    the Bernstein ellipse of semi-axis sum r (Trefethen, "Approximation theory and approximation practice",
-    Thm 19.3). Here r - 1/r = 2α/H, so that |Im l0| <= α < π in the ellipse: there |Im l| <= α, and Re l lies
-    between ln(1-q + q e^{Re l0}) + ln cos(α/2) and ln(1-q + q e^{Re l0}).
+    the Bernstein ellipse of semi-axis sum r = 5.5 (Trefethen, "Approximation theory and approximation practice",
+    Thm 19.3). With α = H (r - 1/r) / 2 < π, |Im l0| <= α in the ellipse: there |Im l| <= α, and Re l lies between
+    ln(1-q + q e^{Re l0}) + ln cos(α/2) and ln(1-q + q e^{Re l0}).
 
     Parameters
     ----------
@@ -71,41 +72,49 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     def _power(self, s: float) -> float:
         return -s if self.added else s + 1.0
 
-    def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Return l0, ln(mass e^{bl}) (atoms first) and l, with the truncation error relative to A(b) >= 1.
+    def _panels(self, b: float, height: float) -> tuple[FloatArray, FloatArray]:
+        """Return centres and half-widths of panels of (-ε, ε), narrow where e^{bl} is large."""
+        e = self._e
+        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-e))  # largest dl/dl0
+        widest = min(0.6, 16.0 / (height + 1.0), math.sqrt(10.0 / max(-b, 1e-300)))
+        half, distance = [min(widest, e, 5.0 / (abs(b) * steepest))], 0.0
+        while distance + 2.0 * half[-1] < 2.0 * e * (1.0 - 1e-12):
+            distance += 2.0 * half[-1]
+            own = min(widest, 0.5 * distance)
+            rest = e - 0.5 * distance
+            half.append(rest if own > 0.7 * rest else own)
+        halves = np.array(half)
+        near = np.concatenate(([0.0], np.cumsum(2.0 * halves)[:-1]))
+        inner = e - near - halves
+        return (inner if b >= 0.0 else -inner), halves
 
-        32-point rules on panels of half-width H; α = min(2.5, 4H). H is halved until the error is e^{-46}.
+    def _rule(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Return l0, ln(mass e^{bl}) (atoms first) and l, with the truncation error relative to A(b).
+
+        A(b) is at least 1 (b >= 1 or b < 0) and at least the larger atom's share.
         """
         b, e = self._power(s), self._e
-        half = min(0.6, 16.0 / (height + 1.0))
-        while True:
-            panels = math.ceil(e / half)
-            half = e / panels
-            angle = min(_ANGLE, 4.0 * half)
-            ratio = angle / half + math.hypot(angle / half, 1.0)  # the r with r - 1/r = 2α/H
-            reach = 0.5 * half * (ratio + 1.0 / ratio)  # real semi-axis
-            centres = half * (2.0 * np.arange(panels, dtype=np.float64) + 1.0) - e
-            # ln of the largest modulus over each ellipse, times the panel's half-width
-            growth = b * self._mixture(centres + (reach if b >= 0.0 else -reach))
-            angular = angle * height + (b * math.log(math.cos(0.5 * angle)) if b < 0.0 else 0.0)
-            log_m = float(np.max(growth - 0.5 * (e + centres - reach))) + math.log(0.25 * half) + angular
-            log_error = (
-                log_m + math.log(panels * 64.0 / 15.0) - math.log1p(-(ratio**-2)) - 62.0 * math.log(ratio)
-            )
-            if log_error <= -46.0:
-                break
-            half *= 0.5
-        inner = (centres[:, None] + half * _NODES).ravel()
-        log_inner = np.tile(np.log(0.25 * half * _WEIGHTS), panels) - 0.5 * (e + inner)
+        centres, halves = self._panels(b, height)
+        angles = 0.5 * (_RATIO - 1.0 / _RATIO) * halves
+        reach = 0.5 * halves * (_RATIO + 1.0 / _RATIO)  # real semi-axes
+        growth = b * self._mixture(centres + (reach if b >= 0.0 else -reach))
+        angular = angles * height + (b * np.log(np.cos(0.5 * angles)) if b < 0.0 else 0.0)
+        logs = growth - 0.5 * (e + centres - reach) + np.log(0.25 * halves) + angular
+        log_error = (
+            float(logsumexp(logs)) + math.log(64.0 / 15.0 / (1.0 - _RATIO**-2)) - 62.0 * math.log(_RATIO)
+        )
+        inner = (centres[:, None] + halves[:, None] * _NODES).ravel()
+        log_inner = np.log(0.25 * halves[:, None] * _WEIGHTS).ravel() - 0.5 * (e + inner)
         l0 = np.concatenate(([e, -e], inner))
         mass = np.concatenate(([-e - math.log(2.0), -math.log(2.0)], log_inner))
         log_ratio = self._mixture(l0)
-        return l0, mass + b * log_ratio, log_ratio, math.exp(log_error)
+        log_masses = mass + b * log_ratio
+        floor = max(0.0, float(log_masses[0]), float(log_masses[1]))
+        return l0, log_masses, log_ratio, math.exp(min(700.0, log_error - floor))
 
-    @property
-    def cost(self) -> int:
-        """Its quadrature nodes, as a matrix product."""
-        return 10
+    def cost(self, height: float) -> float:
+        """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
+        return 0.1 * 32.0 * (3.0 + self._e * max(1.7, (height + 1.0) / 16.0))
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum over both atoms and the quadrature nodes.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from accountant import Accountant
 from mechanisms import (
@@ -37,7 +37,7 @@ class ReleaseFileError(ValueError):
 
 @dataclass(frozen=True)
 class Release:
-    """One row: releases of one kind, all alike.
+    """One kind of release.
 
     Attributes
     ----------
@@ -45,52 +45,55 @@ class Release:
         What reports call it.
     build
         Returns the profile of one release with all noise multiplied by a factor.
-    count
-        How many there are.
-    groups
-        The records (or partitions of them) that it holds; empty for all.
     parameters
         Noise parameters by name, as written.
     """
 
     name: str
     build: Callable[[float], PrivacyProfile]
-    count: int
-    groups: tuple[str, ...] = ()
     parameters: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
-    def profile(self, factor: float = 1.0) -> PrivacyProfile:
-        """Return the profile of one release with all noise multiplied by a factor."""
-        return self.build(factor)
+    def at(self, factor: float) -> dict[str, float]:
+        """Return the noise parameters with all noise multiplied by a factor."""
+        return {name: value * factor ** _POWER[name] for name, value in self.parameters.items()}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records that are part of the same releases.
+
+    Attributes
+    ----------
+    name
+        The label of the first of them.
+    records
+        How many labels are alike.
+    counts
+        How often a record is part of each kind of release, by the kind's number.
+    """
+
+    name: str
+    records: int
+    counts: Mapping[int, int]
 
 
 @dataclass(frozen=True)
 class Releases:
-    """All rows of a file.
+    """All kinds of releases in a file, and who is part of which."""
 
-    Records with the same rows are one group, named after the first of them.
-    """
+    kinds: tuple[Release, ...]
+    groups: tuple[Group, ...]
 
-    rows: tuple[Release, ...]
+    def counted(self, group: Group, factor: float = 1.0) -> tuple[tuple[PrivacyProfile, int], ...]:
+        """Return (profile, count) for every kind of release that a group is part of."""
+        return tuple((self.kinds[i].build(factor), count) for i, count in group.counts.items())
 
-    def groups(self) -> dict[str, tuple[int, ...]]:
-        """Return, for each group of records, which rows it is part of."""
-        labels = dict.fromkeys(label for row in self.rows for label in row.groups)
-        everyone = [i for i, row in enumerate(self.rows) if not row.groups]
-        if not labels:
-            return {EVERYONE: tuple(everyone)}
-        members: dict[str, list[int]] = {label: [] for label in labels}
-        for i, row in enumerate(self.rows):
-            for label in row.groups or labels:
-                members[label].append(i)
-        distinct: dict[tuple[int, ...], str] = {}
-        for label, rows in members.items():
-            distinct.setdefault(tuple(rows), label)
-        return {label: rows for rows, label in distinct.items()}
 
-    def counted(self, rows: Sequence[int], factor: float = 1.0) -> tuple[tuple[PrivacyProfile, int], ...]:
-        """Return (profile, count) of these rows."""
-        return tuple((self.rows[i].profile(factor), self.rows[i].count) for i in rows)
+def _grouped(members: Mapping[str, Mapping[int, int]]) -> tuple[Group, ...]:
+    alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
+    for label, counts in members.items():
+        alike.setdefault(tuple(sorted(counts.items())), []).append(label)
+    return tuple(Group(labels[0], len(labels), dict(counts)) for counts, labels in alike.items())
 
 
 def read_releases(path: Path) -> Releases:
@@ -132,18 +135,26 @@ def _from_tables(path: Path, content: Any, lines: Lines) -> Releases:
         raise ReleaseFileError(f"{path}: must hold `release` tables")
     for key in content:
         if key != "release":
-            raise ReleaseFileError(f"{path}: line {lines.top_level(key)}: unknown key {key!r}; the only one is 'release'")
+            line = lines.top_level(key)
+            raise ReleaseFileError(f"{path}: line {line}: unknown key {key!r}; the only one is 'release'")
     tables = content.get("release", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise ReleaseFileError(f"{path}: must hold at least one [[release]] table")
-    rows = []
+    kinds, holders, counts = [], [], []
     for i, table in enumerate(tables):
         try:
-            rows.append(_row(table, i))
+            kinds.append(_kind_of_release(table, i))
+            holders.append(_holders(table))
+            counts.append(_count(table))
         except _Problem as problem:
             line = lines.key(i, problem.key)
             raise ReleaseFileError(f"{path}: line {line}: release {i + 1}: {problem}") from None
-    return Releases(tuple(rows))
+    labels = list(dict.fromkeys(label for held in holders for label in held)) or [EVERYONE]
+    members: dict[str, dict[int, int]] = {label: {} for label in labels}
+    for i, held in enumerate(holders):
+        for label in held or labels:
+            members[label][i] = counts[i]
+    return Releases(tuple(kinds), _grouped(members))
 
 
 class _Problem(ValueError):
@@ -156,10 +167,15 @@ class _Problem(ValueError):
 
 _COMMON = ("mechanism", "sensitivity", "count", "sampling_rate", "records", "partition", "name")
 _ALIASES = {"k": "size"}
-_LESS_NOISE_POWER = {"scale": 1, "sigma": 1, "epsilon": -1, "rho": -2}  # how a parameter follows a noise factor
+_POWER = {
+    "scale": 1,
+    "sigma": 1,
+    "epsilon": -1,
+    "rho": -2,
+}  # how a parameter follows a noise factor
 
 
-def _row(table: Mapping[str, Any], index: int) -> Release:
+def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
     if "mechanism" not in table:
         raise _Problem(None, "no key 'mechanism'")
     kind = _kind(table["mechanism"])
@@ -170,13 +186,12 @@ def _row(table: Mapping[str, Any], index: int) -> Release:
         if key not in table and not any(_ALIASES.get(other) == key for other in table):
             raise _Problem(None, f"{table['mechanism']} needs the key {key!r}")
     parameters = {_ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
-    count = _checked("count", lambda: whole("count", table.get("count", 1), least=1))
     sensitivity = _sensitivity(table.get("sensitivity", 1.0))
     rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
 
     def build(factor: float) -> PrivacyProfile:
         scaled = {
-            name: value * factor ** _LESS_NOISE_POWER[name] if name in _LESS_NOISE_POWER else value
+            name: value * factor ** _POWER[name] if name in _POWER else value
             for name, value in parameters.items()
         }
         return subsampled(kind.profile(scaled, sensitivity), rate)
@@ -184,13 +199,15 @@ def _row(table: Mapping[str, Any], index: int) -> Release:
     try:
         build(1.0)
     except (ParameterError, TypeError) as error:
-        guilty = next((key for key in table if _ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism")
+        guilty = next(
+            (key for key in table if _ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism"
+        )
         raise _Problem(guilty, str(error)) from None
     name = table.get("name", f"{index + 1}: {_words(table)}")
     if not isinstance(name, str):
         raise _Problem("name", f"name = {name!r}: must be a text")
-    varied = {name: float(value) for name, value in parameters.items() if name in _LESS_NOISE_POWER}
-    return Release(name, build, count, _groups(table), varied)
+    varied = {name: float(value) for name, value in parameters.items() if name in _POWER}
+    return Release(name, build, varied)
 
 
 def _words(table: Mapping[str, Any]) -> str:
@@ -209,6 +226,11 @@ def _checked(key: str, check: Callable[[], Any]) -> Any:
         raise _Problem(key, str(error)) from None
 
 
+def _count(table: Mapping[str, Any]) -> int:
+    found: int = _checked("count", lambda: whole("count", table.get("count", 1), least=1))
+    return found
+
+
 def _rate(value: Any) -> float:
     rate = real("sampling_rate", value)
     if not 0.0 < rate <= 1.0:
@@ -220,7 +242,9 @@ def _sensitivity(value: Any) -> Sensitivity:
     def check() -> Sensitivity:
         if isinstance(value, Mapping):
             if set(value) != {"l1", "l2", "linf"}:
-                raise ParameterError(f"sensitivity = {dict(value)!r}: must be a number, or name l1, l2 and linf")
+                raise ParameterError(
+                    f"sensitivity = {dict(value)!r}: must be a number, or name l1, l2 and linf"
+                )
             return Sensitivity(**value)
         size = positive("sensitivity", value)
         return Sensitivity(size, size, size)
@@ -229,13 +253,13 @@ def _sensitivity(value: Any) -> Sensitivity:
     return found
 
 
-def _groups(table: Mapping[str, Any]) -> tuple[str, ...]:
+def _holders(table: Mapping[str, Any]) -> tuple[str, ...]:
     if "records" in table and "partition" in table:
         raise _Problem("partition", "give 'records' or 'partition', not both")
     key = "records" if "records" in table else "partition"
     value = table.get(key, [])
     labels = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
-    good = isinstance(labels, list) and all(isinstance(item, str | int) and not isinstance(item, bool) for item in labels)
+    good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
     if not good or (key in table and not labels):
         raise _Problem(key, f"{key} = {value!r}: must be a label or a list of labels")
     return tuple(dict.fromkeys(map(str, labels)))
@@ -302,7 +326,9 @@ def _kind(name: Any) -> _Kind:
         raise _Problem("mechanism", f"mechanism = {name!r}: must be a name")
     plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
     if plain not in kinds:
-        raise _Problem("mechanism", f"unknown mechanism {name!r}{_hint(plain, kinds)}; known: {', '.join(kinds)}")
+        raise _Problem(
+            "mechanism", f"unknown mechanism {name!r}{_hint(plain, kinds)}; known: {', '.join(kinds)}"
+        )
     return kinds[plain]
 
 
@@ -315,19 +341,23 @@ def _hint(word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any]) -
 
 
 def _from_ledger(path: Path) -> Releases:
-    accountant = Accountant.load(path)
-    rows = []
-    for i, entry in enumerate(accountant.ledger.entries):
-        if entry.mechanism is None or entry.sensitivity is None:
-            profile: PrivacyProfile = NoPrivacy()
-            name = f"{i + 1}: declassified ({entry.note})"
-        else:
-            profile = entry.mechanism.profile(entry.sensitivity)
-            name = f"{i + 1}: {entry.mechanism!r}"
-        rows.append(Release(name, _unchanging(profile), 1, tuple(map(str, entry.records))))
-    if not rows:
+    kinds: dict[tuple[Any, Any], int] = {}
+    releases: list[Release] = []
+    members: dict[str, dict[int, int]] = {}
+    for entry in Accountant.load(path).ledger.entries:
+        key = (entry.mechanism, entry.sensitivity)
+        if key not in kinds:
+            kinds[key] = len(releases)
+            name, profile = "declassified", cast(PrivacyProfile, NoPrivacy())
+            if entry.mechanism is not None:
+                name, profile = repr(entry.mechanism), entry.mechanism.profile(entry.sensitivity)
+            releases.append(Release(f"{len(releases) + 1}: {name}", _unchanging(profile)))
+        for record in entry.records:
+            counts = members.setdefault(str(record), {})
+            counts[kinds[key]] = counts.get(kinds[key], 0) + 1
+    if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
-    return Releases(tuple(rows))
+    return Releases(tuple(releases), _grouped(members))
 
 
 def _unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:

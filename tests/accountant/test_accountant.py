@@ -5,6 +5,7 @@ import doctest
 import importlib
 import pickle
 import threading
+import time
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from accountant import (
     Accountant,
+    BasicComposition,
     Budget,
     BudgetExceeded,
     ForeignValue,
@@ -555,8 +557,16 @@ def test_the_terms_cannot_be_changed(name):
         setattr(gate(), name, Budget.unlimited())
 
 
+class Hesitant(BasicComposition):
+    """Lets other threads run between the check and the charge."""
+
+    def fits(self, spent, budget):
+        time.sleep(1e-4)
+        return super().fits(spent, budget)
+
+
 def test_threads_share_one_budget():
-    accountant = gate(1.0)
+    accountant = gate(1.0, composition=Hesitant())
     private = accountant.private([0.5], Box(0, 1, 1), 1)
     slow, paid = Laplace(scale=64.0), []
     barrier = threading.Barrier(8)

@@ -9,19 +9,19 @@ from mechanisms import Box, Laplace, Sensitivity
 def test_who_paid_what_for_which_release_and_what_is_left():
     gate = Accountant(Budget(2.0, 1e-6), noise=np.random.default_rng(0))
     wide = Laplace(scale=4.0, sensitivity=Sensitivity.of_box([1.0] * 2))
-    for record in ("ann", "bob"):
-        gate.release(wide, gate.private([0.5, 0.5], Box(0, 1, 2), record))
+    for record, share in (("ann", 0.25), ("ann", 0.25), ("bob", 1.0)):
+        gate.release(wide, gate.private([0.5, 0.5], Box(0, 1, 2), record) * share)
     gate.release(Laplace(scale=1.0), gate.private([0.5], Box(0, 1, 1), "ann"))
     summary = gate.summary()
     assert [(line.releases, line.records, line.charge.epsilon, line.noise) for line in summary.lines] == [
-        (2, 2, 0.5, "numpy:PCG64"),
+        (3, 2, 0.5, "numpy:PCG64"),
         (1, 1, 1, "numpy:PCG64"),
     ]
-    assert (summary.records, summary.worst_record, summary.worst_cost.epsilon) == (2, "ann", 1.5)
+    assert (summary.records, summary.worst_record, summary.worst_cost.epsilon) == (2, "ann", 1.25)
     text = str(summary)
     for words in (
         "epsilon = 2, delta = 1e-06 (central trust, basic composition)",
-        "'ann' lost epsilon = 1.5; left: epsilon = 0.5, delta = 1e-06",
+        "'ann' lost epsilon = 1.25; left: epsilon = 0.75, delta = 1e-06",
         "test_summary.py:",
         "Laplace(scale=4.0",
         "numpy:PCG64",

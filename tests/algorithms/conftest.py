@@ -8,6 +8,7 @@ import pytest
 
 from accountant import Simulation
 from algorithms.play import start_warm
+from mechanisms import Gaussian
 
 LANES = 64
 
@@ -30,6 +31,9 @@ class KeptNormals:
         self.draws.append(self.rng.standard_normal(size))
         return self.draws[-1]
 
+    def random(self, size):
+        return self.rng.random(size)
+
 
 class NoiseKeepingGate(Simulation):
     def __init__(self, seed, lanes=LANES):
@@ -47,7 +51,12 @@ class NoiseKeepingGate(Simulation):
         if private._categorical:
             kept = outputs = mechanism.release(values, self.rng)
         else:
-            kept = self.rng.laplace(scale=mechanism.scale, size=values.shape)
+            gaussian = isinstance(mechanism, Gaussian)
+            kept = (
+                self.rng.normal(scale=mechanism.sigma, size=values.shape)
+                if gaussian
+                else self.rng.laplace(scale=mechanism.scale, size=values.shape)
+            )
             outputs = values + kept
         self.releases.append(Release(self._record, mechanism, kept, where))
         return np.where(where, outputs, 0)

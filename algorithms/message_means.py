@@ -1,0 +1,51 @@
+"""Means of noisy messages and their upper confidence bounds: what local semi-bandit learners keep."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from algorithms.lanes import gather, scatter_set
+from algorithms.learner import FloatArray, IntArray
+
+
+class MessageMeans:
+    """Per arm: messages n, their mean, and the index ``mean + root / sqrt(n) + tail / n``, clipped to [0, 1].
+
+    An oracle is promised weights in [0, 1]; an arm without a message has index 1. An index changes only when
+    a message about its arm arrives.
+
+    Parameters
+    ----------
+    lanes, arms
+        Independent runs, and base arms.
+    root, tail
+        The two widths of the confidence radius.
+    """
+
+    def __init__(self, lanes: int, arms: int, *, root: float, tail: float = 0.0) -> None:
+        self.count: FloatArray = np.zeros((lanes, arms))
+        self.mean: FloatArray = np.zeros((lanes, arms))
+        self.index: FloatArray = np.ones((lanes, arms))
+        self._root, self._tail = root, tail
+
+    def add(self, arms: IntArray, messages: FloatArray) -> None:
+        """Average one more message into each of `arms`, shape (lanes, k), negative for none."""
+        count = gather(self.count, arms) + 1.0
+        mean = gather(self.mean, arms)
+        mean += (messages - mean) / count
+        upper = mean + self._root / np.sqrt(count)
+        if self._tail:
+            upper += self._tail / count
+        scatter_set(self.count, arms, count)
+        scatter_set(self.mean, arms, mean)
+        scatter_set(self.index, arms, np.clip(upper, 0.0, 1.0))
+
+
+def least_counted(count: FloatArray, super_arm: IntArray) -> IntArray:
+    """Return where in each lane's super arm the arm of least count stands, shape (lanes, 1); ties by lowest id.
+
+    A function of public numbers. Arms need not stand in the order of their ids (a path's edges do not).
+    """
+    rank = gather(count, super_arm) * count.shape[1] + super_arm
+    rank[super_arm < 0] = np.inf
+    return np.asarray(rank.argmin(axis=1)[:, np.newaxis], dtype=np.int64)

@@ -1,0 +1,153 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from accountant import Accountant, Budget, Simulation
+from algorithms import CascadeUCBBatch
+from algorithms.play import play_fresh, play_records
+from algorithms.problems import Cascade
+from mechanisms import LaneStreams
+
+MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
+ROUNDS = 600
+
+
+def literal_additive(b, items, positions, n, m, c, e, x):
+    """Return the largest u with u E <= C + R(u), by stepping a quadratic's root (section 6)."""
+    al, be = 2 * x * (n / 4 + 2 * b * b * m), 4 * x * b * b * m * (positions - 1)
+    if n == 0 or e <= math.sqrt(be):
+        return math.inf
+    shifted = c + b * x
+    return (shifted * e + math.sqrt(al * (e * e - be) + be * shifted**2)) / (e * e - be)
+
+
+def literal_rate(u, b, positions, n, m, c, e):
+    """Return sup_s of section 6's exponent with the noises of E counted at u."""
+
+    def negative(s):
+        moment = -n * math.log(u * math.exp(-s * (1 - u)) + (1 - u) * math.exp(s * u))
+        own = m * math.log1p(-((b * s) ** 2)) + m * (positions - 1) * math.log1p(-((b * u * s) ** 2))
+        return -(s * (u * e - c) + moment + own)
+
+    found = minimize_scalar(negative, bounds=(0, (1 - 1e-12) / b), method="bounded", options={"xatol": 1e-13})
+    return -found.fun
+
+
+def exponent(items, horizon):
+    return math.log(3 * items * items * (2 + math.log2(horizon)) * horizon**2)
+
+
+@pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (3, 2.0), (6, 8.0)])
+def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
+    problem = Cascade(6, positions, MEANS)
+
+    def make(structure, gate):
+        return CascadeUCBBatch(structure, gate, epsilon=epsilon, horizon=ROUNDS)
+
+    run = recorded_run(make, problem, ROUNDS, 1)
+    b = (2 if positions > 1 else 1) / epsilon
+    assert {release.mechanism.scale for release in run.releases} == {b}
+    x = exponent(6, ROUNDS)
+    for lane in (0, 17, 63):
+        noise = run.noise(lane)
+        n, m, c, e = [0] * 6, [0] * 6, [0.0] * 6, [0.0] * 6
+        start = 1
+        while start <= ROUNDS:
+            shown = run.actions[start - 1, lane].tolist()
+            bound = [literal_additive(b, 6, positions, n[i], m[i], c[i], e[i], x) for i in range(6)]
+            index = [bound[i] if m[i] == 0 else run.learner_index[start][lane, i] for i in range(6)]
+            assert [n[i] for i in shown] == sorted(n[i] for i in shown)
+            least = min(index[i] for i in shown)
+            assert all(index[i] <= least + 1e-9 or n[i] == 0 for i in range(6) if i not in shown)
+            length = max(1, min(n[i] for i in shown))
+            assert (run.actions[start - 1 : start - 1 + length, lane] == shown).all()
+            if start + length - 1 > ROUNDS:
+                break
+            histogram = np.zeros(positions)
+            for t in range(start, start + length):
+                attracted = [k for k, i in enumerate(shown) if run.records[t, lane, i]]
+                if attracted:
+                    histogram[attracted[0]] += 1
+            histogram += [noise.pop((start + length - 1, k)) for k in range(positions)]
+            for k, i in enumerate(shown):
+                n[i] += length
+                m[i] += 1
+                c[i] += histogram[k]
+                e[i] += length - sum(histogram[:k])
+            start += length
+        assert not noise  # the phase that the horizon cuts is never released
+        estimates = run.learner.estimates
+        for name, total in (("displays", n), ("releases", m), ("clicks", c), ("examinations", e)):
+            np.testing.assert_allclose(getattr(estimates, name)[lane], total, rtol=0, atol=1e-8)
+        for i in range(6):
+            additive = literal_additive(b, 6, positions, n[i], m[i], c[i], e[i], x)
+            found = estimates.index[lane, i]
+            if math.isinf(additive):
+                assert found == 1e12 - n[i]
+            elif found < min(additive, 1) - 1e-9 and found > 0:  # lowered to where Chernoff's exponent is x
+                assert literal_rate(found, b, positions, n[i], m[i], c[i], e[i]) == pytest.approx(x, rel=1e-5)
+            else:
+                assert found == pytest.approx(additive, rel=1e-9)
+
+
+@pytest.fixture
+def recorded_run(recorded_run):
+    """Keep the learner's index at the start of every round as well."""
+
+    def run(make, problem, rounds, seed):
+        kept = {}
+
+        def watched(structure, gate):
+            learner = make(structure, gate)
+            act = learner.act
+
+            def noted():
+                kept[len(kept) + 1] = learner.estimates.index.copy()
+                return act()
+
+            learner.act = noted
+            return learner
+
+        result = recorded_run(watched, problem, rounds, seed)
+        result.learner_index = kept
+        return result
+
+    return run
+
+
+def test_no_confidence_bound_fails():
+    """The theorem allows one run in T = 2,000 to fail: of 256 runs more than 4 with probability 1e-6."""
+    problem, horizon = Cascade(6, 3, MEANS), 2000
+    gate = Simulation(7, 256)
+    learner = CascadeUCBBatch(problem.structure, gate, epsilon=1.0, horizon=horizon)
+    failed = np.zeros(256, dtype=bool)
+    for _ in play_fresh(learner, problem, gate, LaneStreams(7, 256, key=(2,)), horizon):
+        failed |= (learner.estimates.index < problem.means).any(axis=1)
+    assert failed.sum() <= 4
+    assert (learner.estimates.index < 1).all(axis=1).mean() > 0.5  # and they say something by then
+
+
+def test_phases_are_few():
+    """At most L (2 + log2 T) phases, which the exponent counts on."""
+    problem, horizon = Cascade(6, 3, MEANS), 3000
+    gate = Simulation(7, 64, transcript=True)
+    learner = CascadeUCBBatch(problem.structure, gate, epsilon=1.0, horizon=horizon)
+    for _ in play_fresh(learner, problem, gate, LaneStreams(7, 64, key=(2,)), horizon):
+        pass
+    phases = sum(~np.isnan(values[:, 0]) for _, values in gate.published)
+    assert phases.max() <= 6 * (2 + math.log2(horizon))
+    assert (learner.estimates.releases.sum(axis=1) == 3 * phases).all()
+
+
+def test_every_record_of_a_finished_phase_pays_epsilon_once_and_others_nothing():
+    problem = Cascade(6, 3, MEANS)
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    learner = CascadeUCBBatch(problem.structure, accountant, epsilon=1.0, horizon=50)
+    records = (np.random.default_rng(1).random((51, 6)) < MEANS).astype(float)
+    for _ in play_records(learner, problem, accountant, records):
+        pass
+    paid = [accountant.spent(record).epsilon for record in range(1, 51)]
+    open_rounds = int(learner.length[0] - learner.left[0]) if learner.left[0] else 0
+    assert paid == [1] * (50 - open_rounds) + [0] * open_rounds

@@ -1,0 +1,119 @@
+"""Of every certified learner: what a record pays, exactly, and the exact privacy loss of its releases."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, BudgetExceeded, Coupled, Trust
+from algorithms.catalogue import learners
+from algorithms.play import play_records
+from algorithms.problems import Cascade, SemiBandit, TopK
+from mechanisms import GaussianProfile
+
+DELTA = 1e-3
+EPSILONS = [0.1, 1 / 3, 1.0, 2.0, 17.3]
+SIZES = [1, 2, 3, 4]
+PURE = [
+    "cucb-ldp-bit",
+    "cucb-ldp-laplace-one",
+    "cucb-ldp-laplace-all",
+    "cucb-batch-all",
+    "cucb-batch-least",
+    "cascade-ucb-ldp-laplace",
+    "cascade-ucb-batch",
+]
+APPROXIMATE = ["cucb-ldp-gaussian", "cascade-ucb-ldp-gaussian"]
+LOCAL = [name for name in PURE + APPROXIMATE if learners[name].claim.model == "local"]
+
+
+def problem_for(name, arms, size):
+    means = np.linspace(0.1, 0.9, arms)
+    return (
+        Cascade(arms, size, means)
+        if learners[name].family == "cascade"
+        else SemiBandit(TopK(arms, size), means)
+    )
+
+
+def spend(name, problem, epsilon, rounds=15, budget=None):
+    """Play on random records with every record's click or outcome in it; return accountant and learner."""
+    trust = Trust.LOCAL if name in LOCAL else Trust.CENTRAL
+    accountant = Accountant(budget or Budget.unlimited(), trust=trust, noise=np.random.default_rng(5), seed=6)
+    records = (np.random.default_rng(7).random((rounds + 1, problem.structure.arms)) < 0.5).astype(float)
+    learner = learners[name].build(problem, epsilon=epsilon, delta=DELTA, horizon=rounds)(accountant)
+    for _ in play_records(learner, problem, accountant, records):
+        pass
+    return accountant
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", PURE)
+def test_the_worst_record_pays_epsilon(name, size, epsilon):
+    """At most epsilon as a fraction, less only by the rounding of the noise scale to a float."""
+    _, worst = spend(name, problem_for(name, size + 2, size), epsilon).worst()
+    assert worst.delta == 0
+    assert Fraction(epsilon) * (1 - Fraction(1, 2**51)) <= worst.epsilon <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", APPROXIMATE)
+def test_the_worst_record_pays_epsilon_at_delta(name, size, epsilon):
+    _, worst = spend(name, problem_for(name, size + 2, size), epsilon).worst()
+    assert worst.delta == Fraction(DELTA)
+    assert epsilon * (1 - 1e-9) <= worst.epsilon <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("name", PURE + APPROXIMATE)
+def test_a_run_fits_in_a_budget_of_epsilon_and_in_no_smaller_one(name):
+    delta = DELTA if name in APPROXIMATE else 0.0
+    spend(name, problem_for(name, 6, 3), 0.3, budget=Budget(0.3, delta))
+    with pytest.raises(BudgetExceeded):
+        spend(name, problem_for(name, 6, 3), 0.3, budget=Budget(0.299, delta))
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_every_user_of_a_local_learner_pays_for_one_message(name):
+    accountant = spend(name, problem_for(name, 6, 3), 1.5, rounds=9)
+    assert all(entry.records == (record,) for record, entry in enumerate(accountant.ledger.entries, start=1))
+
+
+def coupled(name, epsilon, record, size=3, rounds=7):
+    """Return losses and learner of: all outcomes 1 against all 0, or a click at the top against the second."""
+    problem = problem_for(name, 6, size)
+    gate = Coupled(8, 64 * 80, 1)
+    learner = learners[name].build(problem, epsilon=epsilon, delta=DELTA, horizon=rounds)(gate)
+    for t in range(1, rounds + 1):
+        width = learner.act().shape[1]
+        values = np.zeros((2, gate.lanes, width))
+        if t == record and learners[name].family == "cascade":
+            values[0, :, 0], values[1, :, width - 1] = 1, 1 if width > 1 else 0
+        elif t == record:
+            values[0] = 1
+        learner.observe(gate.private(values, learner.feedback_domain, t))
+    assert not gate.divergences
+    return gate.loss[0], learner
+
+
+@pytest.mark.parametrize("record", [1, 4])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+@pytest.mark.parametrize("name", PURE)
+def test_the_largest_loss_is_epsilon(name, epsilon, record):
+    """Attained when every moved noise falls beyond both locations: in one of 64 of 5,120 lanes at least."""
+    loss, _ = coupled(name, epsilon, record)
+    assert loss.max() <= epsilon * (1 + 1e-9)
+    assert loss.max() == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+@pytest.mark.parametrize("name", APPROXIMATE)
+def test_the_loss_of_gaussian_noise_is_normal_with_the_calibrated_mean(name, epsilon, size):
+    """N(mu^2 / 2, mu^2) with delta_mu(epsilon) = delta: mean and variance within 5 s.e., false alarm 1e-6."""
+    loss, _ = coupled(name, epsilon, 4, size=size)
+    mu = loss.std()
+    assert abs(loss.mean() - mu * mu / 2) < 5 * mu / np.sqrt(len(loss)) + 5 * mu * mu / np.sqrt(2 * len(loss))
+    wider, narrower = (mu * (1 + sign * 5 / np.sqrt(2 * len(loss))) for sign in (1, -1))
+    assert GaussianProfile(narrower).delta(epsilon) < DELTA < GaussianProfile(wider).delta(epsilon)

@@ -1,0 +1,124 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize_scalar
+
+from accountant import Simulation
+from algorithms import CUCBBatchAll, CUCBBatchLeast
+from algorithms.play import play_fresh
+from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
+from mechanisms import LaneStreams
+
+PATHS = ShortestPath([("c", "t"), ("s", "b"), ("b", "t"), ("a", "c"), ("s", "a"), ("s", "t")], "s", "t")
+PROBLEMS = {
+    "top-k": SemiBandit(TopK(6, 2), [0.2, 0.9, 0.5, 0.5, 0.7, 0.1]),
+    "one arm": SemiBandit(TopK(1, 1), [0.4]),
+    "all arms": SemiBandit(TopK(3, 3), [0.4, 0.1, 0.9]),
+    "matroid": SemiBandit(UniformMatroid(5, 3), [0.4, 0.1, 0.9, 0.5, 0.6]),
+    "paths of different length": SemiBandit(PATHS, [0.8, 0.6, 0.7, 0.9, 0.8, 0.3]),
+    "coverage": SemiBandit(MaximumCoverage(4, 2, 2), [0.1, 0.5, 0.4, 0.3, 0.9, 0.2, 0.1, 0.6]),
+}
+LEARNERS = [CUCBBatchAll, CUCBBatchLeast]
+EPSILON, HORIZON = 20.0, 400
+
+
+def exponent(arms, horizon):
+    """Return ln(2 m J T), J the number of batches 1, 2, 4, ... that fit in T."""
+    batches = 0
+    while 2 ** (batches + 1) - 1 <= horizon:
+        batches += 1
+    return math.log(2 * arms * batches * horizon)
+
+
+def literal_index(b, x, n, j, y):
+    """Return Lemma C's index: the largest u in [0, 1] whose Chernoff exponent is at most x."""
+
+    def rate(u):
+        def negative(s):
+            return -(-s * y - n * math.log(1 - u + u * math.exp(-s)) + j * math.log1p(-((b * s) ** 2)))
+
+        end = min((1 - 1e-12) / b, 500.0)
+        return -minimize_scalar(negative, bounds=(0, end), method="bounded", options={"xatol": 1e-13}).fun
+
+    low = min(max(y / n, 0.0), 1.0)
+    if rate(1.0) <= x:
+        return 1.0
+    return brentq(lambda u: rate(u) - x, low, 1.0, xtol=1e-13) if rate(low) <= x else 0.0
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
+    """Batches, feeding and totals by hand; indices by plain search (to 1e-4: Newton stops after 12 steps)."""
+    problem = PROBLEMS[name]
+    m, size = problem.structure.arms, problem.structure.size
+    run = recorded_run(lambda s, g: learner(s, g, epsilon=EPSILON, horizon=HORIZON), problem, HORIZON, 3)
+    b = (1 if learner is CUCBBatchLeast else size) / EPSILON
+    assert all(release.mechanism.scale == pytest.approx(b, rel=1e-15) for release in run.releases)
+    x = exponent(m, HORIZON)
+    for lane in (0, 63):
+        noise = run.noise(lane)
+        n, j, y = [0] * m, [0] * m, [0.0] * m
+        batch, held = [0] * m, [0.0] * m
+        for t in range(1, HORIZON + 1):
+            played = [int(i) for i in run.actions[t - 1, lane] if i >= 0]
+            fed = [min(played, key=lambda i: (n[i], i))] if learner is CUCBBatchLeast else played
+            for i in fed:
+                batch[i] += 1
+                held[i] += run.records[t, lane, i]
+                if batch[i] == 2 ** j[i]:
+                    y[i] += held[i] + noise.pop((t, i))
+                    n[i] += batch[i]
+                    j[i] += 1
+                    batch[i], held[i] = 0, 0.0
+        assert not noise
+        batches = run.learner.batches
+        np.testing.assert_array_equal(batches.size[lane], n)
+        np.testing.assert_array_equal(batches.releases[lane], j)
+        np.testing.assert_allclose(batches.total[lane], y, rtol=0, atol=1e-8)
+        index = [literal_index(b, x, n[i], j[i], y[i]) if j[i] else 1.0 for i in range(m)]
+        assert (run.learner.index[lane] >= np.array(index) - 1e-6).all()
+        np.testing.assert_allclose(run.learner.index[lane], index, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_it_plays_the_oracles_answer_to_its_indices(learner):
+    problem = PROBLEMS["coverage"]
+    gate = Simulation(5, 64)
+    built = learner(problem.structure, gate, epsilon=2.0, horizon=200)
+    rng = LaneStreams(5, 64, key=(2,))
+    for t in range(1, 201):
+        expected = problem.structure.solve(built.index)
+        played = built.act()
+        np.testing.assert_array_equal(played, expected)
+        built.observe(gate.private(problem.draw_feedback(played, rng), built.feedback_domain, t))
+    assert ((built.index >= 0) & (built.index <= 1)).all()
+    assert (built.index < 1).any()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_no_confidence_bound_fails(learner):
+    """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
+    problem = SemiBandit(TopK(6, 3), [0.2, 0.9, 0.5, 0.5, 0.7, 0.1])
+    gate = Simulation(7, 256)
+    built = learner(problem.structure, gate, epsilon=3.0, horizon=1000)
+    failed = np.zeros(256, dtype=bool)
+    for _ in play_fresh(built, problem, gate, LaneStreams(7, 256, key=(2,)), 1000):
+        failed |= (built.index < problem.means).any(axis=1)
+    assert failed.sum() <= 4
+    assert (built.index < 1).any(axis=1).all()
+
+
+def test_a_small_mean_has_a_smaller_index_than_by_the_additive_bound():
+    gate = Simulation(1, 64)
+    learner = CUCBBatchAll(TopK(1, 1), gate, epsilon=5.0, horizon=2000)
+    problem = SemiBandit(TopK(1, 1), [0.02])
+    for _ in play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 2000):
+        pass
+    n, j, y = (
+        total[:, 0] for total in (learner.batches.size, learner.batches.releases, learner.batches.total)
+    )
+    x, b = learner.exponent, 1 / 5
+    additive = (y + np.sqrt(2 * x * (n / 4 + 2 * b * b * j)) + b * x) / n
+    assert (learner.index[:, 0] - 0.02 < 0.6 * (additive - 0.02)).all()

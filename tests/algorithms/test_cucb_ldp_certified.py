@@ -1,0 +1,132 @@
+import math
+
+import numpy as np
+import pytest
+
+from accountant import Simulation
+from algorithms import CUCBLDPBit, CUCBLDPGaussian, CUCBLDPLaplaceAll, CUCBLDPLaplaceOne
+from algorithms.play import play_fresh
+from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
+from mechanisms import GaussianProfile, LaneStreams
+
+# Ids do not ascend along these paths: s-b-t walks edges 1, 2 but s-a-c-t walks 4, 3, 0.
+PATHS = ShortestPath([("c", "t"), ("s", "b"), ("b", "t"), ("a", "c"), ("s", "a"), ("s", "t")], "s", "t")
+PROBLEMS = {
+    "top-k": SemiBandit(TopK(6, 2), [0.2, 0.9, 0.5, 0.5, 0.7, 0.1]),
+    "one arm": SemiBandit(TopK(1, 1), [0.4]),
+    "all arms": SemiBandit(TopK(3, 3), [0.4, 0.1, 0.9]),
+    "matroid": SemiBandit(UniformMatroid(5, 3), [0.4, 0.1, 0.9, 0.5, 0.6]),
+    "paths of different length": SemiBandit(PATHS, [0.8, 0.6, 0.7, 0.9, 0.8, 0.3]),
+    "coverage": SemiBandit(MaximumCoverage(4, 2, 2), [0.1, 0.5, 0.4, 0.3, 0.9, 0.2, 0.1, 0.6]),
+}
+EPSILON, HORIZON, DELTA = 20.0, 300, 1e-3
+LEARNERS = [CUCBLDPBit, CUCBLDPLaplaceOne, CUCBLDPLaplaceAll, CUCBLDPGaussian]
+
+
+def build(learner, structure, gate, epsilon=EPSILON, horizon=HORIZON):
+    delta = {"delta": DELTA} if learner is CUCBLDPGaussian else {}
+    return learner(structure, gate, epsilon=epsilon, horizon=horizon, **delta)
+
+
+def radius(learner, epsilon, horizon, size, arms, width, n):
+    """Return the radius of section 1 (bit, LAP2, LAP1) or 3 (Gaussian)."""
+    x = math.log(2 * arms * horizon**2)
+    if learner is CUCBLDPBit:
+        return math.sqrt(x / 2) / math.tanh(epsilon / 2) / math.sqrt(n)
+    if learner is CUCBLDPGaussian:
+        return math.sqrt(2 * x * (1 / 4 + width**2) / n)
+    b = (size if learner is CUCBLDPLaplaceAll else 1) / epsilon
+    return math.sqrt(x * (1 / 2 + 4 / epsilon**2 * (b * epsilon) ** 2) / n) + x * b / n
+
+
+def literal(learner, structure, records, noise, width):
+    """Follow the algorithm on one lane; yield the actions and at last means and counts."""
+    one = learner in (CUCBLDPBit, CUCBLDPLaplaceOne)
+    n, mean = [0] * structure.arms, [0.0] * structure.arms
+    coth = 1 / math.tanh(EPSILON / 2)
+    for t in range(1, HORIZON + 1):
+        index = [
+            mean[i] + radius(learner, EPSILON, HORIZON, structure.size, structure.arms, width, n[i])
+            if n[i]
+            else 1.0
+            for i in range(structure.arms)
+        ]
+        index = [min(max(u, 0.0), 1.0) for u in index]
+        played = [int(i) for i in structure.solve(np.array([index]))[0] if i >= 0]
+        yield played
+        chosen = [min(played, key=lambda i: (n[i], i))] if one else played
+        for k, i in enumerate(chosen):
+            heard = 0.5 + (noise[t, k] - 0.5) * coth if learner is CUCBLDPBit else records[t, i] + noise[t, k]
+            n[i] += 1
+            mean[i] += (heard - mean[i]) / n[
+                i
+            ]  # in this form: arms that heard the same bits tie up to rounding
+    yield mean, n
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
+    problem = PROBLEMS[name]
+    run = recorded_run(lambda s, g: build(learner, s, g), problem, HORIZON, 3)
+    (mechanism,) = {release.mechanism for release in run.releases}
+    if learner is CUCBLDPBit:
+        assert (mechanism.size, mechanism.epsilon) == (2, EPSILON)
+    elif learner is not CUCBLDPGaussian:
+        size = problem.structure.size if learner is CUCBLDPLaplaceAll else 1
+        assert mechanism.scale == pytest.approx(size / EPSILON, rel=1e-15)
+    width = getattr(mechanism, "sigma", None)
+    for lane in (0, 17, 63):
+        replay = literal(learner, problem.structure, run.records[:, lane], run.noise(lane), width)
+        *actions, (mean, n) = replay
+        for t, played in enumerate(actions):
+            assert [i for i in run.actions[t, lane] if i >= 0] == played
+        np.testing.assert_allclose(run.learner.estimates.mean[lane], mean, rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(run.learner.estimates.count[lane], n)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 9.0])
+def test_a_bit_of_any_value_in_0_1_is_unbiased(epsilon):
+    """Within 5 s.e. of X for 5 values: false alarm 3e-6; and the flip rate is randomized response's."""
+    samples = 64 * 4000
+    for value in (0.0, 0.1, 0.5, 0.9, 1.0):
+        gate = Simulation(3, samples)
+        learner = CUCBLDPBit(TopK(1, 1), gate, epsilon=epsilon, horizon=10)
+        learner.act()
+        learner.observe(gate.private(np.full((samples, 1), value), learner.feedback_domain, 1))
+        heard = learner.estimates.mean[:, 0]
+        assert len(np.unique(heard)) == (1 if epsilon == 9.0 and heard.std() == 0 else 2)
+        assert abs(heard.mean() - value) < 5 * max(heard.std(), 1e-3) / math.sqrt(samples)
+
+
+def test_the_gaussian_noise_is_exactly_enough_for_k_values():
+    sigma = build(CUCBLDPGaussian, TopK(9, 4), Simulation(0, 64), 0.7).randomizer.sigma
+    assert GaussianProfile(math.sqrt(4) / sigma).delta(0.7) == pytest.approx(DELTA, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 5.0, 50.0])
+def test_the_bit_has_the_smallest_radius_of_all_local_learners(epsilon):
+    numbers = (epsilon, 1000, 1, 5, None)
+    for n in (1, 10, 1000):
+        assert radius(CUCBLDPBit, *numbers, n) < radius(CUCBLDPLaplaceOne, *numbers, n)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_no_confidence_bound_fails(learner):
+    """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
+    problem = SemiBandit(TopK(6, 3), [0.2, 0.9, 0.5, 0.5, 0.7, 0.1])
+    gate = Simulation(7, 256)
+    learner = build(learner, problem.structure, gate, 6.0, 1000)
+    failed = np.zeros(256, dtype=bool)
+    for _ in play_fresh(learner, problem, gate, LaneStreams(7, 256, key=(2,)), 1000):
+        failed |= (learner.estimates.index < problem.means).any(axis=1)
+    assert failed.sum() <= 4
+    assert (learner.estimates.index < 1).any(axis=1).all()
+
+
+@pytest.mark.parametrize("learner", [CUCBLDPLaplaceAll, CUCBLDPGaussian])
+def test_a_path_sends_one_number_per_edge_walked(learner, recorded_run):
+    problem = PROBLEMS["paths of different length"]
+    run = recorded_run(lambda s, g: build(learner, s, g), problem, 50, 5)
+    for action, release in zip(run.actions, run.releases, strict=True):
+        np.testing.assert_array_equal(release.where, action >= 0)

@@ -1,0 +1,111 @@
+"""The certified learners' regret bounds once more, in plain numbers, on instances where every term counts."""
+
+import math
+
+import pytest
+
+from accountant import Simulation
+from algorithms.catalogue import learners
+from algorithms.problems import Cascade, SemiBandit, TopK
+from algorithms.regret import BOUNDS, L, T, x
+from mechanisms import Gaussian, Sensitivity
+
+EPSILON, HORIZON, DELTA = 1.3, 1000, 1e-3
+CASCADE = Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3])
+P0 = (1 - 0.6) * (1 - 0.5)
+OUTSIDE = [
+    (0.3, 0.1, 0.3),
+    (0.1, 0.3, 0.5),
+]  # mean, least and largest gap of the items outside {0.6, 0.5, 0.4}
+TOP_K = SemiBandit(TopK(5, 3), [0.9, 0.8, 0.6, 0.5, 0.1])
+WORST = 2.3 - (0.6 + 0.5 + 0.1)
+MEMBERS = [0.1, 0.5, 0.1, 0.1, 0.1]  # the least regret of a bad super arm with each arm
+B_INF, B_1, SIZE, ARMS = 3, 1, 3, 5
+
+
+def bound(name, problem):
+    return BOUNDS[name].evaluate(problem, epsilon_value=EPSILON, horizon=HORIZON, delta_value=DELTA)
+
+
+def sigma(distance):
+    return Gaussian.for_epsilon_delta(EPSILON, DELTA, sensitivity=Sensitivity(1, 1, 1)).sigma * distance
+
+
+def test_theorem_5_with_additive_noise():
+    log_factor, k = math.log(3 * 5 * HORIZON**2), 3
+    for name, square, f, tail in (
+        ("cascade-ucb-ldp-laplace", 4 * (2 / EPSILON) ** 2, 2 * 2 / EPSILON, 2 / EPSILON),
+        ("cascade-ucb-ldp-gaussian", 2 * sigma(math.sqrt(2)) ** 2, math.sqrt(2) * sigma(math.sqrt(2)), 0.0),
+    ):
+        expected = 1.0
+        big_f = math.sqrt(0.5 + square * (k - 1)) + f * math.sqrt(k - 1)
+        for w, least, largest in OUTSIDE:
+            a = math.sqrt(0.5 + square * (1 + w * w * (k - 1)))
+            spread = 1 + math.log(largest / least)
+            expected += log_factor / P0 * (8 * a * a / least + 4 * a * big_f * spread + big_f**2 * largest)
+            expected += 4 * tail * log_factor * spread + (2 * tail * log_factor + 1) * largest
+        assert bound(name, CASCADE) == pytest.approx(expected, rel=1e-9)
+
+
+def test_theorem_6():
+    k, b, phases = 3, 2 / EPSILON, 5 * (2 + math.log2(HORIZON))
+    y = math.log(3 * 5 * phases * HORIZON**2)
+    expected = 1.0
+    for w, least, largest in OUTSIDE:
+        spread = 1 + math.log(largest / least)
+        b_e = 2 * b * math.sqrt(y * phases * (1 + w * w * (k - 1))) + b * y
+        b_prime = 4 * b * math.sqrt(y * phases * (k - 1)) + b * y
+        sampling = y / (2 * P0) * (8 / least + 4 * spread + largest)
+        expected += (1 + 1 / P0) * (sampling + 4 * b_e * spread + 2 * b_prime * largest) + largest
+    assert bound("cascade-ucb-batch", CASCADE) == pytest.approx(expected, rel=1e-9)
+
+
+def test_theorem_1_and_3():
+    y = math.log(2 * ARMS * HORIZON**2)
+    bit = one = all_ = gauss = WORST
+    v1, b1 = 0.5 + 4 / EPSILON**2, 1 / EPSILON
+    vk, bk = 0.5 + 4 * SIZE**2 / EPSILON**2, SIZE / EPSILON
+    vg = 0.25 + sigma(math.sqrt(SIZE)) ** 2
+    for d in MEMBERS:
+        bit += 4 * B_INF**2 / math.tanh(EPSILON / 2) ** 2 * y / d + WORST
+        one += 8 * B_INF**2 * v1 * y / d + 4 * B_INF * b1 * y * (1 + math.log(WORST / d)) + WORST
+        feeds = 16 * B_1**2 * SIZE**2 * y * vk / d**2 + 8 * SIZE * B_1 * bk * y / d
+        all_ += 20 * SIZE * B_1**2 * vk * y / d + 4 * B_1 * bk * y * (1 + math.log(feeds))
+        all_ += 4 * B_1 * math.sqrt(y * vk) + WORST
+        gauss += 32 * SIZE * B_1**2 * vg * y / d + 4 * B_1 * math.sqrt(2 * y * vg) + WORST
+    assert bound("cucb-ldp-bit", TOP_K) == pytest.approx(bit, rel=1e-9)
+    assert bound("cucb-ldp-laplace-one", TOP_K) == pytest.approx(one, rel=1e-9)
+    assert bound("cucb-ldp-laplace-all", TOP_K) == pytest.approx(all_, rel=1e-9)
+    assert bound("cucb-ldp-gaussian", TOP_K) == pytest.approx(gauss, rel=1e-9)
+
+
+def test_theorem_2d():
+    """ALL is summed as in Theorem 2(b): the N-th feed of an arm, N >= 2, finds n >= (N - 1) / 2 released."""
+    batches = 9  # 1 + 2 + ... + 256 = 511 <= 1000
+    y = math.log(2 * ARMS * batches * HORIZON)
+    least = all_ = WORST
+    for d in MEMBERS:
+        f1, fk = (b * (2 * math.sqrt(batches * y) + y) for b in (1 / EPSILON, SIZE / EPSILON))
+        least += 8 * B_INF**2 * y / d + 8 * B_INF * f1 * (1 + math.log(WORST / d)) + WORST
+        feeds = 16 * B_1**2 * SIZE**2 * y / d**2 + 16 * SIZE * B_1 * fk / d
+        all_ += (
+            20 * SIZE * B_1**2 * y / d + 8 * B_1 * fk * (1 + math.log(feeds)) + 4 * B_1 * math.sqrt(y) + WORST
+        )
+    assert bound("cucb-batch-least", TOP_K) == pytest.approx(least, rel=1e-9)
+    assert bound("cucb-batch-all", TOP_K) == pytest.approx(all_, rel=1e-9)
+
+
+CERTIFIED = ["cucb-ldp-bit", "cucb-ldp-laplace-one", "cucb-ldp-laplace-all", "cucb-ldp-gaussian"]
+CERTIFIED += ["cucb-batch-all", "cucb-batch-least"]
+CERTIFIED += ["cascade-ucb-ldp-laplace", "cascade-ucb-ldp-gaussian", "cascade-ucb-batch"]
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 100, 1023, 4096, 10**9])
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_learner_and_theorem_have_the_same_exponent(name, horizon):
+    problem = CASCADE if learners[name].family == "cascade" else TOP_K
+    learner = learners[name].build(problem, epsilon=1.0, horizon=horizon)(Simulation(0, 64))
+    expression = x
+    for symbol, definition in reversed(BOUNDS[name].definitions):
+        expression = expression.subs(symbol, definition)
+    assert learner.exponent == pytest.approx(float(expression.subs({T: horizon, L: 5})), rel=1e-12)

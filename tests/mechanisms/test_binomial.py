@@ -1,0 +1,203 @@
+import itertools
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from mechanisms import (
+    Binomial,
+    BinomialProfile,
+    DomainError,
+    LaneStreams,
+    Mechanism,
+    NoPrivacy,
+    NumpyNoise,
+    OpenDPNoise,
+    ParameterError,
+    PerfectPrivacy,
+    Sensitivity,
+    mechanism_from_dict,
+)
+from mechanisms.binomial_law import log_binomial, window
+
+ALPHA = 1e-6  # false-alarm rate of each statistical test
+
+
+@pytest.mark.parametrize(
+    ("trials", "probability"), [(1, 0.5), (10, 0.5), (40, 0.1), (1000, 0.25), (10**6, 0.5), (1617318454, 0.5)]
+)
+def test_log_binomial_is_accurate(trials: int, probability: float) -> None:
+    spread = math.sqrt(trials * probability * (1 - probability))
+    y = np.unique(np.clip(np.rint(trials * probability + spread * np.arange(-30, 31, 3)), 0, trials)).astype(
+        int
+    )
+    with mpmath.workdps(60):
+        p = mpmath.mpf(probability)
+        exact = [
+            float(
+                mpmath.log(mpmath.binomial(trials, int(k)))
+                + int(k) * mpmath.log(p)
+                + (trials - int(k)) * mpmath.log(1 - p)
+            )
+            for k in y
+        ]
+    np.testing.assert_allclose(log_binomial(y, trials, probability), exact, rtol=2e-15, atol=2e-14)
+    assert log_binomial([-1, trials + 1], trials, probability).tolist() == [-math.inf, -math.inf]
+
+
+@pytest.mark.parametrize(("trials", "probability"), [(1, 0.5), (100, 0.5), (5000, 0.5), (10**5, 0.01)])
+def test_window_leaves_out_nothing_that_counts(trials: int, probability: float) -> None:
+    low, high = window(trials, probability)
+    for outside in (low - 1, high + 1):
+        assert log_binomial(outside, trials, probability) < -690.0
+    mass = np.exp(log_binomial(np.arange(low, high + 1), trials, probability)).sum()
+    assert mass == pytest.approx(1.0, abs=1e-13)
+
+
+def brute_force(trials: int, shifts: tuple[int, ...], probability: float, epsilon: float) -> float:
+    """Σ (P - e^ε Q)^+ over all outputs, P with the signed shifts."""
+    wide = trials + 2 * max(map(abs, shifts))
+    y = np.arange(-wide, wide + 1)
+    q = np.exp(log_binomial(y, trials, probability))
+    p = [np.exp(log_binomial(y - shift, trials, probability)) for shift in shifts]
+    joint_p, joint_q = p[0], q
+    for one in p[1:]:
+        joint_p = np.multiply.outer(joint_p, one)
+        joint_q = np.multiply.outer(joint_q, q)
+    return float(np.maximum(joint_p - math.exp(epsilon) * joint_q, 0.0).sum())
+
+
+@pytest.mark.parametrize(
+    ("trials", "shift", "probability"), [(6, 2, 0.5), (30, 1, 0.5), (40, 5, 0.35), (3, 3, 0.6)]
+)
+@pytest.mark.parametrize("epsilon", [-1.0, 0.0, 0.3, 1.0, 4.0])
+def test_one_coordinate_is_the_hockey_stick(
+    trials: int, shift: int, probability: float, epsilon: float
+) -> None:
+    exact = max(brute_force(trials, (sign * shift,), probability, epsilon) for sign in (1, -1))
+    profile = BinomialProfile(trials, shift, probability)
+    assert profile.exact
+    assert exact <= profile.delta(epsilon) + 1e-15
+    assert profile.delta(epsilon) == pytest.approx(exact, rel=1e-11, abs=1e-15)
+
+
+@pytest.mark.parametrize(("trials", "shift", "probability"), [(40, 2, 0.5), (60, 3, 0.4), (25, 1, 0.5)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 2.5])
+def test_several_coordinates_bound_the_hockey_stick_closely(
+    trials: int, shift: int, probability: float, epsilon: float
+) -> None:
+    for d in (2, 3):
+        exact = max(
+            brute_force(trials, tuple(sign * shift for sign in signs), probability, epsilon)
+            for signs in itertools.product((1, -1), repeat=d)
+        )
+        delta = BinomialProfile(trials, shift, probability, d).delta(epsilon)
+        assert exact <= delta <= exact * 1.005 + 1e-15
+
+
+def test_smaller_shifts_of_fewer_coordinates_lose_less() -> None:
+    """All shifts within the box, p on both sides of 1/2: the corner is the worst."""
+    trials, shift = 20, 3
+    for probability in (0.5, 0.3):
+        corner = BinomialProfile(trials, shift, probability, 2)
+        for a, b in itertools.product(range(-shift, shift + 1), repeat=2):
+            for epsilon in (0.1, 0.7, 2.0):
+                assert brute_force(trials, (a, b), probability, epsilon) <= corner.delta(epsilon) + 1e-12
+
+
+def test_tiny_deltas_keep_their_relative_accuracy() -> None:
+    """Far out, where an untilted transform has no digit left, against direct convolution of rounded losses."""
+    trials, epsilon, step = 4000, 0.6, 2e-4
+    y = np.arange(0, trials)
+    log_p = log_binomial(np.arange(0, trials + 1), trials, 0.5)
+    losses = log_p[:-1] - log_p[1:]
+    y = y[np.abs(losses) < 0.4]  # the rest has mass below 1e-33
+    bracket = []
+    for rounded in (np.floor, np.ceil):
+        cells = rounded(losses[y] / step).astype(int)
+        masses = np.bincount(cells - cells.min(), np.exp(log_p[y]))
+        two = np.convolve(masses, masses)
+        four = np.convolve(two, two)
+        grid = (np.arange(four.size) + 4 * cells.min()) * step
+        bracket.append(float((four * -np.expm1(np.minimum(epsilon - grid, 0.0))).sum()))
+    delta = BinomialProfile(trials, 1, 0.5, 4).delta(epsilon)
+    assert 1e-28 < bracket[0] < delta < bracket[1] < 1e-18
+
+
+@pytest.mark.parametrize("coordinates", [1, 5])
+def test_profile_is_a_privacy_profile(coordinates: int) -> None:
+    profile = BinomialProfile(300, 2, 0.5, coordinates)
+    x = np.linspace(-2.0, 4.0, 61)
+    delta = profile.delta(x)
+    assert np.all(np.diff(delta) <= 1e-9)
+    assert np.all(delta >= np.maximum(0.0, -np.expm1(x)) - 1e-12)
+    assert profile.delta(math.inf) == profile.infinite_mass
+    for target in (0.1, 1e-6, 1e-12):
+        assert profile.delta(profile.epsilon(target)) <= target
+
+
+MECHANISM = Binomial(trials=500, shift=3, dimension=4, delta=1e-6)
+
+
+def test_is_a_mechanism() -> None:
+    assert isinstance(MECHANISM, Mechanism)
+    again = mechanism_from_dict(json.loads(json.dumps(MECHANISM.to_dict())))
+    assert again == MECHANISM
+    assert hash(again) == hash(MECHANISM)
+    assert MECHANISM.epsilon == MECHANISM.profile().epsilon(1e-6)
+    assert MECHANISM.sensitivity == Sensitivity.of_box([3.0] * 4)
+
+
+def test_profile_at_other_movements() -> None:
+    assert MECHANISM.profile(Sensitivity(0.0, 0.0, 0.0)) == PerfectPrivacy()
+    assert MECHANISM.profile(Sensitivity(math.inf, math.inf, math.inf)) == NoPrivacy()
+    assert MECHANISM.profile(Sensitivity(1.0, 1.0, 1.0)) == BinomialProfile(500, 1)
+    # At most two coordinates move, and neither by more than 1; that both move by 2 is impossible.
+    partial = MECHANISM.profile(Sensitivity(2.0, 2.0, 2.0))
+    assert partial == BinomialProfile(500, 2, 0.5, 2, "every moved coordinate moving by linf")
+    assert not partial.exact
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng(3), OpenDPNoise()], ids=["numpy", "secure"])
+def test_samples_follow_log_density(source) -> None:  # type: ignore[no-untyped-def]
+    """Chi-square at rate ALPHA."""
+    mechanism = Binomial(trials=60, shift=2)
+    samples = mechanism.release(np.full((20_000, 1), 7), source).ravel()
+    points = np.arange(7, 68)
+    expected = samples.size * np.exp(mechanism.log_density(points, 7))
+    assert expected.sum() == pytest.approx(samples.size)
+    common = expected > 10
+    observed = np.bincount(samples - 7, minlength=61)
+    p_value = stats.chisquare(
+        np.append(observed[common], observed[~common].sum()),
+        np.append(expected[common], expected[~common].sum()),
+    ).pvalue
+    assert p_value > ALPHA
+
+
+def test_lanes_do_not_depend_on_their_number() -> None:
+    few, many = (
+        MECHANISM.release(np.zeros((n, 4), dtype=int), NumpyNoise(LaneStreams(5, n))) for n in (64, 192)
+    )
+    np.testing.assert_array_equal(few, many[:64])
+
+
+def test_sums_of_whole_floats_are_accepted_and_halves_are_not() -> None:
+    released = MECHANISM.release(np.array([[1.0, 2.0]]), np.random.default_rng(0))
+    assert released.dtype == np.int64
+    with pytest.raises(DomainError, match="whole numbers"):
+        MECHANISM.release(np.array([[0.5]]), np.random.default_rng(0))
+
+
+def test_refusals() -> None:
+    with pytest.raises(ParameterError, match="5 coordinates"):
+        MECHANISM.release(np.zeros((64, 5), dtype=int), np.random.default_rng(0))
+    with pytest.raises(ParameterError, match="secure binomial noise"):
+        Binomial(trials=10, shift=1, probability=0.4).release([0], OpenDPNoise())
+    with pytest.raises(ParameterError, match="shift = 11"):
+        Binomial(trials=10, shift=11)
+    with pytest.raises(ParameterError, match="trials"):
+        BinomialProfile(0, 1)

@@ -1,0 +1,270 @@
+"""Moment generating functions of privacy losses against 30-digit values, with their certified errors."""
+
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mechanisms import (
+    AtomicProfile,
+    DiscreteGaussianProfile,
+    DiscreteLaplaceProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PerfectPrivacy,
+    PrivacyProfile,
+    PureProfile,
+    RandomizedResponse,
+    ZeroConcentratedProfile,
+)
+from mechanisms.atomic_loss import AtomicLoss
+from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
+from mechanisms.gaussian_loss import GaussianLoss
+from mechanisms.laplace_loss import LaplaceLoss
+from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex
+from mechanisms.subsampled import SubsampledProfile, subsampled
+from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
+from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
+
+mp.mp.dps = 30
+
+
+def laplace(e: float, z: mp.mpc) -> mp.mpc:
+    e = mp.mpf(e)
+    return ((z + 1) * mp.exp(z * e) + z * mp.exp(-(z + 1) * e)) / (2 * z + 1)
+
+
+def sampled_gaussian(q: float, sigma: float, w: mp.mpc) -> mp.mpc:
+    q, sigma = mp.mpf(q), mp.mpf(sigma)
+
+    def integrand(x: mp.mpf) -> mp.mpc:
+        ratio = 1 - q + q * mp.exp((2 * x - 1) / (2 * sigma**2))
+        return mp.npdf(x, 0, sigma) * mp.exp(w * mp.log(ratio))
+
+    return mp.quad(integrand, mp.linspace(-14 * sigma, max(float(w.real), 0) + 14 * sigma, 50))
+
+
+def sampled_laplace(q: float, e: float, w: mp.mpc) -> mp.mpc:
+    q, e = mp.mpf(q), mp.mpf(e)
+
+    def power(x: mp.mpf) -> mp.mpc:
+        return mp.exp(w * mp.log(1 - q + q * mp.exp(x)))
+
+    density = mp.quad(lambda x: mp.exp(-(e + x) / 2) / 4 * power(x), mp.linspace(-e, e, 25))
+    return mp.exp(-e) / 2 * power(e) + power(-e) / 2 + density
+
+
+def assert_certified(loss: PrivacyLoss, s: float, t: np.ndarray, exact: list[mp.mpc], count: int = 1) -> None:
+    """|computed - M| <= |computed| (e^E - 1) at each node."""
+    value, error = loss.log_mgf_line(s, t)
+    for k, true in enumerate(exact):
+        computed = mp.exp(mp.mpc(value[k]))
+        assert abs(computed - true**count) <= abs(computed) * mp.expm1(error[k]), (s, t[k])
+
+
+@pytest.mark.parametrize(("e", "count"), [(0.05, 1000), (3.0, 7), (1e-6, 10**6), (0.3, 1), (1e-3, 10**6)])
+@pytest.mark.parametrize("s", [0.02, 3.0, 60.0])
+def test_laplace(e: float, count: int, s: float) -> None:
+    t = np.linspace(0.0, 300.0, 7)
+    loss = LaplaceLoss((Fraction(e),), (count,))
+    assert_certified(loss, s, t, [laplace(e, mp.mpc(s, x)) for x in t], count)
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(("q", "sigma"), [(0.004, 0.8), (0.1, 2.0), (0.3, 0.4)])
+def test_subsampled_gaussian(q: float, sigma: float, added: bool) -> None:
+    t = np.linspace(0.0, 30.0, 4)
+    for s in (0.5, 12.0):
+        powers = [-mp.mpc(s, x) if added else mp.mpc(s, x) + 1 for x in t]
+        assert_certified(
+            SubsampledGaussianLoss(q, sigma, added), s, t, [sampled_gaussian(q, sigma, w) for w in powers]
+        )
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(("q", "e"), [(0.05, 0.5), (0.6, 8.0)])
+def test_subsampled_laplace(q: float, e: float, added: bool) -> None:
+    t = np.linspace(0.0, 60.0, 4)
+    for s in (0.5, 40.0):
+        powers = [-mp.mpc(s, x) if added else mp.mpc(s, x) + 1 for x in t]
+        loss = SubsampledLaplaceLoss(q, Fraction(e), added)
+        assert_certified(loss, s, t, [sampled_laplace(q, e, w) for w in powers])
+
+
+@pytest.mark.parametrize(("q", "sigma"), [(0.01, 1.0), (0.2, 3.0)])
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_subsampled_gaussian_at_whole_orders(q: float, sigma: float, k: int) -> None:
+    """A(k) = Σ_j C(k,j) (1-q)^{k-j} q^j e^{j(j-1)/2σ²} (Mironov, Talwar, Zhang 2019)."""
+    terms = [
+        math.comb(k, j) * (1 - q) ** (k - j) * q**j * math.exp(j * (j - 1) / (2 * sigma**2)) for j in range(k + 1)
+    ]
+    value, _ = SubsampledGaussianLoss(q, sigma).log_mgf_line(k - 1.0, np.zeros(1))
+    assert value[0].real == pytest.approx(math.log(math.fsum(terms)), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize(("shift", "sigma"), [(1, 0.2), (2, 3.0), (1, 20.0)])
+def test_discrete_gaussian(shift: int, sigma: float) -> None:
+    reach, variance = int(60 * sigma + 60), mp.mpf(sigma) ** 2
+    mass = {k: mp.exp(-mp.mpf(k) ** 2 / (2 * variance)) for k in range(-reach, reach + 1)}
+    total = mp.fsum(mass.values())
+    t = np.linspace(0.0, 3.0 * sigma, 4)
+    exact = [
+        mp.fsum(p * mp.exp(mp.mpc(0.7, x) * shift * (shift - 2 * k) / (2 * variance)) for k, p in mass.items())
+        / total
+        for x in t
+    ]
+    assert_certified(DiscreteGaussianLoss(shift, sigma), 0.7, t, exact)
+
+
+LOSSES = [
+    GaussianLoss(0.3),
+    LaplaceLoss((Fraction(1, 2), Fraction(1, 7)), (3, 5)),
+    SubsampledGaussianLoss(0.1, 1.0),
+    SubsampledGaussianLoss(0.1, 1.0, True),
+    SubsampledLaplaceLoss(0.2, Fraction(1)),
+    SubsampledLaplaceLoss(0.2, Fraction(1), True),
+    AtomicLoss((Fraction(1), Fraction(-1)), (math.e / (1 + math.e), 1 / (1 + math.e))),
+    DiscreteGaussianLoss(1, 2.0),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@settings(max_examples=15, deadline=None)
+@given(s=st.floats(0.05, 30.0), top=st.floats(1.0, 300.0))
+def test_envelope_bounds_the_transform_beyond_every_height(loss: PrivacyLoss, s: float, top: float) -> None:
+    t = np.linspace(0.0, 4.0 * top, 160)
+    value, error = loss.log_mgf_line(s, t)
+    size = value.real - error + 0.5 * loss.precision * t * t
+    envelope = loss.log_envelope(s, t[1:])
+    assert (np.maximum.accumulate(size[1:][::-1])[::-1] <= envelope + 1e-9 * (1.0 + np.abs(envelope))).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_real_line_and_points_agree_with_the_line(loss: PrivacyLoss) -> None:
+    line, _ = loss.log_mgf_line(1.5, np.array([0.0, 2.0]))
+    assert loss.log_mgf_real(np.array([1.5]))[0] == pytest.approx(line[0].real, rel=1e-9, abs=1e-12)
+    points = loss.log_mgf(np.array([[1.5 + 2.0j], [1.5 - 2.0j]]))
+    assert points.shape == (2, 1)
+    np.testing.assert_allclose(np.exp(points[:, 0]), np.exp([line[1], np.conj(line[1])]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        LaplaceProfile(1.0, 2.0),
+        GaussianProfile(0.7),
+        DiscreteLaplaceProfile(3, 2.0),
+        DiscreteGaussianProfile(2, 3.0),
+        RandomizedResponse(size=4, epsilon=1.0).profile(),
+        PureProfile(Fraction(1, 2)),
+        *subsampled(LaplaceProfile(1.0, 1.0), 0.2).directions(),
+        *subsampled(GaussianProfile(1.0), 0.2).directions(),
+        *subsampled(RandomizedResponse(size=3, epsilon=1.0).profile(), 0.2).directions(),
+    ],
+    ids=lambda profile: type(profile).__name__,
+)
+@pytest.mark.parametrize("s", [0.5, 3.0])
+def test_loss_is_the_one_behind_the_curve(profile: PrivacyProfile, s: float) -> None:
+    """∫ δ(x) e^{sx} dx = M(s) / (s(s+1)), by a fine trapezoid rule."""
+    loss = profile.loss()
+    assert loss is not None
+    high = 12.0 if profile.pure_epsilon is None else float(profile.pure_epsilon)
+    x = np.linspace(-60.0 / s, high, 400_001)
+    integral = np.trapezoid(profile.delta(x) * np.exp(s * x), x)
+    expected = math.exp(loss.log_mgf_real(np.array([s]))[0]) / (s * (s + 1.0))
+    assert integral == pytest.approx(expected, rel=2e-6)
+
+
+def test_the_other_direction_is_the_reflected_transform() -> None:
+    """M_add(z) = M_remove(-1-z): both are A at -z; at q near 1 the directions of a symmetric pair meet."""
+    near_one = 1.0 - 1e-12
+    s = np.array([0.5, 2.0])
+    for added in (False, True):
+        value = SubsampledGaussianLoss(near_one, 1.5, added).log_mgf_real(s)
+        np.testing.assert_allclose(value, GaussianLoss(1 / 1.5**2).log_mgf_real(s), rtol=1e-9)
+
+
+def test_sums_count_equal_losses_once() -> None:
+    one, two = LaplaceLoss((Fraction(1, 2),)), LaplaceLoss((Fraction(1, 3),))
+    total = add_losses([one, two, one], [2, 1, 3])
+    assert total == LaplaceLoss((Fraction(1, 2), Fraction(1, 3)), (5, 1))
+    mixed = add_losses([one, GaussianLoss(0.5), GaussianLoss(0.25)], [1, 1, 2])
+    assert isinstance(mixed, LossSum)
+    assert mixed.precision == pytest.approx(1.0)
+    assert (mixed.supremum, mixed.infimum) == (math.inf, -math.inf)
+    assert mixed.lattice is None
+
+
+def test_mass_at_infinity_composes() -> None:
+    loss = AtomicLoss((Fraction(0),), (0.9,), 0.1)
+    assert add_losses([loss], [3]).infinite_mass == pytest.approx(1 - 0.9**3)
+    assert LossSum((loss, GaussianLoss(1.0)), (2, 1)).infinite_mass >= 1 - 0.9**2
+    assert np.isinf(loss.renyi(2.0))
+
+
+@given(st.floats(-3.0, 3.0), st.floats(-3.0, 3.0), st.integers(-12, 0))
+def test_complex_logarithm_keeps_small_real_parts(x: float, y: float, exponent: int) -> None:
+    w = complex(x, y) * 10.0**exponent
+    size = abs(1 + w)
+    if size < 1e-3:
+        return
+    exact = mp.log(1 + mp.mpc(w))
+    assert abs(mp.mpc(complex(log1p_complex(np.array([w]))[0])) - exact) <= 2.0**-53 * (8 * abs(w) / size + 4 * abs(exact))
+
+
+@pytest.mark.parametrize("order", [1.0, 0.5, float("nan")])
+def test_renyi_orders_are_above_one(order: float) -> None:
+    with pytest.raises(ParameterError, match="must be above 1"):
+        GaussianProfile(1.0).renyi(order)
+
+
+def test_renyi_curves() -> None:
+    orders = np.array([1.5, 2.0, 20.0])
+    np.testing.assert_allclose(GaussianProfile(0.6).renyi(orders), 0.18 * orders, rtol=1e-14)
+    np.testing.assert_allclose(ZeroConcentratedProfile(0.2).renyi(orders), 0.2 * orders)
+    e = 0.5  # Mironov 2017, Table II
+    expected = np.log((orders * np.exp((orders - 1) * e) + (orders - 1) * np.exp(-orders * e)) / (2 * orders - 1))
+    np.testing.assert_allclose(LaplaceProfile(1.0, 2.0).renyi(orders), expected / (orders - 1), rtol=1e-13)
+    np.testing.assert_allclose(PerfectPrivacy().renyi(orders), 0.0, atol=1e-15)
+    both = SubsampledProfile(GaussianProfile(1.0), 0.1)
+    sides = [side.loss().renyi(orders) for side in both.directions()]
+    np.testing.assert_array_equal(both.renyi(orders), np.maximum(*sides))
+
+
+def test_subsampled_atoms() -> None:
+    """Randomized response on a sample, from its definition."""
+    p, q = math.e / (1 + math.e), 0.3
+    base = AtomicProfile((Fraction(1), Fraction(-1)), (p, 1 - p))
+    under_q = np.array([1 - p, p])
+    mixed = (1 - q) * under_q + q * np.array([p, 1 - p])
+    for x in (-0.3, 0.0, 0.1, 0.4):
+        remove, add = subsampled(base, q).directions()
+        assert remove.delta(x) == pytest.approx(np.maximum(mixed - math.exp(x) * under_q, 0).sum(), abs=1e-15)
+        assert add.delta(x) == pytest.approx(np.maximum(under_q - math.exp(x) * mixed, 0).sum(), abs=1e-15)
+
+
+@pytest.mark.parametrize("rate", [0.0, -0.1, 1.5, float("nan")])
+def test_sampling_rates_are_checked(rate: float) -> None:
+    with pytest.raises(ParameterError, match="sampling rate"):
+        subsampled(GaussianProfile(1.0), rate)
+
+
+def test_rate_one_is_no_sampling_and_sampling_is_not_repeated() -> None:
+    base = GaussianProfile(1.0)
+    assert subsampled(base, 1.0) is base
+    with pytest.raises(ParameterError, match="already subsampled"):
+        subsampled(subsampled(base, 0.5), 0.5)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.05, 5.0), st.floats(0.0, 4.0))
+def test_subsampling_only_helps_and_largest_loss_is_logarithmic(rate: float, e: float, x: float) -> None:
+    base = LaplaceProfile(e, 1.0)
+    sample = subsampled(base, rate)
+    assert sample.delta(x) <= base.delta(x) + 1e-15
+    assert float(sample.pure_epsilon) == pytest.approx(math.log1p(rate * math.expm1(e)), rel=1e-12)
+    assert sample.delta(float(sample.pure_epsilon)) == 0.0

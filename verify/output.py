@@ -1,0 +1,34 @@
+"""What all commands do alike: print JSON, and check that a picture can be drawn before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from algorithms.problems import ParameterError
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    click.echo(json.dumps(result, allow_nan=False))
+
+
+def check_plot(path: Path) -> None:
+    """Refuse a plot that could not be written, before anything runs.
+
+    Raises
+    ------
+    ParameterError
+        If the name does not end in .png, its folder does not exist or matplotlib is missing.
+    """
+    if path.suffix.lower() != ".png":
+        raise ParameterError(f"--plot {path}: must end in .png")
+    if not path.absolute().parent.is_dir():
+        raise ParameterError(f"--plot {path}: its folder does not exist")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ParameterError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
