@@ -5,6 +5,7 @@ through a mechanism, which the `Accountant` checks and charges before anything i
 """
 
 from .accountant import Accountant
+from .advanced import AdvancedComposition
 from .budget import Budget, Cost
 from .composition import BasicComposition, Composition, UnsupportedCharge
 from .coupled import Coupled, Divergence
@@ -18,19 +19,25 @@ from .errors import (
     TrustViolation,
 )
 from .gate import Gate, Mask
+from .gaussian_composition import GaussianComposition
 from .ledger import Entry, Ledger
 from .place import Place, calling_place
+from .plan import Plan, Step
 from .private import Private
 from .private_sums import PrivateSums
 from .provenance import Influence, RecordId
+from .quote import Quote, Reservation
 from .recorded import RecordedMechanism
+from .renyi import RenyiComposition
 from .replay import Call, Difference, Direct, Recorder, Replay
 from .simulation import Simulation
 from .summary import Line, Summary
 from .trust import Trust
+from .zero_concentrated import ZeroConcentratedComposition
 
 __all__ = [
     "Accountant",
+    "AdvancedComposition",
     "BasicComposition",
     "Budget",
     "BudgetExceeded",
@@ -44,25 +51,32 @@ __all__ = [
     "Entry",
     "ForeignValue",
     "Gate",
+    "GaussianComposition",
     "Influence",
     "Ledger",
     "Line",
     "Mask",
     "Place",
+    "Plan",
     "Private",
     "PrivateSums",
+    "Quote",
     "RawRead",
     "RecordId",
     "RecordedMechanism",
     "Recorder",
     "Refusal",
+    "RenyiComposition",
     "Replay",
+    "Reservation",
     "SensitivityExceeded",
     "Simulation",
+    "Step",
     "Summary",
     "TheoremMissing",
     "Trust",
     "TrustViolation",
     "UnsupportedCharge",
+    "ZeroConcentratedComposition",
     "calling_place",
 ]

@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,16 +25,21 @@ from mechanisms import (
     Sensitivity,
     noise_source,
 )
+from mechanisms.parameters import delta_of_approximate, real
 
-from .budget import Budget, Cost, asked_and_left
-from .composition import COMPOSITIONS, BasicComposition, Composition, UnsupportedCharge
+from .budget import Amount, Budget, Cost, asked_and_left
+from .certified_interval import CertifiedInterval
+from .composition import BasicComposition, Composition, UnsupportedCharge
+from .compositions import COMPOSITIONS
 from .errors import BudgetExceeded, ForeignValue, SensitivityExceeded, TheoremMissing, TrustViolation
 from .gate import Mask
 from .ledger import Entry, Ledger, declassification
 from .place import Place, calling_place
+from .plan import Plan, PlannedComposition
 from .private import Private, refuse_read
 from .private_sums import PrivateSums
 from .provenance import Influence, Movement, RecordId, Traced, TracedSums
+from .quote import Quote, Reservation
 from .release import check_owner, check_release, sample
 from .summary import Summary, summarise
 from .trust import Trust
@@ -58,7 +64,11 @@ class Accountant:
     budget
         What each record may lose in total.
     composition
-        The theorem that adds up losses; basic composition by default.
+        The theorem that adds up losses; basic composition by default. All of them hold for mechanisms that
+        are chosen on the way.
+    plan
+        Instead of a composition: what the releases of every record will be. The run is held to it, and gets
+        the tight numbers that need it (see `guarantee`).
     trust
         `Trust.LOCAL` refuses releases that hold more than one record.
     noise
@@ -86,18 +96,23 @@ class Accountant:
         budget: Budget,
         *,
         composition: Composition | None = None,
+        plan: Plan | None = None,
         trust: Trust = Trust.CENTRAL,
         noise: NoiseSource | np.random.Generator | None = None,
         seed: int | None = None,
     ) -> None:
+        if plan is not None and composition is not None:
+            raise ValueError("give a composition or a plan, not both: a plan has its own theorem")
         self._budget = budget
-        self._composition: Composition = BasicComposition() if composition is None else composition
+        self._composition = _theorem(composition, plan)
+        self._composition.check(budget)
         self._trust = trust
         self._noise = OpenDPNoise() if noise is None else noise_source(noise)
         self._random = np.random.default_rng(seed)
         self._ledger = Ledger(self._composition)
         self._charging = threading.Lock()
-        self._charges: dict[tuple[Mechanism, Sensitivity], Cost] = {}
+        self._reserving = threading.Lock()
+        self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
         self._affordable: dict[int, bool] = {}
 
     @property
@@ -182,21 +197,60 @@ class Accountant:
         """
         place = calling_place()
         where = check_release(self, mechanism, private, where)
-        movements = self._movements(private, where, place)
-        self._check_trust(movements, place)
-        entries = [
-            Entry(
-                mechanism,
-                sensitivity,
-                self._charge(mechanism, sensitivity, place),
-                tuple(records),
-                place,
-                self._noise.name,
-            )
-            for sensitivity, records in movements
-        ]
-        self._pay(entries, place)
+        self._pay(self._entries(mechanism, private, where, place), place)
         return sample(mechanism, private._values[0], where, self._noise)
+
+    def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
+        """Check a release and say what it would charge whom; nothing is charged or sampled.
+
+        Raises
+        ------
+        ForeignValue, ValueError, TrustViolation, SensitivityExceeded, TheoremMissing
+            As `release`.
+        """
+        place = calling_place()
+        where = check_release(self, mechanism, private, where)
+        entries = self._entries(mechanism, private, where, place)
+        refused = self._first_refused(entries)
+        kept = None if where is None else where.copy()
+        return Quote(
+            self, mechanism, private, kept, tuple(entries), place, None if refused is None else refused[0]
+        )
+
+    def reserve(self, quote: Quote) -> Reservation:
+        """Charge what was quoted, so that it can be released; a crash from here on keeps the charge.
+
+        Raises
+        ------
+        ForeignValue
+            If the quote is another accountant's.
+        ValueError
+            If the private sums behind the quote have changed since.
+        BudgetExceeded
+            If a record cannot pay.
+        """
+        place = calling_place()
+        if quote._accountant is not self:
+            raise ForeignValue("this quote belongs to another accountant", place)
+        self._check_unchanged(quote)
+        entries = [
+            replace(entry) for entry in quote.entries
+        ]  # a quote may be reserved twice, and is paid twice
+        self._pay(entries, place)
+        return Reservation(self, quote, entries)
+
+    def _check_unchanged(self, quote: Quote) -> None:
+        now = self._entries(quote.mechanism, quote._private, quote._where, quote.place)
+        if tuple(now) != quote.entries:
+            raise ValueError("the private value has changed since it was priced: price it again")
+
+    def _draw(self, quote: Quote) -> npt.NDArray[Any]:
+        self._check_unchanged(quote)
+        return sample(quote.mechanism, quote._private._values[0], quote._where, self._noise)
+
+    def _take_back(self, entries: Sequence[Entry]) -> None:
+        with self._charging:
+            self._ledger.withdraw(entries)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -217,7 +271,7 @@ class Accountant:
             raise ValueError(f"reason={reason!r}: must say where and why the value is published")
         check_owner(self, private)
         records = [record for _, group in self._movements(private, None, place) for record in group]
-        self._pay([declassification(records, place, reason)], place)
+        self._pay([declassification(records, place, reason, self.composition.infinite)], place)
         published: npt.NDArray[Any] = private._values[0].copy()
         return published
 
@@ -229,6 +283,24 @@ class Accountant:
         refuse_read(how, where)
 
     # --- checks ----------------------------------------------------------------------------------
+
+    def _entries(
+        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None, place: Place
+    ) -> list[Entry]:
+        """Return what a release charges, once everything but the budget is checked."""
+        movements = self._movements(private, where, place)
+        self._check_trust(movements, place)
+        return [
+            Entry(
+                mechanism,
+                sensitivity,
+                self._charge(mechanism, sensitivity, place),
+                tuple(records),
+                place,
+                self._noise.name,
+            )
+            for sensitivity, records in movements
+        ]
 
     def _movements(self, private: Private | PrivateSums, where: Mask | None, place: Place) -> list[Movement]:
         if not isinstance(private._provenance, Traced | TracedSums):
@@ -244,7 +316,7 @@ class Accountant:
                     place,
                 )
 
-    def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Cost:
+    def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Amount:
         key = (mechanism, sensitivity)
         charge = self._charges.get(key)
         if charge is None:
@@ -268,6 +340,13 @@ class Accountant:
             self._ledger.commit(entries)
 
     def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
+        refused = self._first_refused(entries)
+        if refused is not None:
+            record, charge = refused
+            raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place)
+
+    def _first_refused(self, entries: Sequence[Entry]) -> tuple[RecordId, Amount] | None:
+        """Return the first record that cannot pay, and what it was asked for."""
         for entry in entries:
             for record in entry.records:
                 after = self._ledger.after(record, entry.charge)
@@ -275,8 +354,8 @@ class Accountant:
                 if fits is None:
                     fits = self._affordable[id(after)] = self.composition.fits(after, self.budget)
                 if not fits:
-                    asked, left = self.composition.guarantee(entry.charge), self.left(record)
-                    raise BudgetExceeded(record, *asked_and_left(asked, left), place)
+                    return record, entry.charge
+        return None
 
     # --- what has been spent ---------------------------------------------------------------------
 
@@ -286,16 +365,63 @@ class Accountant:
         return self._ledger
 
     def spent(self, record: RecordId) -> Cost:
-        """Return the (epsilon, delta) that `record` has lost so far, exact."""
-        return self.composition.guarantee(self._ledger.spent(record))
+        """Return the (epsilon, delta) that `record` has lost so far.
 
-    def left(self, record: RecordId) -> Cost:
-        """Return what `record` may still lose; its epsilon is None where the budget sets no limit."""
+        Exact under basic composition. Under other theorems it is what a run with this total as its limit
+        guarantees at the budget's delta; a figure that holds however the moment was chosen is `odometer`'s.
+        """
+        return self.composition.guarantee(self._ledger.spent(record), self.budget)
+
+    def left(self, record: RecordId) -> Any:
+        """Return what `record` may still spend, in the theorem's currency.
+
+        Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
+        """
         return self.composition.left(self._ledger.spent(record), self.budget)
+
+    def odometer(self, record: RecordId, delta: float | None = None) -> Cost:
+        """Return the (epsilon, delta) that covers what `record` has lost so far, whenever one looks.
+
+        Parameters
+        ----------
+        record
+            The record.
+        delta
+            The probability with which epsilon may be exceeded at some moment; the budget's by default.
+
+        Raises
+        ------
+        TheoremMissing
+            If the theorem in use gives no such number at this delta.
+        """
+        at = self.budget.delta if delta is None else real("delta", delta)
+        try:
+            return self.composition.odometer(self._ledger.spent(record), at)
+        except UnsupportedCharge as error:
+            raise TheoremMissing(f"{self.composition.name}: {error}", calling_place()) from None
+
+    def guarantee(self, delta: float | None = None) -> CertifiedInterval:
+        """Return the epsilon of every record in the whole run, now and later, at `delta`.
+
+        With a plan it is the plan's, as tight as it gets, with a lower bound; else what the budget implies.
+
+        Raises
+        ------
+        TheoremMissing
+            If no theorem in use supports the number; the message names the one that would.
+        ValueError
+            If delta is outside [0, 1).
+        """
+        at = delta_of_approximate("delta", self.budget.delta if delta is None else delta)
+        try:
+            return self.composition.promise(self.budget, at)
+        except UnsupportedCharge as error:
+            raise TheoremMissing(str(error), calling_place()) from None
 
     def worst(self) -> tuple[RecordId | None, Cost]:
         """Return the record that has lost most and its (epsilon, delta): the upper bound of the run."""
-        return self._ledger.worst()
+        record, total = self._ledger.worst()
+        return record, self.composition.guarantee(total, self.budget)
 
     def summary(self) -> Summary:
         """Summarise who paid what for which release, the worst record and what is left."""
@@ -309,6 +435,7 @@ class Accountant:
             "format": _FORMAT,
             "budget": [_hex(self.budget.epsilon), _hex(self.budget.delta)],
             "composition": self.composition.name,
+            "settings": self.composition.settings(),
             "trust": self.trust.value,
             "ledger": self._ledger.to_dict(),
         }
@@ -366,13 +493,19 @@ class Accountant:
             raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
         accountant = cls(
             Budget(*(float.fromhex(number) for number in saved["budget"])),
-            composition=COMPOSITIONS[saved["composition"]](),
+            composition=COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
             trust=Trust(saved["trust"]),
             noise=noise,
             seed=seed,
         )
         accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
         return accountant
+
+
+def _theorem(composition: Composition | None, plan: Plan | None) -> Composition:
+    if plan is not None:
+        return PlannedComposition(plan)
+    return BasicComposition() if composition is None else composition
 
 
 def _norms(sensitivity: Sensitivity) -> str:

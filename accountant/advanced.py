@@ -13,7 +13,8 @@ from mechanisms import Mechanism, Sensitivity
 from mechanisms.rounding import up
 
 from .budget import Budget, Cost
-from .composition import BasicComposition, UnsupportedCharge
+from .certified_interval import CertifiedInterval
+from .composition import BasicComposition, UnsupportedCharge, promised
 from .spend import Spend, difference, needs_delta
 from .zero_concentrated import ZeroConcentratedComposition
 
@@ -139,6 +140,10 @@ class AdvancedComposition:
         by_lines = concentrated.odometer(concentrated.amount((squares / 2, failed)), delta)
         assert by_lines.epsilon is not None
         return Cost(min(total, by_lines.epsilon), Fraction(delta))
+
+    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+        """Return what (epsilon, delta)-DP of the budget implies."""
+        return promised(self.name, budget, delta)
 
 
 def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction, Fraction]:

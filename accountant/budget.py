@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from mechanisms.parameters import real
 from mechanisms.rounding import up
@@ -48,6 +50,17 @@ class Budget:
         return cls(math.inf, 1.0)
 
 
+class Amount(Protocol):
+    """Exact numbers in the currency of a composition theorem: what a record has spent, or a release costs."""
+
+    @property
+    def values(self) -> tuple[Fraction | None, ...]:
+        """The numbers; None where no finite one covers the loss."""
+
+    def parts(self) -> Iterator[tuple[str, Fraction | None]]:
+        """Iterate over (name, value)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """An exact (epsilon, delta) pair; ``epsilon`` is None where no finite one exists.
@@ -72,6 +85,15 @@ class Cost:
             return Cost(None, self.delta + other.delta)
         return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
 
+    @property
+    def values(self) -> tuple[Fraction | None, ...]:
+        """Both numbers, as a theorem's currency has them."""
+        return self.epsilon, self.delta
+
+    def parts(self) -> Iterator[tuple[str, Fraction | None]]:
+        """Iterate over (name, value)."""
+        return iter((("epsilon", self.epsilon), ("delta", self.delta)))
+
     def within(self, budget: Budget) -> bool:
         """Whether this cost fits in `budget`, compared exactly."""
         if math.isinf(budget.epsilon):
@@ -95,14 +117,19 @@ class Cost:
         return f"epsilon = {self.epsilon_up:.6g}{delta}"
 
 
-def asked_and_left(asked: Cost, left: Cost) -> tuple[str, str]:
+def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
     """Say what a release asks for and what is left, with enough digits to see that it is not enough.
 
-    What is asked is rounded up and what is left down; delta is named only if it is asked for.
+    What is asked is rounded up and what is left down; numbers that are not asked for are left out. Where one
+    number suffices (a Rényi order), only the one that is nearest to being enough is named.
     """
-    pairs = [("epsilon", asked.epsilon_up, math.inf if left.epsilon is None else -up(-left.epsilon))]
-    if asked.delta:
-        pairs.append(("delta", asked.delta_up, -up(-left.delta)))
+    pairs = [
+        (name, math.inf if needed is None else up(needed), math.inf if available is None else -up(-available))
+        for (name, needed), (_, available) in zip(asked.parts(), left.parts(), strict=True)
+        if needed != 0
+    ] or [(name, 0.0, 0.0) for name, _ in list(asked.parts())[:1]]
+    if getattr(asked, "any_suffices", False):
+        pairs = [max(pairs, key=lambda pair: pair[2] / pair[1] if pair[1] < math.inf else 0.0)]
     asked_words, left_words = [], []
     for name, needed, available in pairs:
         digits = 17 if f"{needed:.6g}" == f"{available:.6g}" else 6

@@ -13,7 +13,8 @@ from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.rounding import square_root_up
 
 from .budget import Budget, Cost
-from .composition import UnsupportedCharge
+from .certified_interval import CertifiedInterval
+from .composition import UnsupportedCharge, promised
 from .spend import Spend, difference, needs_delta
 from .zero_concentrated import ZeroConcentratedComposition
 
@@ -118,6 +119,14 @@ class GaussianComposition:
         (square,) = spent.values
         rho = None if square is None else square / 2
         return concentrated.odometer(concentrated.amount((rho, Fraction(0))), delta)
+
+    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+        """Return epsilon at any delta > 0: a run within the budget is μ-GDP as a whole."""
+        if math.isinf(budget.epsilon) or budget.delta == 1.0 or delta == 0.0:
+            return promised(self.name, budget, delta)
+        mu = square_root_up(square_limit(budget.epsilon, budget.delta))
+        upper = GaussianProfile(mu).epsilon(delta * (1 - _SLACK))
+        return CertifiedInterval(0.0, upper, "none", f"budget of the {self.name}")
 
 
 @functools.lru_cache(maxsize=1024)

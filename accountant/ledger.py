@@ -10,7 +10,7 @@ from typing import Any
 
 from mechanisms import Mechanism, Sensitivity
 
-from .budget import Cost
+from .budget import Amount, Cost
 from .composition import Composition
 from .place import Place
 from .provenance import RecordId
@@ -28,7 +28,7 @@ class Entry:
     sensitivity
         How far each of the records can move the released value; None for a declassification.
     charge
-        What each of the records pays.
+        What each of the records pays, in the currency of the ledger's composition theorem.
     records
         The records that pay.
     where
@@ -39,7 +39,7 @@ class Entry:
 
     mechanism: Mechanism | None
     sensitivity: Sensitivity | None
-    charge: Cost
+    charge: Amount
     records: tuple[RecordId, ...]
     where: Place
     note: str
@@ -58,10 +58,11 @@ class Ledger:
     def __init__(self, composition: Composition) -> None:
         self._composition = composition
         self._entries: list[Entry] = []
-        self._totals: dict[RecordId, Cost] = {}
-        self._sums: dict[tuple[int, int], Cost] = {}
-        self._kept: list[Cost] = []  # keeps the interned costs alive, so that their ids stay theirs
-        self._zero = Cost(Fraction(0), Fraction(0))
+        self._totals: dict[RecordId, Any] = {}
+        self._sums: dict[tuple[int, int], Any] = {}
+        self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
+        self._zero = composition.zero
+        self._worst: tuple[RecordId | None, Any] = (None, self._zero)
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -75,17 +76,17 @@ class Ledger:
         """Iterate over the records that have paid for anything."""
         return iter(self._totals)
 
-    def spent(self, record: RecordId) -> Cost:
+    def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent in the theorem's currency."""
         return self._totals.get(record, self._zero)
 
-    def after(self, record: RecordId, charge: Cost) -> Cost:
+    def after(self, record: RecordId, charge: Amount) -> Any:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
         spent = self._totals.get(record, self._zero)
         key = (id(spent), id(charge))
         total = self._sums.get(key)
         if total is None:
-            total = self._composition.add(spent, charge)
+            total = spent + charge
             self._sums[key] = total
             self._kept += [spent, charge, total]
         return total
@@ -94,21 +95,32 @@ class Ledger:
         """Charge the entries' records."""
         for entry in entries:
             for record in entry.records:
-                self._totals[record] = self.after(record, entry.charge)
+                total = self._totals[record] = self.after(record, entry.charge)
+                if total is not self._worst[1] and self._is_worse(total):
+                    self._worst = (record, total)
         self._entries.extend(entries)
 
-    def worst(self) -> tuple[RecordId | None, Cost]:
-        """Return the record that has lost most, with its (epsilon, delta)."""
-        worst_record: RecordId | None = None
-        worst_cost = self._zero
-        seen: set[int] = set()
+    def _is_worse(self, total: Any) -> bool:
+        return self._worst[0] is None or self._composition.exceeds(total, self._worst[1])
+
+    def withdraw(self, entries: Sequence[Entry]) -> None:
+        """Take back charges for which nothing was sampled; their records' totals are added up afresh."""
+        gone = {id(entry) for entry in entries}
+        self._entries = [entry for entry in self._entries if id(entry) not in gone]
+        affected = {record for entry in entries for record in entry.records}
+        for record in affected:
+            del self._totals[record]
+        for entry in self._entries:
+            for record in affected.intersection(entry.records):
+                self._totals[record] = self.after(record, entry.charge)
+        self._worst = (None, self._zero)
         for record, total in self._totals.items():
-            if id(total) in seen:
-                continue
-            seen.add(id(total))
-            if worst_record is None or _exceeds(total, worst_cost):
-                worst_record, worst_cost = record, total
-        return worst_record, self._composition.guarantee(worst_cost)
+            if self._is_worse(total):
+                self._worst = (record, total)
+
+    def worst(self) -> tuple[RecordId | None, Any]:
+        """Return the record that has spent most, and what it has spent."""
+        return self._worst
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List what `record` was charged for."""
@@ -136,10 +148,7 @@ class Ledger:
                     "sensitivity": None
                     if entry.sensitivity is None
                     else [entry.sensitivity.l1, entry.sensitivity.l2, entry.sensitivity.linf],
-                    "charge": [
-                        None if entry.charge.epsilon is None else str(entry.charge.epsilon),
-                        str(entry.charge.delta),
-                    ],
+                    "charge": [None if value is None else str(value) for value in entry.charge.values],
                     "records": list(entry.records),
                     "where": [entry.where.file, entry.where.line],
                     "note": entry.note,
@@ -152,13 +161,13 @@ class Ledger:
         """Rebuild a ledger, with every total, from `to_dict`'s result."""
         ledger = cls(composition)
         mechanisms = [recall(description) for description in saved["mechanisms"]]
-        charges: dict[tuple[str | None, str], Cost] = {}
+        charges: dict[tuple[str | None, ...], Amount] = {}
         for row in saved["entries"]:
-            epsilon, delta = row["charge"]
-            charge = charges.setdefault(
-                (epsilon, delta),
-                Cost(None if epsilon is None else Fraction(epsilon), Fraction(delta)),
-            )
+            written = tuple(row["charge"])
+            charge = charges.get(written)
+            if charge is None:
+                values = tuple(None if value is None else Fraction(value) for value in written)
+                charge = charges[written] = composition.amount(values)
             file, line = row["where"]
             ledger.commit(
                 [
@@ -175,13 +184,8 @@ class Ledger:
         return ledger
 
 
-def declassification(records: Sequence[RecordId], where: Place, reason: str) -> Entry:
+def declassification(
+    records: Sequence[RecordId], where: Place, reason: str, charge: Amount = _DECLASSIFIED
+) -> Entry:
     """Return the entry of data that left as they were: no finite epsilon covers it."""
-    return Entry(None, None, _DECLASSIFIED, tuple(records), where, reason)
-
-
-def _exceeds(cost: Cost, other: Cost) -> bool:
-    """Whether `cost` is worse than `other`: by epsilon, then by delta."""
-    if cost.epsilon is None or other.epsilon is None:
-        return other.epsilon is not None or (cost.epsilon is None and cost.delta > other.delta)
-    return (cost.epsilon, cost.delta) > (other.epsilon, other.delta)
+    return Entry(None, None, charge, tuple(records), where, reason)

@@ -46,7 +46,9 @@ class Step:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", whole("count", self.count, least=1))
-        if self.sensitivity is not None and not self.mechanism.sensitivity.covers(self.sensitivity):
+        if self.sensitivity is None:
+            object.__setattr__(self, "sensitivity", self.mechanism.sensitivity)
+        elif not self.mechanism.sensitivity.covers(self.sensitivity):
             raise ParameterError(
                 f"sensitivity = {self.sensitivity}: {type(self.mechanism).__name__} is calibrated for "
                 f"{self.mechanism.sensitivity}"
@@ -55,7 +57,8 @@ class Step:
     @property
     def moved(self) -> Sensitivity:
         """How far one record moves the value."""
-        return self.mechanism.sensitivity if self.sensitivity is None else self.sensitivity
+        assert self.sensitivity is not None
+        return self.sensitivity
 
     @functools.cached_property
     def profile(self) -> PrivacyProfile:
@@ -299,3 +302,7 @@ class PlannedComposition:
         """
         upper = self.plan.epsilon(delta).upper
         return Cost(None if math.isinf(upper) or None in spent.values else Fraction(upper), Fraction(delta))
+
+    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+        """Return the epsilon of the whole plan, between two certified bounds."""
+        return self.plan.epsilon(delta)

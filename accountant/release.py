@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness
+from mechanisms.mechanism import is_categorical, needs_whole_numbers
 
 from .errors import ForeignValue, SensitivityExceeded
 from .place import calling_place
@@ -44,12 +45,18 @@ def check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
         If distances would be measured in the wrong metric, or a category is unknown to the mechanism (whose
         output would then give it away).
     """
-    categorical = bool(getattr(mechanism, "categorical", False))
+    categorical = is_categorical(mechanism)
     name = type(mechanism).__name__
     if categorical != (private._categories > 0):
         kind = "category names" if private._categories else "numbers"
         raise SensitivityExceeded(
             f"the released values are {kind}, which {name} is not made for", calling_place()
+        )
+    if needs_whole_numbers(mechanism) and private._values.dtype.kind not in "iu":
+        raise SensitivityExceeded(
+            f"the released values are real numbers, but {name} takes whole numbers: let them in through "
+            "Integers or Categories",
+            calling_place(),
         )
     size = getattr(mechanism, "size", None)
     if categorical and size is not None and size < private._categories:

@@ -16,7 +16,8 @@ from mechanisms.parameters import ParameterError, real
 from mechanisms.rounding import up
 
 from .budget import Budget, Cost
-from .composition import UnsupportedCharge
+from .certified_interval import CertifiedInterval
+from .composition import UnsupportedCharge, promised
 from .spend import Spend, difference, needs_delta
 
 _SLACK = 1e-13  # covers the rounding of the few floating-point operations of a conversion
@@ -219,6 +220,10 @@ class RenyiComposition:
             for order, value in zip(self.orders, spent.values[1:], strict=True)
         )
         return Cost(None if math.isinf(best) else Fraction(best), Fraction(delta))
+
+    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+        """Return what (epsilon, delta)-DP of the budget implies."""
+        return promised(self.name, budget, delta)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
+from mechanisms.mechanism import is_categorical
 
 from .movement import distance, excess
 from .place import Place, calling_place
@@ -132,7 +133,7 @@ class Replay:
     def _compare_values(
         self, recorded: Call, mechanism: Mechanism, raw: npt.NDArray[Any], place: Place
     ) -> None:
-        categorical = bool(getattr(mechanism, "categorical", False))
+        categorical = is_categorical(mechanism)
         broken, by = excess(
             distance(raw, recorded.value, categorical=categorical).ravel(), mechanism.sensitivity
         )

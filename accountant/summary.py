@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .budget import Budget, Cost
+from .budget import Amount, Budget, Cost
 from .composition import Composition
 from .ledger import Ledger
 from .provenance import RecordId
@@ -33,7 +33,7 @@ class Line:
     where: str
     releases: int
     records: int
-    charge: Cost
+    charge: Amount
     noise: str
 
 
@@ -50,7 +50,7 @@ class Summary:
     records: int
     worst_record: RecordId | None
     worst_cost: Cost
-    left: Cost
+    left: Amount
     lines: tuple[Line, ...]
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Summary:
             f"records charged         {self.records}",
         ]
         if self.worst_record is not None:
-            left = "no limit" if self.left.epsilon is None else str(self.left)
+            left = "no limit" if self.left.values[0] is None else str(self.left)
             head.append(f"worst record            {self.worst_record!r} lost {self.worst_cost}; left: {left}")
         rows = [("releases", "records", "largest charge", "mechanism", "noise", "where")]
         rows += [
@@ -79,7 +79,7 @@ class Summary:
 
 def summarise(ledger: Ledger, budget: Budget, composition: Composition, trust: Trust) -> Summary:
     """Group a ledger's entries by mechanism and line of code."""
-    groups: dict[tuple[str, str, str], tuple[int, set[RecordId], Cost]] = {}
+    groups: dict[tuple[str, str, str], tuple[int, set[RecordId], Amount]] = {}
     for entry in ledger.entries:
         declassified = entry.mechanism is None
         key = (
@@ -89,22 +89,18 @@ def summarise(ledger: Ledger, budget: Budget, composition: Composition, trust: T
         )
         count, records, largest = groups.get(key, (0, set(), entry.charge))
         records.update(entry.records)
-        if largest.epsilon is not None and (
-            entry.charge.epsilon is None or entry.charge.epsilon > largest.epsilon
-        ):
+        if composition.exceeds(entry.charge, largest):
             largest = entry.charge
         groups[key] = (count + 1, records, largest)
-    worst_record, worst_cost = ledger.worst()
+    worst_record, worst_total = ledger.worst()
     return Summary(
         budget=budget,
         composition=composition.name,
         trust=trust,
         records=sum(1 for _ in ledger.records()),
         worst_record=worst_record,
-        worst_cost=worst_cost,
-        left=composition.left(
-            ledger.spent(worst_record) if worst_record is not None else ledger.spent(""), budget
-        ),
+        worst_cost=composition.guarantee(worst_total, budget),
+        left=composition.left(worst_total, budget),
         lines=tuple(
             Line(mechanism, where, count, len(records), largest, noise)
             for (mechanism, where, noise), (count, records, largest) in groups.items()

@@ -13,7 +13,9 @@ from mechanisms import Mechanism, Sensitivity
 from mechanisms.rounding import up
 
 from .budget import Budget, Cost
-from .composition import UnsupportedCharge
+from .certified_interval import CertifiedInterval
+from .composition import UnsupportedCharge, promised
+from .conversions import pure_to_zcdp, zcdp_of
 from .renyi import allowance, epsilon_of
 from .spend import Spend, difference, needs_delta
 
@@ -31,8 +33,8 @@ class ZeroConcentratedComposition:
     (Feldman & Zrnic 2021, Theorem 3.1, for every order at once, since all orders stop together; Lécuyer
     2021; with the δ_i: Whitehouse, Ramdas, Rogers & Wu 2023, the approximate zCDP filter of Section 3).
 
-    A release costs the ρ of its profile; else ε²/2 if it is ε-DP, and δ with it if it is (ε, δ)-DP (Bun &
-    Steinke 2016, Proposition 1.4 and Lemma 8.8).
+    A release costs the ρ of its profile; else ε tanh(ε/2) if it is ε-DP (`pure_to_zcdp`), and δ with it if it
+    is (ε, δ)-DP (Bun & Steinke 2016, Lemma 8.8).
     """
 
     name = "zCDP filter"
@@ -74,17 +76,16 @@ class ZeroConcentratedComposition:
             If neither a rho nor a finite epsilon is known.
         """
         profile = mechanism.profile(sensitivity)
-        if profile.rho is not None:
-            return self.amount((Fraction(profile.rho), Fraction(0)))
-        if profile.pure_epsilon is not None:
-            return self.amount((Fraction(profile.pure_epsilon) ** 2 / 2, Fraction(0)))
+        rho = zcdp_of(profile)
+        if rho is not None:
+            return self.amount((Fraction(rho), Fraction(0)))
         delta = mechanism.nominal_delta
         epsilon = profile.epsilon(delta) if 0 < delta < 1 else math.inf
         if math.isinf(epsilon):
             raise UnsupportedCharge(
                 f"no zCDP parameter is known for {type(mechanism).__name__} (RenyiComposition may have one)"
             )
-        return self.amount((Fraction(epsilon) ** 2 / 2, Fraction(delta)))
+        return self.amount((Fraction(pure_to_zcdp(epsilon)), Fraction(delta)))
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
         """Whether rho is at most what implies the budget's epsilon at the delta that is left."""
@@ -138,6 +139,10 @@ class ZeroConcentratedComposition:
         weight = math.log(len(_LINES) / left)
         best = min((1 + slope) * up(rho) + weight / slope for slope in _LINES)
         return Cost(Fraction(best * (1 + 1e-14)), Fraction(delta))
+
+    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
+        """Return what (epsilon, delta)-DP of the budget implies."""
+        return promised(self.name, budget, delta)
 
 
 def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:

@@ -20,7 +20,7 @@ from mechanisms.bounds import (
     PureProfile,
     ZeroConcentratedProfile,
 )
-from mechanisms.choices import Categories, OneHot
+from mechanisms.choices import Categories, Integers, OneHot
 from mechanisms.combinators import Composed, PostProcessed, Repeated
 from mechanisms.continual import ContinualSum, Factorization, HorizonExceeded, RunningSum
 from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
@@ -73,6 +73,7 @@ __all__ = [
     "HorizonExceeded",
     "Hybrid",
     "IntArray",
+    "Integers",
     "Interval",
     "LaneStreams",
     "Laplace",

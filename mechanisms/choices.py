@@ -1,4 +1,4 @@
-"""Domains of choices: one of several, or none."""
+"""Domains of counts and choices: whole numbers, one of several, or none."""
 
 from __future__ import annotations
 
@@ -9,10 +9,67 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.domain import as_values, check_within
-from mechanisms.parameters import DomainError, whole
+from mechanisms.domain import as_values, box_corners, check_within
+from mechanisms.parameters import DomainError, ParameterError, whole
 from mechanisms.rounding import square_root_up
 from mechanisms.sensitivity import Sensitivity
+
+
+@dataclass(frozen=True)
+class Integers:
+    """Vectors of ``size`` whole numbers, each from lower to upper: counts."""
+
+    lower: int
+    upper: int
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or number != int(number) or abs(number) > _LARGEST:
+                raise ParameterError(f"{name} = {number!r}: must be a whole number of at most 2^52 in size")
+            object.__setattr__(self, name, int(number))
+        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        if self.lower > self.upper:
+            raise ParameterError(
+                f"(lower, upper) = ({self.lower}, {self.upper}): lower must not exceed upper"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(size,)``."""
+        return (self.size,)
+
+    @property
+    def widths(self) -> FloatArray:
+        """``upper - lower`` for every coordinate, shape (size,)."""
+        return np.full(self.size, float(self.upper - self.lower))
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """l1 = size·w, l2 = √size·w, linf = w."""
+        return Sensitivity.of_box(self.widths)
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> IntArray:
+        """Return the values as int64; raise `DomainError` on fractions or numbers outside."""
+        array = as_values(values, self.shape, name, self)
+        check_within(array, self.lower, self.upper, name, self)
+        numbers = array.astype(np.int64)
+        if not (numbers == array).all():
+            raise DomainError(f"{name} holds a number that is not whole: outside {self}")
+        return numbers
+
+    def clip(self, values: npt.ArrayLike) -> IntArray:
+        """Return the nearest whole numbers in the range."""
+        nearest: IntArray = np.clip(np.rint(np.asarray(values)), self.lower, self.upper).astype(np.int64)
+        return nearest
+
+    def extremes(self) -> IntArray:
+        """Return all-lowest and all-highest, then each corner with one coordinate high and its complement."""
+        return np.asarray(box_corners(self.lower, self.upper, self.size), dtype=np.int64)
+
+
+_LARGEST = 2**52  # whole numbers up to here survive the way through a float
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
+from mechanisms.mechanism import (
+    BuiltInMechanism,
+    Mechanism,
+    is_categorical,
+    mechanism_from_dict,
+    needs_whole_numbers,
+    register,
+)
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import DensityUnavailable, ParameterError, whole
 from mechanisms.profile import PrivacyProfile
@@ -41,6 +48,18 @@ class Composed(BuiltInMechanism):
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.parts:
             raise ParameterError("parts = (): must hold at least one mechanism")
+        if len({is_categorical(part) for part in self.parts}) > 1:
+            raise ParameterError("parts: mechanisms for categories and for numbers cannot share a value")
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the parts work on category names."""
+        return is_categorical(self.parts[0])
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether a part needs values of an integer type."""
+        return any(needs_whole_numbers(part) for part in self.parts)
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
@@ -99,6 +118,16 @@ class Repeated(BuiltInMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", whole("count", self.count, least=1))
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the repeated mechanism works on category names."""
+        return is_categorical(self.mechanism)
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether the repeated mechanism needs values of an integer type."""
+        return needs_whole_numbers(self.mechanism)
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -165,6 +194,16 @@ class PostProcessed(BuiltInMechanism):
             raise ParameterError(f"function = {self.function!r}: must be callable")
         if not self.name:
             object.__setattr__(self, "name", getattr(self.function, "__name__", type(self.function).__name__))
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the mechanism works on category names."""
+        return is_categorical(self.mechanism)
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether the mechanism needs values of an integer type."""
+        return needs_whole_numbers(self.mechanism)
 
     @property
     def sensitivity(self) -> Sensitivity:

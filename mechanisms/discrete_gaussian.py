@@ -145,6 +145,11 @@ class DiscreteGaussian(BuiltInMechanism):
             return DiscreteGaussianProfile(math.floor(moved.l1), self.sigma)
         return ZeroConcentratedProfile(up(Fraction(moved.l2) ** 2 / (2 * Fraction(self.sigma) ** 2)))
 
+    @property
+    def whole_numbers(self) -> bool:
+        """True: noise and values are whole numbers."""
+        return True
+
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the profile when one record moves the value by ``sensitivity`` (default: its own).
 

@@ -138,6 +138,11 @@ class DiscreteLaplace(BuiltInMechanism):
             return DiscreteLaplaceProfile(shift, self.scale)
         return PureProfile(Fraction(shift) / Fraction(self.scale))
 
+    @property
+    def whole_numbers(self) -> bool:
+        """True: noise and values are whole numbers."""
+        return True
+
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the profile at the L1 movement of ``sensitivity`` (default: its own).
 

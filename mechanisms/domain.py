@@ -79,7 +79,8 @@ def _distinct(points: list[list[float]]) -> FloatArray:
     return np.array(list(dict.fromkeys(map(tuple, points))), dtype=np.float64)
 
 
-def _box_corners(lower: float, upper: float, size: int) -> FloatArray:
+def box_corners(lower: float, upper: float, size: int) -> FloatArray:
+    """Return all-low, all-high, then each corner with one coordinate high and its complement."""
     corners = [[lower] * size, [upper] * size]
     for i in range(size):
         corner = [lower] * size
@@ -178,7 +179,7 @@ class Box:
 
     def extremes(self) -> FloatArray:
         """Return all-low, all-high, then each corner with one coordinate high and its complement."""
-        return _box_corners(self.lower, self.upper, self.size)
+        return box_corners(self.lower, self.upper, self.size)
 
 
 @dataclass(frozen=True)
@@ -249,6 +250,6 @@ class Ball:
     def extremes(self) -> FloatArray:
         """Return ±radius on each axis (orders 1 and 2), or the corners a box gives (order ∞)."""
         if self.order == math.inf:
-            return _box_corners(-self.radius, self.radius, self.size)
+            return box_corners(-self.radius, self.radius, self.size)
         axes = self.radius * np.eye(self.size)
         return np.stack([axes, -axes], axis=1).reshape(-1, self.size)

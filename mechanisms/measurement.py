@@ -21,7 +21,13 @@ from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.mechanism import BuiltInMechanism, Mechanism
 from mechanisms.noise import NoiseSource, opendp_measurement, opendp_randomized_response
-from mechanisms.parameters import DensityUnavailable, ParameterError, delta_of_approximate, nonnegative
+from mechanisms.parameters import (
+    DensityUnavailable,
+    DomainError,
+    ParameterError,
+    delta_of_approximate,
+    nonnegative,
+)
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
 from mechanisms.sensitivity import Sensitivity
@@ -154,6 +160,11 @@ class OpenDPMeasurement(BuiltInMechanism):
         assert found is not None
         return found
 
+    @property
+    def categorical(self) -> bool:
+        """Whether the measurement's inputs are categories: its metric is DiscreteDistance."""
+        return str(self.measurement.input_metric).startswith("DiscreteDistance")
+
     @cached_property
     def _own_profile(self) -> PrivacyProfile:
         return self._profile_at(self.d_in)
@@ -173,10 +184,18 @@ class OpenDPMeasurement(BuiltInMechanism):
         return self.profile().epsilon(self.nominal_delta)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
-        """Return the measurement's output, same shape; OpenDP draws the noise itself, ``noise`` is unused."""
+        """Return the measurement's output, same shape; OpenDP draws the noise itself, ``noise`` is unused.
+
+        Raises
+        ------
+        DomainError
+            If a measurement on single numbers is given vectors: its map says nothing of several at once.
+        """
         array = np.asarray(value)
         if str(self.measurement.input_domain).startswith("VectorDomain"):
             return np.asarray(self.measurement(array.ravel().tolist())).reshape(array.shape)
+        if array.ndim and array.shape[-1] > 1:
+            raise DomainError(f"value has shape {array.shape}: the measurement releases one number at a time")
         return np.asarray([self.measurement(one) for one in array.ravel().tolist()]).reshape(array.shape)
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:

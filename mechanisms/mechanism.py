@@ -62,11 +62,18 @@ class BuiltInMechanism(abc.ABC):
     sensitivity: Any
     epsilon: Any
 
-    categorical: ClassVar[bool] = False
-    """Whether values are category names, 0 or 1 apart, rather than numbers."""
-
     log_concave: ClassVar[bool] = False
     """Whether every coordinate gets independent noise of a log-concave density on the real line."""
+
+    @property
+    def categorical(self) -> bool:
+        """Whether values are category names, 0 or 1 apart, rather than numbers."""
+        return False
+
+    @property
+    def whole_numbers(self) -> bool:
+        """Whether values must be of an integer type."""
+        return False
 
     @property
     def nominal_delta(self) -> float:
@@ -103,6 +110,16 @@ class BuiltInMechanism(abc.ABC):
         return cls(**{name: _decode(item, functions) for name, item in fields.items()})
 
     _registry: ClassVar[dict[str, type[BuiltInMechanism]]] = {}
+
+
+def is_categorical(mechanism: Mechanism) -> bool:
+    """Whether a mechanism works on category names; one that does not say so works on numbers."""
+    return bool(getattr(mechanism, "categorical", False))
+
+
+def needs_whole_numbers(mechanism: Mechanism) -> bool:
+    """Whether a mechanism needs values of an integer type; one that does not say so takes any number."""
+    return bool(getattr(mechanism, "whole_numbers", False))
 
 
 _Class = TypeVar("_Class", bound=type[BuiltInMechanism])

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +47,19 @@ class RandomizedResponse(BuiltInMechanism):
     size: int
     epsilon: float
 
-    categorical: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole("size", self.size, least=2))
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+
+    @property
+    def categorical(self) -> bool:
+        """True: values are category names."""
+        return True
+
+    @property
+    def whole_numbers(self) -> bool:
+        """True: category names are whole numbers."""
+        return True
 
     @property
     def sensitivity(self) -> Sensitivity:

@@ -30,7 +30,8 @@ class SubsampledGaussianLoss(PrivacyLoss):
 
     c = 1 for b >= 0 and cos(a/2σ²)^b for b < 0. What lies outside [-R, R] (added) or [-R, b+R] (removed) is
     at most (1-q)^b 2Φ(-R/σ), or 2^{b+1} 2Φ(-R/σ), of A(b) >= 1: left of -R the integrand is below φ_σ;
-    right of b + R, (α+β)^b <= 2^b (α^b + β^b), and A(b) >= q^b e^{b(b-1)/2σ²}.
+    right of b + R, (α+β)^b <= 2^b (α^b + β^b), and A(b) >= B := q^b e^{b(b-1)/2σ²}. If B >= 2^b e^{46} the same
+    bound lets the rule start at b - R.
 
     Parameters
     ----------
@@ -72,14 +73,16 @@ class SubsampledGaussianLoss(PrivacyLoss):
         rate = (need + a * a / (2.0 * sigma * sigma) + penalty) / a + height / (sigma * sigma)
         g = 2.0 * math.pi / rate
         reach = sigma * math.sqrt(2.0 * (need + extra))
-        left = math.ceil(reach / g) + 1
-        right = left if self.added else math.ceil((reach + b) / g) + 1
-        x = g * np.arange(-left, right + 1, dtype=np.float64)
+        first = -math.ceil(reach / g) - 1
+        last = -first if self.added else math.ceil((reach + b) / g) + 1
+        if b > 0.0 and b * (b - 1.0) / (2.0 * sigma * sigma) + b * math.log(self.rate / 2.0) >= need + 1.0:
+            first = max(first, math.floor((b - reach) / g) - 1)
+        x = g * np.arange(first, last + 1, dtype=np.float64)
         v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
         log_ratio = _log_mixture(self.rate, v)
         log_weight = -0.5 * (x / sigma) ** 2 + math.log(g / (sigma * math.sqrt(2.0 * math.pi)))
         # 2 Φ(-R/σ) <= e^{-R²/2σ²}
-        return log_ratio, log_weight + b * log_ratio, v, a, g, math.exp(-need) * (1.0 + 1e-9)
+        return log_ratio, log_weight + b * log_ratio, v, a, g, 4.0 * math.exp(-need)
 
     def cost(self, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""

@@ -29,8 +29,7 @@ def square_root_coefficients(steps: int) -> FloatArray:
     """Return c_0 .. c_{steps-1}: c_0 = 1, c_j = c_{j-1} (1 - 1/2j)."""
     ratios = np.ones(steps)
     ratios[1:] -= 0.5 / np.arange(1, steps)
-    coefficients: FloatArray = np.cumprod(ratios)
-    return coefficients
+    return np.asarray(np.cumprod(ratios), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from accountant.certified_interval import CertifiedInterval
 from accountant.composed_loss import compose
+from accountant.theorems import theorem_table
 from mechanisms import PrivacyProfile
 from verify.release_file import Group, Releases
 
@@ -131,7 +132,9 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
         if not 0 <= budget < math.inf:
             raise ValueError(f"budget={budget!r}: must be a finite number of at least 0")
         if question.asked != "epsilon":
-            raise ValueError(f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon")
+            raise ValueError(
+                f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
+            )
     answers = [(question.answer(releases.counted(group)), group) for group in _largest(releases.groups)]
     answer, worst = max(answers, key=lambda pair: (pair[0].upper, pair[0].lower))
     counted = releases.counted(worst)

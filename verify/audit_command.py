@@ -27,10 +27,17 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
 @click.option("--delta", type=float, help=f"Answer with epsilon at this delta [default: {DEFAULT_DELTA:g}].")
 @click.option("--epsilon", type=float, help="Answer with delta at this epsilon instead.")
 @click.option("--budget", type=float, help="An epsilon: say what is left of it, and what still fits.")
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
+)
 @_json_option
 def audit_command(
-    file: Path, delta: float | None, epsilon: float | None, budget: float | None, plot: Path | None, as_json: bool
+    file: Path,
+    delta: float | None,
+    epsilon: float | None,
+    budget: float | None,
+    plot: Path | None,
+    as_json: bool,
 ) -> None:
     """Say what the releases in FILE cost: TOML or JSON [[release]] tables, or a saved ledger.
 
@@ -109,7 +116,9 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     table = Table("release", "in it", "more that fit", title=f"For {result.worst.name}", title_justify="left")
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]
-        table.add_row(kind.name, str(result.worst.counts.get(i, 0)), "any number" if math.isinf(count) else f"{count:,}")
+        table.add_row(
+            kind.name, str(result.worst.counts.get(i, 0)), "any number" if math.isinf(count) else f"{count:,}"
+        )
     console.print(table)
 
 

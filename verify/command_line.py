@@ -1,4 +1,4 @@
-"""The command line: ``dpwitness list | verify | simulate``.
+"""The command line: ``dpwitness list | verify | simulate | audit | calibrate``.
 
 Results go to standard output (with ``--json`` one JSON object and nothing else), progress and errors to
 standard error. Exit codes of ``verify``: 0 certified, 1 refuted, 3 unproven; 2 for usage and input errors.
@@ -6,7 +6,6 @@ standard error. Exit codes of ``verify``: 0 certified, 1 refuted, 3 unproven; 2 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,9 @@ from algorithms.catalogue import learner_builder, learners
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import ParameterError, problems
 from verify.accounting_run import failing_place
+from verify.audit_command import audit_command, calibrate_command
 from verify.effort import EFFORTS
+from verify.output import check_plot, print_json
 from verify.report import render
 from verify.subject import LearnerSubject, SubjectError, resolve
 from verify.verification import choose_problem, initial_records, verify
@@ -63,7 +64,7 @@ def cli() -> None:
 def list_command(as_json: bool) -> None:
     """Show all learners and problems, with their parameters."""
     if as_json:
-        _print_json(_catalogue())
+        print_json(_catalogue())
         return
     console = Console()
     table = Table(
@@ -163,7 +164,7 @@ def verify_command(
             progress=tell,
         )
     if as_json:
-        _print_json(result.json())
+        print_json(result.json())
     else:
         render(result, Console())
     ctx.exit(result.exit_code)
@@ -206,7 +207,7 @@ def simulate_command(
         raise SubjectError(f"{learner}: only learners can be simulated")
     played, own, problem_name = choose_problem(found, problem, dict(settings))
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     build = learner_builder(found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=own)
     initial_records(build, found)
     with _progress(found.name) as tell, _blaming(found):
@@ -225,7 +226,7 @@ def simulate_command(
 
         plot_regret(trace, f"{found.name} on {problem_name}", plot)
     if as_json:
-        _print_json(
+        print_json(
             {
                 "learner": found.name,
                 "problem": problem_name,
@@ -262,18 +263,6 @@ def simulate_command(
     console.print(f"{trace.seconds:.2f} s, {trace.lane_rounds_per_second:,.0f} lane-rounds per second")
 
 
-def _check_plot(path: Path) -> None:
-    """Refuse a plot that could not be written, before anything runs."""
-    if path.suffix.lower() != ".png":
-        raise ParameterError(f"--plot {path}: must end in .png")
-    if not path.absolute().parent.is_dir():
-        raise ParameterError(f"--plot {path}: its folder does not exist")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ParameterError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
-
-
 @contextmanager
 def _blaming(subject: LearnerSubject) -> Iterator[None]:
     """Turn whatever a user's learner raises into an input error that names its line."""
@@ -300,8 +289,8 @@ def _progress(name: str) -> Iterator[Tell]:
         yield lambda share, doing: bar.update(task, completed=share, description=f"{name}: {doing}")
 
 
-def _print_json(result: dict[str, Any]) -> None:
-    click.echo(json.dumps(result, allow_nan=False))
+cli.add_command(audit_command)
+cli.add_command(calibrate_command)
 
 
 def main() -> None:

@@ -61,7 +61,9 @@ def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, pa
     left.set(xlabel="ε", ylabel="δ", title="privacy profile", ylim=(1e-12, 1.5))
     right.plot(alpha, trade_off(grid, upper, alpha), label="guaranteed")
     right.plot([0, 1], [1, 0], color="grey", linestyle=":", label="perfect privacy")
-    right.set(xlabel="false-positive rate", ylabel="false-negative rate", title="trade-off curve", aspect="equal")
+    right.set(
+        xlabel="false-positive rate", ylabel="false-negative rate", title="trade-off curve", aspect="equal"
+    )
     right.legend()
     for axes in (left, right):
         axes.grid(alpha=0.3)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from accountant import Place
 from algorithms.claim import Claim
 from mechanisms import Mechanism, NumpyNoise
+from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.effort import Effort
 from verify.events import Column, ViewSample
@@ -149,7 +150,7 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
 
     Values have at least two coordinates, so that noise shared between coordinates shows.
     """
-    if getattr(mechanism, "categorical", False):
+    if is_categorical(mechanism):
         return [(np.array([0]), np.array([1]))]
     allowed = mechanism.sensitivity
     step = min(allowed.linf, allowed.l1)
@@ -162,18 +163,9 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     pairs = [(np.zeros(size), single)]
     if many > 1:
         pairs.append((np.zeros(size), spread))
-    if _on_integers(mechanism, step):
+    if needs_whole_numbers(mechanism):
         return [(start.astype(np.int64), end.astype(np.int64)) for start, end in pairs]
     return pairs
-
-
-def _on_integers(mechanism: Mechanism, step: float) -> bool:
-    """Whether the mechanism refuses anything but whole numbers."""
-    try:
-        mechanism.release(np.array([0.5]), np.random.default_rng(0))
-    except (ValueError, TypeError):
-        return step == int(step)
-    return False
 
 
 def _drawer(

@@ -3,7 +3,15 @@
 Nothing here is certified; `algorithms` has the repaired learner of the same name.
 """
 
-from .cascade_ucb_ldp_laplace import CascadeUCBLDPLaplace
+from .cascade_ucb_ldp import CascadeUCBLDPComposition, CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
+from .cucb_ldp_gaussian import CUCBLDPGaussian
 from .dpucb_mat import DPTSMat, DPUCBMat
 
-__all__ = ["CascadeUCBLDPLaplace", "DPTSMat", "DPUCBMat"]
+__all__ = [
+    "CUCBLDPGaussian",
+    "CascadeUCBLDPComposition",
+    "CascadeUCBLDPGaussian",
+    "CascadeUCBLDPLaplace",
+    "DPTSMat",
+    "DPUCBMat",
+]

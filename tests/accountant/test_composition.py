@@ -49,4 +49,4 @@ def test_left_never_falls_below_zero():
     assert theorem.left(spent, Budget.unlimited()).epsilon is None
     assert theorem.fits(Cost(Fraction(1), Fraction(1, 2)), budget)
     assert not theorem.fits(spent, budget)
-    assert theorem.guarantee(spent) == spent
+    assert theorem.guarantee(spent, budget) == spent

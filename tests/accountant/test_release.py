@@ -9,11 +9,17 @@ from mechanisms import (
     Box,
     Categories,
     Composed,
+    DiscreteLaplace,
+    DomainError,
+    Integers,
+    Interval,
     LaneStreams,
     Laplace,
     NumpyNoise,
     RandomizedResponse,
+    Repeated,
     Sensitivity,
+    from_opendp,
 )
 
 WIDE = Laplace(scale=1.0, sensitivity=Sensitivity(9, 9, 9))
@@ -92,3 +98,31 @@ def test_every_gate_makes_the_same_checks(kind):
         gate.release(WIDE, number, np.zeros(number.shape, int))
     assert gate.release(response, name).shape == name.shape
     assert gate.release(WIDE, number, np.ones(number.shape, bool)).shape == number.shape
+
+
+@pytest.mark.parametrize("mechanism", [DiscreteLaplace(scale=1.0), Repeated(DiscreteLaplace(scale=1.0), 2)])
+def test_noise_for_whole_numbers_is_refused_on_real_ones_before_anything_is_charged(mechanism):
+    accountant = Accountant(Budget(5.0), noise=np.random.default_rng(0))
+    real = accountant.private([1.0], Interval(0, 1), record=1)
+    with pytest.raises(SensitivityExceeded, match="Integers"):
+        accountant.release(mechanism, real)
+    assert len(accountant.ledger) == 0
+    count = accountant.private([1], Integers(0, 1), record=1)
+    assert accountant.release(mechanism, count).dtype == np.int64
+    assert accountant.spent(1).epsilon > 0
+
+
+def test_a_scalar_opendp_measurement_releases_one_number_at_a_time():
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    measurement = dp.m.make_randomized_response([0, 1, 2], prob=0.7)
+    mechanism = from_opendp(measurement, 1)
+    accountant = Accountant(Budget(5.0), noise=np.random.default_rng(0))
+    numbers = accountant.private([[0.0, 1.0]], Box(0, 1, 2), record=1)
+    with pytest.raises(SensitivityExceeded, match="numbers"):
+        accountant.release(mechanism, numbers)
+    category = accountant.private([2], Categories(3), record=2)
+    assert accountant.release(mechanism, category).item() in (0, 1, 2)
+    with pytest.raises(DomainError, match="one number at a time"):
+        mechanism.release(np.array([[0, 1]]), np.random.default_rng(0))

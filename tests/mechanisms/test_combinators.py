@@ -15,6 +15,7 @@ from mechanisms import (
     NumpyNoise,
     ParameterError,
     PostProcessed,
+    RandomizedResponse,
     Repeated,
     Sensitivity,
     mechanism_from_dict,
@@ -109,3 +110,20 @@ def test_infinite_norms_survive_json() -> None:
     gaussian = Gaussian(sigma=1.0, sensitivity=Sensitivity(math.inf, 1.0, 1.0))
     text = json.dumps(Repeated(gaussian, 2).to_dict(), allow_nan=False)
     assert mechanism_from_dict(json.loads(text)) == Repeated(gaussian, 2)
+
+
+def test_categories_and_numbers_cannot_share_a_value() -> None:
+    with pytest.raises(ParameterError, match="categories and for numbers"):
+        Composed((LAPLACE, RandomizedResponse(size=2, epsilon=1.0)))
+
+
+def test_combinators_say_what_values_they_take() -> None:
+    response = RandomizedResponse(size=3, epsilon=1.0)
+    counts = DiscreteLaplace(scale=1.0)
+    for wrapped in (Composed((response, response)), Repeated(response, 2), response >> np.asarray):
+        assert wrapped.categorical
+        assert wrapped.whole_numbers
+    for wrapped in (Composed((counts, Laplace(scale=1.0))), Repeated(counts, 2), counts >> np.asarray):
+        assert not wrapped.categorical
+        assert wrapped.whole_numbers
+    assert not Composed((LAPLACE,)).whole_numbers

@@ -13,6 +13,7 @@ from mechanisms import (
     BasicComposition,
     Composed,
     DiscreteGaussianProfile,
+    DiscreteLaplace,
     DiscreteLaplaceProfile,
     Gaussian,
     GaussianProfile,
@@ -228,7 +229,7 @@ def test_too_many_atoms_fall_back_to_a_bound() -> None:
 
 def test_composed_gaussian_and_response_reads_nominal_delta() -> None:
     gaussian = Gaussian(sigma=2.0, sensitivity=Laplace(scale=1.0).sensitivity, delta=1e-6)
-    both = Composed((gaussian, RandomizedResponse(size=2, epsilon=0.5)))
+    both = Composed((gaussian, DiscreteLaplace(scale=2.0)))
     assert both.nominal_delta == 1e-6
     assert both.profile().exact
     assert gaussian.epsilon < both.epsilon <= gaussian.epsilon + 0.5

@@ -115,7 +115,7 @@ def test_there_and_back(mechanism: Mechanism, d_in: float, expected: PureProfile
 
 def test_randomized_response_there_and_back() -> None:
     back = from_opendp(to_opendp(RandomizedResponse(size=4, epsilon=1.0)), 1)
-    assert back.release(np.array([0, 1, 2, 3]), np.random.default_rng(0)).shape == (4,)
+    assert back.release(np.array([[0], [1], [2], [3]]), np.random.default_rng(0)).shape == (4, 1)
     assert back.epsilon == pytest.approx(1.0, abs=1e-12)
     assert back.sensitivity == UNIT
 

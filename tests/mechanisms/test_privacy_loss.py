@@ -101,7 +101,8 @@ def test_subsampled_laplace(q: float, e: float, added: bool) -> None:
 def test_subsampled_gaussian_at_whole_orders(q: float, sigma: float, k: int) -> None:
     """A(k) = Σ_j C(k,j) (1-q)^{k-j} q^j e^{j(j-1)/2σ²} (Mironov, Talwar, Zhang 2019)."""
     terms = [
-        math.comb(k, j) * (1 - q) ** (k - j) * q**j * math.exp(j * (j - 1) / (2 * sigma**2)) for j in range(k + 1)
+        math.comb(k, j) * (1 - q) ** (k - j) * q**j * math.exp(j * (j - 1) / (2 * sigma**2))
+        for j in range(k + 1)
     ]
     value, _ = SubsampledGaussianLoss(q, sigma).log_mgf_line(k - 1.0, np.zeros(1))
     assert value[0].real == pytest.approx(math.log(math.fsum(terms)), rel=1e-12, abs=1e-15)
@@ -110,11 +111,13 @@ def test_subsampled_gaussian_at_whole_orders(q: float, sigma: float, k: int) -> 
 @pytest.mark.parametrize(("shift", "sigma"), [(1, 0.2), (2, 3.0), (1, 20.0)])
 def test_discrete_gaussian(shift: int, sigma: float) -> None:
     reach, variance = int(60 * sigma + 60), mp.mpf(sigma) ** 2
-    mass = {k: mp.exp(-mp.mpf(k) ** 2 / (2 * variance)) for k in range(-reach, reach + 1)}
+    mass = {k: mp.exp(-(mp.mpf(k) ** 2) / (2 * variance)) for k in range(-reach, reach + 1)}
     total = mp.fsum(mass.values())
     t = np.linspace(0.0, 3.0 * sigma, 4)
     exact = [
-        mp.fsum(p * mp.exp(mp.mpc(0.7, x) * shift * (shift - 2 * k) / (2 * variance)) for k, p in mass.items())
+        mp.fsum(
+            p * mp.exp(mp.mpc(0.7, x) * shift * (shift - 2 * k) / (2 * variance)) for k, p in mass.items()
+        )
         / total
         for x in t
     ]
@@ -214,7 +217,9 @@ def test_complex_logarithm_keeps_small_real_parts(x: float, y: float, exponent: 
     if size < 1e-3:
         return
     exact = mp.log(1 + mp.mpc(w))
-    assert abs(mp.mpc(complex(log1p_complex(np.array([w]))[0])) - exact) <= 2.0**-53 * (8 * abs(w) / size + 4 * abs(exact))
+    assert abs(mp.mpc(complex(log1p_complex(np.array([w]))[0])) - exact) <= 2.0**-53 * (
+        8 * abs(w) / size + 4 * abs(exact)
+    )
 
 
 @pytest.mark.parametrize("order", [1.0, 0.5, float("nan")])
@@ -228,7 +233,9 @@ def test_renyi_curves() -> None:
     np.testing.assert_allclose(GaussianProfile(0.6).renyi(orders), 0.18 * orders, rtol=1e-14)
     np.testing.assert_allclose(ZeroConcentratedProfile(0.2).renyi(orders), 0.2 * orders)
     e = 0.5  # Mironov 2017, Table II
-    expected = np.log((orders * np.exp((orders - 1) * e) + (orders - 1) * np.exp(-orders * e)) / (2 * orders - 1))
+    expected = np.log(
+        (orders * np.exp((orders - 1) * e) + (orders - 1) * np.exp(-orders * e)) / (2 * orders - 1)
+    )
     np.testing.assert_allclose(LaplaceProfile(1.0, 2.0).renyi(orders), expected / (orders - 1), rtol=1e-13)
     np.testing.assert_allclose(PerfectPrivacy().renyi(orders), 0.0, atol=1e-15)
     both = SubsampledProfile(GaussianProfile(1.0), 0.1)

@@ -1,0 +1,127 @@
+"""Releases in two phases: priced first, charged before they are sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from mechanisms import Mechanism
+
+from .ledger import Entry
+from .place import Place
+from .private import Private
+from .private_sums import PrivateSums
+from .provenance import RecordId
+
+if TYPE_CHECKING:
+    from .accountant import Accountant
+    from .gate import Mask
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a release would charge; made by `Accountant.price`, charged by `Accountant.reserve`.
+
+    Attributes
+    ----------
+    mechanism
+        What would be released through.
+    entries
+        What each record would pay, as the ledger will have it.
+    place
+        The line that asked.
+    refused
+        The first record that could not pay when it was priced; None if all could.
+    """
+
+    _accountant: Accountant = field(repr=False, compare=False)
+    mechanism: Mechanism
+    _private: Private | PrivateSums = field(repr=False, compare=False)
+    _where: Mask | None = field(repr=False, compare=False)
+    entries: tuple[Entry, ...]
+    place: Place
+    refused: RecordId | None
+
+    @property
+    def affordable(self) -> bool:
+        """Whether every record could pay when it was priced."""
+        return self.refused is None
+
+    def __str__(self) -> str:
+        records = sum(len(entry.records) for entry in self.entries)
+        costs = "; ".join(dict.fromkeys(str(entry.charge) for entry in self.entries)) or "nothing"
+        return f"{records} record{'s' if records != 1 else ''} would pay {costs}"
+
+
+class Reservation:
+    """A release that is charged and not yet sampled; made by `Accountant.reserve`.
+
+    ``release()`` samples, once. ``commit()`` closes it. ``cancel()`` gives the charge back while nothing has
+    been sampled. Whatever else happens, a crash included, the charge stays in the ledger. As a context
+    manager it commits after a release and cancels if there was none, unless an exception leaves the block.
+    """
+
+    def __init__(self, accountant: Accountant, quote: Quote, entries: Sequence[Entry]) -> None:
+        self._accountant = accountant
+        self._quote = quote
+        self._entries = entries
+        self._state = "reserved"
+
+    @property
+    def state(self) -> str:
+        """``"reserved"``, ``"released"``, ``"committed"`` or ``"cancelled"``."""
+        return self._state
+
+    def release(self) -> npt.NDArray[Any]:
+        """Sample the outputs; they are public.
+
+        Raises
+        ------
+        ValueError
+            If it was released before or cancelled, or the private sums have changed since they were priced.
+        """
+        self._require("reserved", "released")
+        outputs = self._accountant._draw(self._quote)
+        return outputs
+
+    def commit(self) -> None:
+        """Close a released reservation: the charge is final.
+
+        Raises
+        ------
+        ValueError
+            If nothing was released, or it is closed already.
+        """
+        self._require("released", "committed")
+
+    def cancel(self) -> None:
+        """Give the charge back.
+
+        Raises
+        ------
+        ValueError
+            If something was released, or it is closed already.
+        """
+        self._require("reserved", "cancelled")
+        self._accountant._take_back(self._entries)
+
+    def _require(self, state: str, next_state: str) -> None:
+        with self._accountant._reserving:
+            if self._state != state:
+                raise ValueError(f"this reservation is {self._state}: only a {state} one can be {next_state}")
+            self._state = next_state
+
+    def __enter__(self) -> Reservation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._state == "released":
+            self.commit()
+        elif self._state == "reserved" and kind is None:
+            self.cancel()

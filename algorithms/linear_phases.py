@@ -1,0 +1,224 @@
+"""Phases of distributed linear bandits: what is played, who reports, and the private mean of the reports."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private
+from algorithms.claim import ClaimForm
+from algorithms.learner import check_horizon
+from mechanisms import Box, Communication, Gaussian, ShuffledMean
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
+
+
+class PopulationTooSmall(ValueError):
+    """The horizon needs more clients than there are, each reporting once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """One phase, public.
+
+    Attributes
+    ----------
+    number
+        l = 1, 2, ...
+    support
+        Ids of the actions played, ascending; shape (s,).
+    counts
+        How often each is played; shape (s,).
+    clients
+        How many new clients report at its end; 0 if the horizon cuts the phase.
+    bounds
+        A report's coordinate is clipped to [-bounds, bounds] and divided by it; shape (s,).
+    """
+
+    number: int
+    support: IntArray
+    counts: IntArray
+    clients: int
+    bounds: FloatArray
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the phase lasts."""
+        return int(self.counts.sum())
+
+    @property
+    def domain(self) -> Box:
+        """Where a report lies: [-1, 1]^s."""
+        return Box(-1.0, 1.0, self.support.size)
+
+    def report(self, averages: npt.ArrayLike) -> FloatArray:
+        """Return what a client with these average rewards hands over: clipped, in units of ``bounds``."""
+        clipped: FloatArray = np.clip(np.asarray(averages) / self.bounds, -1.0, 1.0)
+        return clipped
+
+
+class DistributedLearner(Protocol):
+    """A learner of distributed linear bandits, in one lane."""
+
+    claim: ClassVar[ClaimForm]
+
+    def act(self) -> Phase | None:
+        """Return the phase to play next; None when the horizon is reached."""
+
+    def observe(self, report: Private) -> None:
+        """Take one new client's report of the open phase, in `Phase.domain`."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Phase lengths h_l = 2^l and clients ⌈2^{alpha l}⌉, or a fixed number of clients.
+
+    Attributes
+    ----------
+    horizon
+        T.
+    alpha
+        In (0, 1): how fast the number of reporting clients grows.
+    fixed_clients
+        If given, that many clients in every phase.
+    """
+
+    horizon: int
+    alpha: float = 0.8
+    fixed_clients: int | None = None
+
+    def __post_init__(self) -> None:
+        check_horizon(self.horizon)
+        if not 0.0 < self.alpha < 1.0:
+            raise ValueError(f"alpha={self.alpha!r}: must be in (0, 1)")
+        if self.fixed_clients is not None and self.fixed_clients < 1:
+            raise ValueError(f"fixed_clients={self.fixed_clients!r}: must be at least 1")
+
+    @property
+    def phases(self) -> int:
+        """L = ⌊log₂(T/2 + 1)⌋: a phase lasts at least 2^l rounds, so no more than L complete."""
+        return (self.horizon + 2).bit_length() - 2
+
+    def length(self, number: int) -> int:
+        """Return h_l."""
+        return 2**number
+
+    def clients(self, number: int) -> int:
+        """Return |U_l|."""
+        if self.fixed_clients is not None:
+            return self.fixed_clients
+        return math.ceil(2.0 ** (self.alpha * number) - _WHOLE)
+
+    def check_population(self, population: int) -> None:
+        """Raise `PopulationTooSmall` unless every phase that can complete finds enough new clients."""
+        needed = sum(self.clients(number) for number in range(1, self.phases + 1))
+        if needed > population:
+            raise PopulationTooSmall(
+                f"population={population!r}: {self.phases} phases within horizon {self.horizon} need {needed} clients, "
+                "each reporting once"
+            )
+
+
+class ReportMean(Protocol):
+    """The mean of a phase's reports, as far as the trust model lets the server see it."""
+
+    def add(self, report: Private) -> None:
+        """Take one client's report."""
+
+    def release(self) -> FloatArray:
+        """Return the private mean, shape (s,)."""
+
+    @property
+    def proxy(self) -> float:
+        """Sub-Gaussian variance proxy of each coordinate's privacy noise."""
+
+    @property
+    def communication(self) -> Communication:
+        """What one client sends."""
+
+
+class CentralMean:
+    """The server adds up the reports and adds Gaussian noise to the sum.
+
+    One client moves the sum by at most the box diameter 2√s.
+    """
+
+    def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
+        self._gate, self._mechanism, self._clients = gate, mechanism, phase.clients
+        self._size = phase.support.size
+        self._sums = gate.sums(self._size)
+        self.proxy = (mechanism.sigma / phase.clients) ** 2
+        self.communication = Communication(reals=self._size)
+
+    def add(self, report: Private) -> None:
+        """Add one report to the sum."""
+        self._sums.add(report, at=np.arange(self._size)[np.newaxis])
+
+    def release(self) -> FloatArray:
+        """Return (sum + N(0, σ² I)) / n."""
+        mean: FloatArray = self._gate.release(self._mechanism, self._sums)[0] / self._clients
+        return mean
+
+
+class RawMean(CentralMean):
+    """No privacy: the sum is published as it is."""
+
+    def __init__(self, gate: Gate, phase: Phase) -> None:
+        super().__init__(gate, phase, Gaussian(sigma=1.0, sensitivity=phase.domain.sensitivity))
+        self.proxy = 0.0
+
+    def release(self) -> FloatArray:
+        """Return sum / n."""
+        mean: FloatArray = self._gate.declassify(self._sums, "DPE is not private")[0] / self._clients
+        return mean
+
+
+class LocalMean:
+    """Every client adds Gaussian noise to its own report."""
+
+    def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
+        self._gate, self._mechanism, self._clients = gate, mechanism, phase.clients
+        self._total: FloatArray = np.zeros(phase.support.size)
+        self.proxy = mechanism.sigma**2 / phase.clients
+        self.communication = Communication(reals=phase.support.size)
+
+    def add(self, report: Private) -> None:
+        """Release one report with noise, and add it up in public."""
+        self._total += self._gate.release(self._mechanism, report)[0]
+
+    def release(self) -> FloatArray:
+        """Return the mean of the messages."""
+        return self._total / self._clients
+
+
+class ShuffledReportMean:
+    """Every client sends random bits; the server sees how many ones there are per coordinate.
+
+    The rounding to whole numbers uses public randomness: privacy holds whatever it is.
+    """
+
+    def __init__(self, gate: Gate, phase: Phase, protocol: ShuffledMean) -> None:
+        self._gate, self._protocol = gate, protocol
+        self._sums = gate.sums(protocol.size)
+        low, high = protocol.encode(np.array([-1.0, 1.0]), np.array([0.0, 1.0 - 2.0**-53]))
+        self._numbers = Box(float(low), float(high), protocol.size)
+        self.proxy = protocol.proxy
+        self.communication = protocol.communication
+
+    def add(self, report: Private) -> None:
+        """Add one client's whole numbers to the sum that its bits will show."""
+        uniform = self._gate.random.random((1, self._protocol.size))
+        encoded = report.map(lambda values: self._protocol.encode(values, uniform), into=self._numbers)
+        self._sums.add(encoded, at=np.arange(self._protocol.size)[np.newaxis])
+
+    def release(self) -> FloatArray:
+        """Return the mean estimated from the numbers of ones."""
+        ones = self._gate.release(self._protocol.mechanism, self._sums)[0]
+        return self._protocol.analyze(ones)

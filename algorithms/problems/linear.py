@@ -1,0 +1,137 @@
+"""Distributed linear bandits with partial feedback: many clients around one unknown vector.
+
+Li, Zhou & Ji 2022, Section 3. The server plays actions x in the unit ball; a client u has its own vector
+theta_u = theta* + xi_u and rewards <theta_u, x> + noise. Regret counts <theta*, x>. Only a few clients report,
+each the averages of its rewards in one phase: that report is one record.
+
+This is not a `Problem` of semi-bandits: an action is one id, and a record enters at the end of a phase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.problems.errors import ProblemError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+Rewards = Literal["gaussian", "signs"]
+
+_UNIT = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LinearBandit:
+    """Actions, theta*, how clients differ from it, and how many there are.
+
+    Parameters
+    ----------
+    actions
+        Shape (k, d), each of length at most 1.
+    theta
+        theta*, shape (d,), of length at most 1.
+    sigma
+        Sub-Gaussian parameter of <xi_u, x> / |x|, nonnegative.
+    population
+        How many clients there are.
+    rewards
+        ``"gaussian"``: xi_u ~ N(0, sigma² I), noise N(0, 1), unbounded. ``"signs"``: rewards are +1 or -1 with mean
+        <theta_u, x>, and xi_u is uniform in the ball of radius sigma √(d + 2) (whose marginals have variance proxy
+        sigma²); bounded by 1 without any clipping.
+
+    Raises
+    ------
+    ProblemError
+        If a shape is wrong, an action or theta longer than 1, a number out of range, or (signs) a client's mean
+        reward could leave [-1, 1].
+    """
+
+    actions: FloatArray
+    theta: FloatArray
+    sigma: float
+    population: int
+    rewards: Rewards = "gaussian"
+
+    def __post_init__(self) -> None:
+        actions, theta = np.array(self.actions, dtype=np.float64), np.array(self.theta, dtype=np.float64)
+        if actions.ndim != 2 or not actions.size or theta.shape != actions.shape[1:]:
+            raise ProblemError(
+                f"actions of shape {actions.shape}, theta of shape {theta.shape}: must be (k, d) and (d,)"
+            )
+        for name, vectors in (("actions", actions), ("theta", theta[np.newaxis])):
+            longest = np.linalg.norm(vectors, axis=1).max()
+            if not longest <= _UNIT:
+                raise ProblemError(f"{name}: a vector has length {longest!r}, must be at most 1")
+        if not 0.0 <= self.sigma < np.inf:
+            raise ProblemError(f"sigma = {self.sigma!r}: must be a finite number, at least 0")
+        if not self.population >= 1:
+            raise ProblemError(f"population = {self.population!r}: must be at least 1")
+        if self.rewards not in ("gaussian", "signs"):
+            raise ProblemError(f"rewards = {self.rewards!r}: must be 'gaussian' or 'signs'")
+        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "theta", theta)
+        reach = float(np.max(np.abs(actions @ theta))) + self._radius
+        if self.rewards == "signs" and reach > 1.0:
+            raise ProblemError(
+                f"theta, sigma: a client's mean reward could reach {reach:.3g}, but signs have means in [-1, 1]"
+            )
+        actions.flags.writeable = theta.flags.writeable = False
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        actions: int,
+        dimension: int,
+        length: float,
+        sigma: float,
+        population: int,
+        seed: int,
+        rewards: Rewards = "gaussian",
+    ) -> LinearBandit:
+        """Return a problem with actions and theta* uniform on the sphere, theta* of the given length."""
+        rng = np.random.default_rng(seed)
+        vectors = rng.standard_normal((actions + 1, dimension))
+        vectors /= np.linalg.norm(vectors, axis=1)[:, np.newaxis]
+        return cls(vectors[:-1], length * vectors[-1], sigma, population, rewards)
+
+    @property
+    def _radius(self) -> float:
+        return self.sigma * (self.theta.size + 2) ** 0.5 if self.rewards == "signs" else 0.0
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """<theta*, x> for every action, shape (k,)."""
+        means: FloatArray = self.actions @ self.theta
+        return means
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """Regret of one play of each action, shape (k,)."""
+        gaps: FloatArray = self.means.max() - self.means
+        return gaps
+
+    def draw_averages(
+        self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw new clients' average rewards, shape (clients, s): of ``counts[j]`` rewards of action ``support[j]``."""
+        d = self.theta.size
+        xi = rng.standard_normal((clients, d))
+        if self.rewards == "signs":
+            xi /= np.linalg.norm(xi, axis=1, keepdims=True)
+            xi *= self._radius * rng.random((clients, 1)) ** (1.0 / d)
+        else:
+            xi *= self.sigma
+        means = self.means[support] + xi @ self.actions[support].T
+        if self.rewards == "signs":
+            chance = np.clip(0.5 * (1.0 + means), 0.0, 1.0)
+            signs: FloatArray = 2.0 * rng.binomial(counts, chance) / counts - 1.0
+            return signs
+        averages: FloatArray = means + rng.standard_normal(means.shape) / np.sqrt(counts)
+        return averages

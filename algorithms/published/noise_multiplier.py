@@ -1,0 +1,18 @@
+"""The factor that published experiments put on their noise."""
+
+from __future__ import annotations
+
+import math
+
+
+def check_noise_multiplier(noise_multiplier: float) -> float:
+    """Return what the noise is multiplied by, after checking it.
+
+    Raises
+    ------
+    ValueError
+        Unless it is a finite number above 0.
+    """
+    if isinstance(noise_multiplier, bool) or not 0 < noise_multiplier < math.inf:
+        raise ValueError(f"noise_multiplier={noise_multiplier!r}: must be a finite number above 0")
+    return float(noise_multiplier)

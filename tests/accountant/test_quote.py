@@ -1,0 +1,185 @@
+"""Two phases: price, reserve, release, commit; whatever happens between, the charge stays."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from accountant import (
+    Accountant,
+    Budget,
+    BudgetExceeded,
+    ForeignValue,
+    SensitivityExceeded,
+    TheoremMissing,
+    Trust,
+    TrustViolation,
+)
+from mechanisms import Box, Gaussian, Interval, Laplace, Sensitivity
+
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+
+
+@pytest.fixture
+def accountant():
+    return Accountant(Budget(1.0), noise=np.random.default_rng(0))
+
+
+def value(accountant, record="a", size=1):
+    return accountant.private([0.5] * size, Box(0, 1, size), record)
+
+
+def test_a_price_charges_nothing(accountant):
+    quote = accountant.price(HALF, value(accountant))
+    assert quote.affordable
+    assert quote.entries[0].charge.epsilon == Fraction(1, 2)
+    assert quote.entries[0].records == ("a",)
+    assert str(quote) == "1 record would pay epsilon = 0.5"
+    assert len(accountant.ledger) == 0
+    assert quote.place.file == __file__
+
+
+def test_the_whole_way(accountant):
+    reservation = accountant.reserve(accountant.price(HALF, value(accountant)))
+    assert accountant.spent("a").epsilon == Fraction(1, 2)
+    assert reservation.state == "reserved"
+    outputs = reservation.release()
+    assert outputs.shape == (1, 1)
+    reservation.commit()
+    assert reservation.state == "committed"
+    assert accountant.spent("a").epsilon == Fraction(1, 2)
+
+
+def test_a_crash_between_the_phases_keeps_the_charge(accountant, tmp_path):
+    accountant.reserve(accountant.price(HALF, value(accountant)))
+    accountant.save(tmp_path / "ledger.json")  # and nothing more happens
+    assert Accountant.load(tmp_path / "ledger.json").spent("a").epsilon == Fraction(1, 2)
+    with pytest.raises(RuntimeError), accountant.reserve(accountant.price(HALF, value(accountant))):
+        raise RuntimeError("a crash")
+    assert accountant.spent("a").epsilon == 1
+
+
+def test_a_mechanism_that_fails_keeps_the_charge(accountant):
+    class Broken(Laplace):
+        def release(self, value, noise):
+            raise RuntimeError("broken")
+
+    broken = Broken(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+    reservation = accountant.reserve(accountant.price(broken, value(accountant)))
+    with pytest.raises(RuntimeError):
+        reservation.release()
+    with pytest.raises(ValueError, match="released"):
+        reservation.cancel()
+    assert accountant.spent("a").epsilon == Fraction(1, 2)
+
+
+def test_cancelling_gives_back_exactly_what_was_charged(accountant):
+    accountant.release(Laplace(scale=3.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant))
+    before = json.dumps(accountant.to_dict())
+    reservation = accountant.reserve(accountant.price(HALF, value(accountant)))
+    accountant.release(HALF, value(accountant, "b"))
+    assert accountant.worst()[0] == "a"
+    reservation.cancel()
+    assert accountant.spent("a").epsilon == Fraction(1, 3)
+    assert accountant.worst() == ("b", accountant.spent("b"))
+    assert [entry.records for entry in accountant.ledger.entries] == [("a",), ("b",)]
+    assert before in json.dumps(accountant.to_dict()) or len(accountant.ledger) == 2
+    accountant.release(HALF, value(accountant))  # there is room again
+    with pytest.raises(BudgetExceeded):
+        accountant.release(HALF, value(accountant))
+
+
+def test_a_context_manager_commits_or_cancels(accountant):
+    with accountant.reserve(accountant.price(HALF, value(accountant))) as reservation:
+        reservation.release()
+    assert reservation.state == "committed"
+    with accountant.reserve(accountant.price(HALF, value(accountant))) as reservation:
+        pass
+    assert reservation.state == "cancelled"
+    assert accountant.spent("a").epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        ([], "commit"),
+        (["release"], "release"),
+        (["release"], "cancel"),
+        (["release", "commit"], "release"),
+        (["release", "commit"], "commit"),
+        (["cancel"], "release"),
+        (["cancel"], "cancel"),
+    ],
+)
+def test_every_other_order_is_refused(accountant, before, call):
+    reservation = accountant.reserve(accountant.price(HALF, value(accountant)))
+    for name in before:
+        getattr(reservation, name)()
+    spent = accountant.spent("a")
+    with pytest.raises(ValueError, match="this reservation is"):
+        getattr(reservation, call)()
+    assert accountant.spent("a") == spent
+
+
+def test_sums_that_change_must_be_priced_again(accountant):
+    sums = accountant.sums(1)
+    at = np.zeros((1, 1), int)
+    sums.add(value(accountant), at=at)
+    quote = accountant.price(HALF, sums)
+    sums.add(value(accountant, "b"), at=at)
+    with pytest.raises(ValueError, match="price it again"):
+        accountant.reserve(quote)
+    quote = accountant.price(HALF, sums)
+    assert "2 records" in str(quote)
+    reservation = accountant.reserve(quote)
+    sums.clear(np.ones((1, 1), bool))
+    sums.add(value(accountant, "c"), at=at)
+    with pytest.raises(ValueError, match="price it again"):
+        reservation.release()
+    assert accountant.spent("c").epsilon == 0
+
+
+def test_a_quote_reserved_twice_is_paid_twice(accountant):
+    quote = accountant.price(HALF, value(accountant))
+    first, second = accountant.reserve(quote), accountant.reserve(quote)
+    assert accountant.spent("a").epsilon == 1
+    second.cancel()
+    assert accountant.spent("a").epsilon == Fraction(1, 2)
+    assert not np.array_equal(first.release(), accountant.price(HALF, value(accountant)))
+    with pytest.raises(BudgetExceeded):
+        [accountant.reserve(quote) for _ in range(2)]
+
+
+def test_pricing_refuses_what_releasing_would(accountant):
+    other = Accountant(Budget(1.0))
+    with pytest.raises(ForeignValue):
+        accountant.price(HALF, value(other))
+    with pytest.raises(ForeignValue):
+        accountant.reserve(other.price(HALF, value(other)))
+    with pytest.raises(SensitivityExceeded):
+        accountant.price(HALF, accountant.private([0.5], Interval(0, 2), "a"))
+    with pytest.raises(TheoremMissing):
+        accountant.price(Gaussian(sigma=1.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant))
+    local = Accountant(Budget(1.0), trust=Trust.LOCAL)
+    with pytest.raises(TrustViolation):
+        local.price(HALF, value(local) + value(local, "b"))
+
+
+def test_an_unaffordable_quote_names_the_record(accountant):
+    two = Laplace(scale=0.5, sensitivity=Sensitivity(1, 1, 1))
+    quote = accountant.price(two, value(accountant, "poor"))
+    assert not quote.affordable
+    assert quote.refused == "poor"
+    with pytest.raises(BudgetExceeded):
+        accountant.reserve(quote)
+
+
+def test_masks_are_kept(accountant):
+    wide = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+    where = np.array([[False, True]])
+    reservation = accountant.reserve(accountant.price(wide, value(accountant, size=2), where))
+    where[:] = True  # the caller's array is not the quote's
+    outputs = reservation.release()
+    assert outputs[0, 0] == 0
+    assert outputs[0, 1] != 0
