@@ -12,6 +12,7 @@ from .coupled import Coupled, Divergence
 from .errors import (
     BudgetExceeded,
     ForeignValue,
+    GateClosed,
     RawRead,
     Refusal,
     SensitivityExceeded,
@@ -32,6 +33,7 @@ from .renyi import RenyiComposition
 from .replay import Call, Difference, Direct, Recorder, Replay
 from .simulation import Simulation
 from .summary import Line, Summary
+from .taped import Retold, Taped
 from .trust import Trust
 from .zero_concentrated import ZeroConcentratedComposition
 
@@ -51,6 +53,7 @@ __all__ = [
     "Entry",
     "ForeignValue",
     "Gate",
+    "GateClosed",
     "GaussianComposition",
     "Influence",
     "Ledger",
@@ -69,10 +72,12 @@ __all__ = [
     "RenyiComposition",
     "Replay",
     "Reservation",
+    "Retold",
     "SensitivityExceeded",
     "Simulation",
     "Step",
     "Summary",
+    "Taped",
     "TheoremMissing",
     "Trust",
     "TrustViolation",

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,6 +29,7 @@ from mechanisms.parameters import delta_of_approximate, real
 
 from .budget import Amount, Budget, Cost, asked_and_left
 from .certified_interval import CertifiedInterval
+from .closing import Closing
 from .composition import BasicComposition, Composition, UnsupportedCharge
 from .compositions import COMPOSITIONS
 from .errors import BudgetExceeded, ForeignValue, SensitivityExceeded, TheoremMissing, TrustViolation
@@ -47,7 +48,7 @@ from .trust import Trust
 _FORMAT = "dpwitness-ledger-1"
 
 
-class Accountant:
+class Accountant(Closing):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
@@ -114,6 +115,7 @@ class Accountant:
         self._reserving = threading.Lock()
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
         self._affordable: dict[int, bool] = {}
+        self._believed: dict[Place, float] = {}
 
     @property
     def budget(self) -> Budget:
@@ -150,6 +152,9 @@ class Accountant:
         DomainError
             If a value lies outside the domain, or is infinite.
         """
+        self.check_open()
+        if isinstance(record, np.integer):
+            record = int(record)
         if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
             raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
         checked = domain.check(values, "values")
@@ -230,6 +235,7 @@ class Accountant:
             If a record cannot pay.
         """
         place = calling_place()
+        self.check_open()
         if quote._accountant is not self:
             raise ForeignValue("this quote belongs to another accountant", place)
         self._check_unchanged(quote)
@@ -245,6 +251,7 @@ class Accountant:
             raise ValueError("the private value has changed since it was priced: price it again")
 
     def _draw(self, quote: Quote) -> npt.NDArray[Any]:
+        self.check_open()
         self._check_unchanged(quote)
         return sample(quote.mechanism, quote._private._values[0], quote._where, self._noise)
 
@@ -269,6 +276,7 @@ class Accountant:
         place = calling_place()
         if not isinstance(reason, str) or not reason.strip():
             raise ValueError(f"reason={reason!r}: must say where and why the value is published")
+        self.check_open()
         check_owner(self, private)
         records = [record for _, group in self._movements(private, None, place) for record in group]
         self._pay([declassification(records, place, reason, self.composition.infinite)], place)
@@ -276,7 +284,13 @@ class Accountant:
         return published
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
-        """Accept the declared stability: one data set alone cannot contradict it."""
+        """Accept the declared stability, on record: one data set alone cannot contradict it."""
+        self._believed.setdefault(calling_place(), stability)
+
+    @property
+    def believed(self) -> Mapping[Place, float]:
+        """The stabilities of maps that were believed: what the ledger says rests on them."""
+        return dict(self._believed)
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: an accountant's private values leave through `release` only."""

@@ -36,7 +36,7 @@ NOTHING = "nothing"
 _TIGHT = 1e-12  # relative error of δ that costs next to nothing
 _NOT_TIGHT = 4e-6  # from here on the grid may do better
 _LITTLE_WORK = 512.0
-_MUCH_WORK = 4e6
+_MUCH_WORK = 2e6
 _LEAST_DELTA = 1e-290
 
 
@@ -278,7 +278,7 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
     """
     relative = min(1e-3, max(_TIGHT, 0.2 * width * saddle.s))
     for tolerance in (_TIGHT, relative):
-        plan = plan_contour(loss, saddle, tolerance, _LITTLE_WORK * loss.cost(0.0))
+        plan = plan_contour(loss, saddle, tolerance, _LITTLE_WORK * loss.cost(saddle.s, 0.0))
         if plan is not None:
             yield Contour(loss, plan)
     lattice = lattice_contour(loss, saddle, _TIGHT)
@@ -291,7 +291,9 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
             yield series
     plans = [plan_contour(loss, saddle, relative, _MUCH_WORK)]
     for factor in (1.0, 10.0, 100.0, 1e3):
-        plans.append(plan_contour(loss, saddle, relative, _MUCH_WORK, factor * width / (saddle.s + 1.0)))
+        # Wider than 1/s the phantom would hide the mechanism.
+        phantom = min(factor * width, 0.03 / saddle.s) / (saddle.s + 1.0)
+        plans.append(plan_contour(loss, saddle, relative, _MUCH_WORK, phantom))
         if plans[-1] is not None:
             break
     known = [plan for plan in plans if plan is not None]

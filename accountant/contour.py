@@ -113,7 +113,7 @@ def plan_contour(
     if enough.size == 0:
         return None
     nodes = int(counts[enough[0]])
-    work = nodes * loss.cost(nodes * step)
+    work = nodes * loss.cost(s, nodes * step)
     return ContourPlan(s, step, nodes, work, phantom, further) if work <= most_work else None
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 
+from .closing import Closing
 from .gate import Mask
 from .movement import distance, excess
 from .place import Place, calling_place
@@ -53,7 +54,7 @@ class Divergence:
     message: str
 
 
-class Coupled:
+class Coupled(Closing):
     """A gate that runs D and its neighbours on the same released values.
 
     Parameters
@@ -112,6 +113,7 @@ class Coupled:
         ValueError
             If there are not as many data sets or lanes as the gate has.
         """
+        self.check_open()
         array = np.asarray(domain.check(values, "values"))
         allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
         if array.shape not in allowed:
@@ -153,6 +155,7 @@ class Coupled:
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
         """Publish D's value; neighbours that differ are told apart with certainty."""
+        self.check_open()
         check_owner(self, private)
         values = private._values
         if values.shape[0] > 1:

@@ -57,5 +57,9 @@ class TheoremMissing(Refusal):
     """No composition theorem in use supports the number that was asked for."""
 
 
+class GateClosed(Refusal):
+    """An earlier error told something about private data; nothing more is let in or out."""
+
+
 class ForeignValue(Refusal):
     """A private value was shown to a gate that it does not belong to."""

@@ -90,6 +90,12 @@ class Gate(Protocol):
         or only used by code whose effects are seen (such as how many numbers a message holds).
         """
 
+    def close(self, why: str, where: Place) -> None:
+        """Shut the gate: an error has told something about private data."""
+
+    def check_open(self) -> None:
+        """Raise `GateClosed` if the gate was shut."""
+
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Compare a map's declared stability with what is known (coupled gates know neighbours)."""
 

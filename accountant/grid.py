@@ -11,8 +11,9 @@ Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): j
 raises φ. If the curve is an upper bound and not convex: the true φ is convex and below it, hence below the chords.
 
 Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the cell's chord, lowered by its
-largest distance to them, is a line below φ everywhere. y_j is the lower of the two lines at node j, 1 - w at the
-first node, 0 at the last; the lower convex hull of these points is below φ.
+largest distance to them, is a line below φ everywhere. In the first cell 1 - w is taken, in the last 0, and
+so wherever the line ends below one of them. y_j is the lower of the two lines at node j; each cell's chord is then
+below its line, and so is the lower convex hull of these points.
 
 A relative error r of the curves moves the dots by r, the extended chords by up to 3r of the curve; it is paid as a
 factor (1 ± 8r)^n on all masses.
@@ -33,10 +34,12 @@ from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, LossSum, PrivacyLoss
 
+from .contour import period_for
 from .lattice import LatticeContour, lattice_contour
 from .saddle import Saddle, saddle_for_delta, saddle_for_epsilon
 
-_MOST_NODES = 2**18
+_MOST_NODES = 2**16
+_TIGHT = 1e-12  # aliases, relative to δ
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +141,16 @@ def rounded_down(profile: PrivacyProfile, spacing: Fraction, first: int, last: i
     meet = np.clip((fall - after * width) / -spread, 0.0, width)
     lowest = np.maximum(before * meet, fall - after * (width - meet))
     gap = np.maximum(0.0, slopes * meet - lowest) + 8.0 * ROUNDING * values[:-1]
-    lines = values[:-1] - gap
-    y = np.minimum(np.append(np.inf, lines + fall), np.append(lines, np.inf))
-    y[0], y[-1] = -math.expm1(x[0]), 0.0
-    y = np.maximum(y, np.maximum(-np.expm1(x), 0.0))
+    left, right = values[:-1] - gap, values[:-1] - gap + fall
+    # 1 - w and 0 are below φ too; a line that ends below one of them in its cell is replaced by it.
+    start = -np.expm1(x)
+    low = left < start[:-1]
+    low[0] = True
+    left, right = np.where(low, start[:-1], left), np.where(low, start[1:], right)
+    none = right < 0.0
+    none[-1] = True
+    left, right = np.where(none, 0.0, left), np.where(none, 0.0, right)
+    y = np.minimum(np.append(np.inf, right), np.append(left, np.inf))
     keep = _lower_hull(w, y)
     hull_slopes = np.diff(y[keep]) / np.diff(w[keep])
     own = w[keep] * (np.append(hull_slopes, 0.0) - np.append(-1.0, hull_slopes))
@@ -209,11 +218,13 @@ def grid(
         return None
     spacing = Fraction(max(high - low, 1e-6) / 1024.0)
     coarse = _losses(profiles, ends, spacing, up=True)
-    saddle = _saddle(LossSum(coarse, tuple(counts)), delta, epsilon)
+    rough = LossSum(coarse, tuple(counts))
+    saddle = _saddle(rough, delta, epsilon)
     if saddle is None:
         return None
+    period, _ = period_for(rough, saddle, _TIGHT)
     h = math.sqrt(12.0 * width / (total * (saddle.s + 1.0)))
-    h = max(h, (high - low) / _MOST_NODES)
+    h = max(h, (high - low) / _MOST_NODES, 1.1 * period / _MOST_NODES)
     if h < float(spacing):
         exact = [profile.pure_epsilon for profile in profiles if profile.pure_epsilon]
         unit = min(exact, default=None)
@@ -224,7 +235,7 @@ def grid(
     for up in (True, False):
         loss = LossSum(_losses(profiles, ends, spacing, up=up), tuple(counts))
         own = _saddle(loss, delta, epsilon)
-        engine = None if own is None else lattice_contour(loss, own, 1e-12, _MOST_NODES)
+        engine = None if own is None else lattice_contour(loss, own, _TIGHT, 2 * _MOST_NODES)
         if engine is None:
             return None
         engines.append((engine, loss.infinite_mass, own.epsilon if own is not None else 0.0))
@@ -246,7 +257,7 @@ def _losses(
     h = float(spacing)
     build = rounded_up if up else rounded_down
     return tuple(
-        build(profile, spacing, math.floor(low / h), math.ceil(high / h))
+        build(profile, spacing, math.floor(low / h) - 1, math.ceil(high / h) + 1)
         for profile, (low, high) in zip(profiles, ends, strict=True)
     )
 
@@ -254,10 +265,13 @@ def _losses(
 def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
     """Return losses between which all but ``small`` of the mass lies."""
     largest = profile.pure_epsilon
+    least = max(small, 1e-15)
     if largest is not None:
-        # One node further, where the curve is exactly 0: no mass at infinity from rounding.
-        margin = 1e-9 * float(largest)
-        return -float(largest) - margin, float(largest) + margin
+        # A little further, where the curve is exactly 0: no mass at infinity from rounding. The other
+        # direction's largest loss is minus the least loss, and need not be the same.
+        high = float(largest) * (1.0 + 1e-9)
+        lows = (high * 1.25**k for k in range(40))
+        return -next((x for x in lows if _below(profile, x) <= least or x > 40.0), 40.0), high
     if profile.infinite_mass > small:
         small = profile.infinite_mass * (1.0 + 1e-9)
     high = next(

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import NamedTuple
 
-_OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy", "copy", "pickle"})
+_OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy", "contextlib", "copy", "pickle"})
 
 
 class Place(NamedTuple):

@@ -8,7 +8,8 @@ out is through its gate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -35,7 +36,6 @@ class Private:
     """
 
     __slots__ = ("_categories", "_gate", "_provenance", "_values")
-    __array_ufunc__ = None  # NumPy hands binary operators over instead of reading the value
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
@@ -119,7 +119,7 @@ class Private:
         The function gets a copy of the raw values and has to be pure: no gate can see what it does besides
         returning its result. So that nothing about the data shows in the result's form, its shape and type
         may not depend on the values, and errors about it never quote them. That an error occurs at all is
-        information about the data: let it end the run.
+        information about the data: the gate closes, so that nobody can catch the error and go on.
 
         Parameters
         ----------
@@ -151,18 +151,31 @@ class Private:
         if (into is None) == (stability is None):
             raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if into is not None:
-            results = _inside(into, self._apply(function, self._values), self._values.shape[:2])
-            if results is None:
-                raise DomainError(f"map: a result lies outside {into}, or has another shape than its values")
+            with self._closing_on_errors():
+                results = _inside(into, self._apply(function, self._values), self._values.shape[:2])
+                if results is None:
+                    raise DomainError(
+                        f"map: a result lies outside {into}, or has another shape than its values"
+                    )
             categories = into.size if isinstance(into, Categories) else 0
             return Private(self._gate, results, self._provenance.mapped(into), categories=categories)
         assert stability is not None
         self._check_number("mapped by a Lipschitz function")
         if not 0 <= stability < math.inf:
             raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
-        results = self._apply_in_form(function)
+        with self._closing_on_errors():
+            results = self._apply_in_form(function)
         self._gate.check_stability(self._values, results, stability)
         return Private(self._gate, results, self._provenance.stretched(stability, results.shape[-1]))
+
+    @contextmanager
+    def _closing_on_errors(self) -> Iterator[None]:
+        """Close the gate if a function of the raw value fails: that it fails may depend on the value."""
+        try:
+            yield
+        except BaseException as error:
+            self._gate.close(f"a function in map failed ({type(error).__name__})", calling_place())
+            raise
 
     @staticmethod
     def _apply(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -272,6 +285,30 @@ class Private:
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
         return np.array(self._read("turned into an array"), dtype=dtype)
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Hand NumPy's operators over to those of private values; every other ufunc would read the value."""
+        reflected = _REFLECTED.get(ufunc.__name__)
+        if reflected and method == "__call__" and not options and not isinstance(inputs[0], Private):
+            return getattr(self, reflected)(inputs[0])
+        how = "changed in place through" if "out" in options else "passed to"
+        self._read(f"{how} numpy.{ufunc.__name__}")
+        return getattr(ufunc, method)(*map(_bare, inputs), **options)
+
+    def __abs__(self) -> Any:
+        return abs(self._read("passed to abs"))
+
+    def __pow__(self, power: Any) -> Any:
+        return self._read("raised to a power") ** power
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._read("multiplied as a matrix (use map with a stability)") @ other
+
+    def __mod__(self, other: Any) -> Any:
+        return self._read("divided with remainder") % other
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._read("divided with remainder") // other
+
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
@@ -317,6 +354,10 @@ class Private:
 
     def __getstate__(self) -> NoReturn:
         self._refuse("copied or pickled")
+
+
+_REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__"}
+"""NumPy's binary operators, for public arrays on the left of a private value."""
 
 
 def refuse_read(how: str, where: Place) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,15 @@ class PrivateSums:
         self._values[:, where] = 0.0
         if self._provenance is not None:
             self._provenance.clear(where)
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        refuse_read("read (release sums through their gate)", calling_place())
+
+    __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __array__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
+    __array_ufunc__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> NoReturn:
         refuse_read("copied or pickled", calling_place())

@@ -78,7 +78,10 @@ def check_release(
     ValueError
         If the mask is not boolean or not of the value's shape.
     """
+    gate.check_open()
     check_owner(gate, private)
+    if not hasattr(mechanism, "release"):
+        raise ValueError(f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...)")
     check_metric(mechanism, private)
     return None if where is None else checked_mask(where, private.shape)
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 
+from .closing import Closing
 from .gate import Mask
 from .place import Place
 from .private import Private, refuse_read
@@ -19,7 +20,7 @@ from .release import check_owner, check_release, sample
 _NOISE, _LEARNER = 0, 1
 
 
-class Simulation:
+class Simulation(Closing):
     """A gate that samples the same noise as any other and tracks nothing.
 
     Parameters
@@ -68,6 +69,7 @@ class Simulation:
 
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let data in, unchecked: simulated data are in their domain by construction."""
+        self.check_open()
         array = np.asarray(values)
         self._record = record
         return Private(
@@ -95,6 +97,7 @@ class Simulation:
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
         """Return the value as it is."""
+        self.check_open()
         check_owner(self, private)
         values: npt.NDArray[Any] = private._values[0].copy()
         if shown and self.published is not None:

@@ -18,10 +18,10 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from mechanisms import Laplace, Mechanism, RandomizedResponse, Sensitivity
-from mechanisms.rounding import up
+from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
+from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT
 
 from .plan import Plan, Step
@@ -115,6 +115,13 @@ class SymbolicLaplace:
         """1 / scale."""
         return 1 / self.scale
 
+    @property
+    def mu_squared(self) -> Any:
+        """No rational formula: infinity."""
+        import sympy as sp
+
+        return sp.oo
+
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its scale rounded up to a float, and the movement of one coordinate."""
         scale = up(_number(self.scale, point))
@@ -123,11 +130,52 @@ class SymbolicLaplace:
 
 
 @dataclass(frozen=True)
+class SymbolicGaussian:
+    """Gaussian noise on one coordinate that a record moves by at most 1.
+
+    Parameters
+    ----------
+    variance
+        Of the noise.
+    coordinates
+        How many coordinates of a released vector the noise is calibrated for.
+    """
+
+    variance: Any
+    coordinates: Any = 1
+
+    @property
+    def epsilon(self) -> Any:
+        """Infinity: the loss is unbounded."""
+        import sympy as sp
+
+        return sp.oo
+
+    @property
+    def mu_squared(self) -> Any:
+        """1 / variance."""
+        return 1 / self.variance
+
+    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+        """Return the mechanism, its sigma rounded up to a float, and the movement of one coordinate."""
+        size = int(_number(self.coordinates, point))
+        sigma = square_root_up(_number(self.variance, point))
+        return Gaussian(sigma=sigma, sensitivity=Sensitivity.of_box([1.0] * size)), UNIT
+
+
+@dataclass(frozen=True)
 class SymbolicResponse:
     """Randomized response among `size` categories."""
 
     size: Any
     epsilon: Any
+
+    @property
+    def mu_squared(self) -> Any:
+        """No rational formula: infinity."""
+        import sympy as sp
+
+        return sp.oo
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism at these values."""
@@ -150,6 +198,11 @@ class Declassified:
 
         return sp.oo
 
+    @property
+    def mu_squared(self) -> Any:
+        """Infinity."""
+        return self.epsilon
+
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return no mechanism."""
         return None, Sensitivity(float("inf"), float("inf"), float("inf"))
@@ -159,7 +212,7 @@ class Declassified:
 class SymbolicStep:
     """So many releases of one kind; what a record may be part of at most."""
 
-    release: SymbolicLaplace | SymbolicResponse | Declassified
+    release: SymbolicLaplace | SymbolicGaussian | SymbolicResponse | Declassified
     count: Any = 1
     reason: str = ""
 
@@ -177,20 +230,25 @@ class SymbolicPlan:
         over kinds, because the account is per record.
     source
         Where the algorithm is described.
+    currency
+        What adds up: ``"epsilon"`` (basic composition of pure losses) or ``"mu_squared"`` (Gaussian DP).
     """
 
     values: Values
     records: Mapping[str, tuple[SymbolicStep, ...]]
     source: str = ""
+    currency: Literal["epsilon", "mu_squared"] = "epsilon"
 
     def costs(self) -> dict[str, Any]:
-        """Return each kind of record's pure epsilon by basic composition, as an expression."""
+        """Return what each kind of record pays in total, as an expression."""
         import sympy as sp
 
-        return {
-            kind: sp.simplify(sp.Add(*(sp.sympify(step.count) * step.release.epsilon for step in steps)))
-            for kind, steps in self.records.items()
-        }
+        return {kind: sp.simplify(sp.Add(*map(self._cost, steps))) for kind, steps in self.records.items()}
+
+    def _cost(self, step: SymbolicStep) -> Any:
+        import sympy as sp
+
+        return sp.sympify(step.count) * getattr(step.release, self.currency)
 
     def at(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
         """Return the plan of one kind of record at given values, to hold a run to; None if it declassifies."""

@@ -14,8 +14,12 @@ from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
+from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
+from algorithms.g_optimal import Design, DesignError, g_optimal_design
 from algorithms.learner import Learner
+from algorithms.linear_phases import PopulationTooSmall
+from algorithms.linear_play import PhasedTrace, simulate_phases
 from algorithms.omm import OMM
 from algorithms.simulate import Trace, simulate
 
@@ -24,6 +28,7 @@ __all__ = [
     "CUCB",
     "CUCBLDP1",
     "CUCBLDP2",
+    "DPE",
     "OMM",
     "CUCBBatchAll",
     "CUCBBatchLeast",
@@ -38,10 +43,19 @@ __all__ = [
     "CascadeUCBRR",
     "Claim",
     "ClaimForm",
+    "DPDPECentral",
+    "DPDPELocal",
+    "DPDPEShuffle",
     "DPTSMat",
     "DPUCBMat",
+    "Design",
+    "DesignError",
     "Learner",
+    "PhasedTrace",
+    "PopulationTooSmall",
     "Trace",
     "View",
+    "g_optimal_design",
     "simulate",
+    "simulate_phases",
 ]

@@ -19,7 +19,7 @@ from algorithms.chernoff import NoiseTail
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.click_estimates import ChernoffNoiseBound, ClickEstimates
 from algorithms.lanes import gather
-from algorithms.learner import Family, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, IntArray, check_epsilon, check_horizon, check_rounds
 from algorithms.problems import RankedLists
 from mechanisms import Domain, Laplace, OneHot
 
@@ -85,11 +85,17 @@ class CascadeUCBBatch:
             self.left = np.where(ended, self.length, self.left)
         return self.shown
 
-    def observe(self, feedback: Private) -> None:
-        """Count the clicks; release the counts of the phases that end here."""
+    @property
+    def committed(self) -> IntArray:
+        """The rounds of the phase still to play."""
+        return self.left
+
+    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Count the clicks of a round, or of some; release the counts of the phases that end here."""
+        rounds = check_rounds(rounds, self.left)
         everywhere = np.broadcast_to(np.arange(self.structure.size), self.shown.shape)
         self.histogram.add(feedback, at=everywhere)
-        self.left -= 1
+        self.left = self.left - rounds
         ending = np.flatnonzero(self.left == 0)
         if ending.size:
             full = np.repeat((self.left == 0)[:, np.newaxis], self.structure.size, axis=1)

@@ -136,7 +136,9 @@ def learner_builder(
     for name, check in checks:
         if name in accepted:
             check(offered[name])
-    keywords = {name: value for name, value in offered.items() if name in accepted} | dict(settings or {})
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
+    keywords = {name: value for name, value in offered.items() if anything or name in accepted}
+    keywords |= dict(settings or {})
     return functools.partial(_make, make, problem.structure, keywords)
 
 

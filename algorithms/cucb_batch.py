@@ -25,7 +25,7 @@ from algorithms.chernoff import NoiseTail, chernoff_upper
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.doubling_batches import AccumulatedBatches
 from algorithms.lanes import gather
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon, check_rounds
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
 from mechanisms import Box, Domain, Interval, Laplace
@@ -53,13 +53,20 @@ class _BatchLearner:
         self.super_arm = self.structure.solve(self.index)
         return self.super_arm
 
-    def observe(self, feedback: Private) -> None:
-        """Put the outcomes of all arms played in their batches."""
-        self._feed(self.super_arm, feedback)
+    @property
+    def committed(self) -> IntArray:
+        """The rounds until a batch is full: before, nothing changes."""
+        return self.batches.room(self.super_arm)
 
-    def _feed(self, arms: IntArray, outcomes: Private) -> None:
+    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
+        self._feed(self.super_arm, feedback, rounds)
+
+    def _feed(self, arms: IntArray, outcomes: Private, rounds: IntArray | None) -> None:
         """Put outcomes in batches, and update the indices of those released."""
-        released = self.batches.add(arms, outcomes)
+        if rounds is not None:
+            rounds = check_rounds(rounds, self.committed)
+        released = self.batches.add(arms, outcomes, rounds)
         if released is not None:
             self.index[released] = self._upper(released)
 
@@ -126,7 +133,12 @@ class CUCBBatchLeast(_BatchLearner):
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=sensitivity)
         super().__init__(structure, gate, mechanism, horizon)
 
-    def observe(self, feedback: Private) -> None:
+    @property
+    def committed(self) -> IntArray:
+        """The rounds until the batch of the arm fed is full: before, nothing changes."""
+        return self.batches.room(gather(self.super_arm, least_counted(self.batches.size, self.super_arm)))
+
+    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcome of the arm of fewest released outcomes in its batch (the lowest id among equals)."""
         place = least_counted(self.batches.size, self.super_arm)
-        self._feed(gather(self.super_arm, place), feedback.take(place))
+        self._feed(gather(self.super_arm, place), feedback.take(place), rounds)

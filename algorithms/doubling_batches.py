@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
-from algorithms.lanes import scatter_add
+from algorithms.lanes import gather, scatter_add
 from algorithms.learner import FloatArray, IntArray
 from mechanisms import Mechanism
 
@@ -39,8 +39,26 @@ class DoublingBatches:
         self._filled: FloatArray = np.zeros((gate.lanes, elements))
         self._next_size: FloatArray = np.full((gate.lanes, elements), float(first_size))
 
-    def add(self, elements: IntArray, values: Private) -> npt.NDArray[np.bool_] | None:
-        """Put the values of `elements`, shape (lanes, k), in their batches and release the full ones.
+    def room(self, elements: IntArray) -> IntArray:
+        """Return after how many more values of `elements`, shape (lanes, k), the first of them is full."""
+        missing = gather(self._next_size - self._filled, elements)
+        missing[elements < 0] = np.inf
+        first = missing.min(axis=1)
+        return np.where(np.isfinite(first), first, 1.0).astype(np.int64)
+
+    def add(
+        self, elements: IntArray, values: Private, rounds: IntArray | None = None
+    ) -> npt.NDArray[np.bool_] | None:
+        """Put values of `elements`, shape (lanes, k), in their batches and release the full ones.
+
+        Parameters
+        ----------
+        elements
+            Distinct elements of each lane, negative for none.
+        values
+            A value of each, or the total of a lane's `rounds` values.
+        rounds
+            How many values a lane's totals are of, at most `room`; shape (lanes,), 1 by default.
 
         Returns
         -------
@@ -48,7 +66,8 @@ class DoublingBatches:
             Where a batch was released, shape (lanes, elements); None if nowhere.
         """
         self._sums.add(values, at=elements)
-        scatter_add(self._filled, elements, np.ones(elements.shape))
+        counted = np.ones((1, 1)) if rounds is None else rounds[:, np.newaxis].astype(np.float64)
+        scatter_add(self._filled, elements, np.broadcast_to(counted, elements.shape))
         full = self._filled >= self._next_size
         if not full.any():
             return None

@@ -87,7 +87,9 @@ class PhasedElimination:
         fixed_clients: int | None = None,
     ) -> None:
         if gate.lanes != 1:
-            raise ValueError(f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only")
+            raise ValueError(
+                f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
+            )
         if not 0.0 <= sigma < math.inf:
             raise ValueError(f"sigma={sigma!r}: must be a finite number, at least 0")
         if reward_bound is not None and not 0.0 < reward_bound < math.inf:
@@ -115,7 +117,9 @@ class PhasedElimination:
             If reports of the open phase are missing.
         """
         if self._phase is not None:
-            raise RuntimeError(f"phase {self._number}: {self._phase.clients - self._reports} reports are missing")
+            raise RuntimeError(
+                f"phase {self._number}: {self._phase.clients - self._reports} reports are missing"
+            )
         left = self.schedule.horizon - self.played
         if left == 0:
             return None

@@ -21,7 +21,7 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.doubling_batches import DoublingBatches
-from algorithms.learner import Family, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, IntArray, check_epsilon, check_horizon, check_rounds
 from algorithms.problems import SuperArms
 from mechanisms import Box, Domain, Laplace
 
@@ -42,9 +42,11 @@ class _MatroidLearner:
         batches_per_element = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
         self.exponent = math.log(3 * structure.arms * batches_per_element * horizon)
 
-    def observe(self, feedback: Private) -> None:
-        """Put the basis's outcomes in their batches."""
-        self.batches.add(self.basis, feedback)
+    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Put the basis's outcomes, or their totals of some rounds, in their batches."""
+        if rounds is not None:
+            rounds = check_rounds(rounds, self.batches.room(self.basis))
+        self.batches.add(self.basis, feedback, rounds)
 
     basis: IntArray
 
@@ -81,6 +83,11 @@ class DPUCBMat(_MatroidLearner):
         )
         self.basis = self.structure.solve(index)
         return self.basis
+
+    @property
+    def committed(self) -> IntArray:
+        """The rounds until a batch is full: before, nothing changes."""
+        return self.batches.room(self.basis)
 
 
 class DPTSMat(_MatroidLearner):

@@ -124,7 +124,8 @@ def _extreme_points(points: FloatArray, look: int) -> tuple[IntArray, FloatArray
         along = seen @ direction
         rest -= np.outer(rest @ direction, direction)
         residual = np.einsum("ij,ij->i", rest, rest)
-        chosen += [pivot, int(np.argmax(along)), int(np.argmin(along))]
+        ends = (int(np.argmax(along)), int(np.argmin(along)))
+        chosen += [pivot, *(end for end in ends if along[end] ** 2 > smallest)]
     if basis.shape[1] < d and look < k:
         return _extreme_points(points, k)
     if basis.shape[1] == d:

@@ -46,6 +46,46 @@ class Learner(Protocol):
         """Learn from the round's private feedback, shape (lanes, size)."""
 
 
+class PhasedLearner(Learner, Protocol):
+    """A learner that holds its action for a phase, and says for how long.
+
+    It may be told the total of several rounds at once: under `Simulation` a problem's `draw_totals`, under an
+    accountant the sum of the records' private values. One round at a time is the same with totals of one.
+    """
+
+    @property
+    def committed(self) -> IntArray:
+        """For how many rounds from now on `act` returns what it returned last, at least 1; shape (lanes,)."""
+
+    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Learn from the private total of `rounds` rounds, at most the committed ones, 0 for none; 1 by default."""
+
+
+def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
+    """Return how many rounds a total is of, shape (lanes,), after checking them; 1 by default.
+
+    Raises
+    ------
+    ValueError
+        Unless each is a whole number from 0 up to the rounds that its lane is committed to.
+    """
+    if rounds is None:
+        return np.ones_like(committed)
+    rounds = np.asarray(rounds)
+    if rounds.shape != committed.shape or rounds.dtype.kind not in "iu":
+        raise ValueError(
+            f"rounds of shape {rounds.shape} and type {rounds.dtype}: must be whole numbers of "
+            f"shape {committed.shape}"
+        )
+    wrong = np.flatnonzero((rounds < 0) | (rounds > committed))
+    if wrong.size:
+        raise ValueError(
+            f"rounds[{wrong[0]}]={rounds[wrong[0]]}: must be from 0 to the {committed[wrong[0]]} rounds "
+            "that the action is committed to"
+        )
+    return rounds
+
+
 class WarmStartLearner(Learner, Protocol):
     """A learner that its paper starts on a full outcome vector before the first round."""
 

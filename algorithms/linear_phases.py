@@ -12,7 +12,7 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
-from mechanisms import Box, Communication, Gaussian, ShuffledMean
+from mechanisms import Box, Communication, Gaussian, Integers, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -108,13 +108,13 @@ class Schedule:
 
     def length(self, number: int) -> int:
         """Return h_l."""
-        return 2**number
+        return 1 << number
 
     def clients(self, number: int) -> int:
         """Return |U_l|."""
         if self.fixed_clients is not None:
             return self.fixed_clients
-        return math.ceil(2.0 ** (self.alpha * number) - _WHOLE)
+        return math.ceil(math.pow(2.0, self.alpha * number) - _WHOLE)
 
     def check_population(self, population: int) -> None:
         """Raise `PopulationTooSmall` unless every phase that can complete finds enough new clients."""
@@ -208,7 +208,7 @@ class ShuffledReportMean:
         self._gate, self._protocol = gate, protocol
         self._sums = gate.sums(protocol.size)
         low, high = protocol.encode(np.array([-1.0, 1.0]), np.array([0.0, 1.0 - 2.0**-53]))
-        self._numbers = Box(float(low), float(high), protocol.size)
+        self._numbers = Integers(int(low), int(high), protocol.size)
         self.proxy = protocol.proxy
         self.communication = protocol.communication
 

@@ -1,4 +1,4 @@
-"""Playing distributed linear bandits: clients without replacement, regret at the end of every phase."""
+"""Playing linear bandits in phases: clients without replacement, regret at the end of every phase."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Simulation
+from algorithms.dp_pe import REWARD_DOMAIN, StandardElimination
 from algorithms.linear_phases import DistributedLearner, Phase
 from algorithms.problems.linear import LinearBandit
 from mechanisms import Communication
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-BuildDistributed = Callable[[Gate], DistributedLearner]
+BuildPhased = Callable[[Gate], DistributedLearner | StandardElimination]
 
 
 def play_phases(
@@ -53,6 +54,26 @@ def play_phases(
         yield phase
 
 
+def play_rewards(
+    learner: StandardElimination, problem: LinearBandit, gate: Gate, environment: np.random.Generator
+) -> Iterator[Phase]:
+    """Play a standard linear bandit until the learner's horizon: every round is a new client, 0, 1, 2, ...
+
+    Parameters
+    ----------
+    learner, problem, gate, environment
+        As for `play_phases`; `problem.sigma` should be 0, its population is not used.
+    """
+    client = 0
+    while (phase := learner.act()) is not None:
+        for action in np.repeat(phase.support, phase.counts if phase.clients else 0):
+            drawn = problem.draw_averages(action[np.newaxis], np.ones(1, dtype=np.int64), 1, environment)
+            report = np.clip(drawn / phase.bounds[0], -1.0, 1.0)
+            learner.observe(gate.private(report, REWARD_DOMAIN, client))
+            client += 1
+        yield phase
+
+
 @dataclass(frozen=True, eq=False)
 class PhasedTrace:
     """What a simulation of several runs gives.
@@ -75,9 +96,7 @@ class PhasedTrace:
     curves: tuple[FloatArray, ...]
 
 
-def simulate_phases(
-    build: BuildDistributed, problem: LinearBandit, *, runs: int, seed: int
-) -> PhasedTrace:
+def simulate_phases(build: BuildPhased, problem: LinearBandit, *, runs: int, seed: int) -> PhasedTrace:
     """Simulate independent runs; a run depends on the seed and its own number only.
 
     Raises
@@ -94,7 +113,8 @@ def simulate_phases(
         gate = Simulation(own, 1)
         learner = build(gate)
         curve = [(0, 0.0)]
-        for phase in play_phases(learner, problem, gate, np.random.default_rng(clients)):
+        play = play_rewards if isinstance(learner, StandardElimination) else play_phases
+        for phase in play(learner, problem, gate, np.random.default_rng(clients)):
             cost = float(problem.gaps[phase.support] @ phase.counts)
             curve.append((curve[-1][0] + phase.rounds, curve[-1][1] + cost))
         regret.append(curve[-1][1])

@@ -1,8 +1,9 @@
 """What every private learner releases of one record, with symbols for K, L and epsilon.
 
 K is the size of a super arm (of a basis, of a list), L the number of arms. A plan says what one record is
-part of at most; `privacy_proof` compares its cost with the learner's claim for all K, L and epsilon. The
-runtime ledger of each learner is tested against the same plan.
+part of at most; `privacy_proof` compares its cost with the learner's claim for all K, L and epsilon. Where noise
+is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed (epsilon, delta) holds.
+The runtime ledger of each learner is tested against the same plan.
 
 >>> print(privacy_proof("published/dpucb-mat"))
 the round-0 vector pays L*epsilon/K = 2, more than 1, at K = 1, L = 2, epsilon = 1
@@ -11,7 +12,7 @@ the round-0 vector pays L*epsilon/K = 2, more than 1, at K = 1, L = 2, epsilon =
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from accountant.symbolic import (
@@ -19,6 +20,7 @@ from accountant.symbolic import (
     Declassified,
     Proved,
     Refuted,
+    SymbolicGaussian,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicResponse,
@@ -42,87 +44,134 @@ def symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol]:
     return size, arms, epsilon
 
 
-def _values() -> Values:
+@functools.cache
+def gaussian_mu() -> sp.Symbol:
+    """Return mu: the one of Gaussian DP with which exactly the claimed (epsilon, delta) holds."""
+    import sympy
+
+    return sympy.Symbol("mu", positive=True)
+
+
+def _plan(
+    records: Mapping[str, tuple[SymbolicStep, ...]], source: str, *, gaussian: bool = False
+) -> SymbolicPlan:
     size, arms, epsilon = symbols()
-    return Values({size: Whole(1), arms: Whole(size), epsilon: Above(0)})
+    parameter = gaussian_mu() if gaussian else epsilon
+    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0)})
+    return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
 
 
-def _cucb_ldp1() -> SymbolicPlan:
+def _all_outcomes(why: str, coordinates: sp.Expr | None = None) -> SymbolicStep:
+    """K coordinates with Lap(K / epsilon)."""
     size, _, epsilon = symbols()
-    sent = SymbolicStep(
-        SymbolicLaplace(size / epsilon, coordinates=size),
-        size,
-        "each of at most K played outcomes is sent once",
-    )
-    return SymbolicPlan(_values(), {"one user": (sent,)}, "Chen et al. 2020, Algorithm 1")
+    return SymbolicStep(SymbolicLaplace(size / epsilon, coordinates=coordinates or size), size, why)
 
 
-def _cucb_ldp2() -> SymbolicPlan:
-    _, _, epsilon = symbols()
-    sent = SymbolicStep(SymbolicLaplace(1 / epsilon), 1, "the least-pulled played outcome is sent once")
-    return SymbolicPlan(_values(), {"one user": (sent,)}, "Chen et al. 2020, Algorithm 2")
+def _one_outcome(why: str) -> SymbolicStep:
+    """One coordinate with Lap(1 / epsilon)."""
+    return SymbolicStep(SymbolicLaplace(1 / symbols()[2]), 1, why)
 
 
-def _matroid_round() -> SymbolicStep:
-    size, _, epsilon = symbols()
-    return SymbolicStep(
-        SymbolicLaplace(size / epsilon, coordinates=size),
-        size,
-        "each of the K outcomes enters one batch, whose sum is released once",
-    )
+def _clicks(why: str) -> SymbolicStep:
+    """A click vector, of which min(2, K) coordinates move, with Lap(min(2, K) / epsilon)."""
+    moved = _moved_clicks()
+    return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
 
 
-def _matroid() -> SymbolicPlan:
-    return SymbolicPlan(
-        _values(), {"one round": (_matroid_round(),)}, "matroid bandits paper, Algorithms 2 and 3, repaired"
-    )
+def _moved_clicks() -> sp.Expr:
+    import sympy
+
+    return sympy.Min(2, symbols()[0])
 
 
-def _cascade_ucb_rr() -> SymbolicPlan:
-    size, _, epsilon = symbols()
-    sent = SymbolicStep(SymbolicResponse(size + 1, epsilon), 1, "one symbol: the clicked position, or none")
-    return SymbolicPlan(_values(), {"one user": (sent,)}, "cascading bandits paper, repaired")
+def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
+    """So many coordinates with N(0, moved / mu²)."""
+    return SymbolicStep(SymbolicGaussian(moved / gaussian_mu() ** 2, coordinates=moved), moved, why)
+
+
+def _local(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = False) -> SymbolicPlan:
+    return _plan({"one user": (step(),)}, source, gaussian=gaussian)
+
+
+def _central(step: Callable[[], SymbolicStep], source: str) -> SymbolicPlan:
+    return _plan({"one round": (step(),)}, source)
+
+
+def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
+    return SymbolicStep(SymbolicResponse(size, symbols()[2]), 1, why)
 
 
 def _matroid_as_printed() -> SymbolicPlan:
-    size, arms, epsilon = symbols()
-    noise = SymbolicLaplace(size / epsilon, coordinates=arms)
-    return SymbolicPlan(
-        _values(),
-        {
-            "the round-0 vector": (SymbolicStep(noise, arms, "line 2: one noisy value of every element"),),
-            "one round": (SymbolicStep(noise, size, "each of the K outcomes enters one batch"),),
-        },
-        "matroid bandits paper, Algorithms 2 and 3",
+    _, arms, _ = symbols()
+    first = SymbolicStep(_all_outcomes("", arms).release, arms, "line 2: one noisy value of every element")
+    later = _all_outcomes("each of the K outcomes enters one batch", arms)
+    return _plan(
+        {"the round-0 vector": (first,), "one round": (later,)}, "matroid bandits paper, Algorithms 2 and 3"
     )
 
 
 def _cascade_as_printed() -> SymbolicPlan:
-    size, _, epsilon = symbols()
-    return SymbolicPlan(
-        _values(),
+    return _plan(
         {
             "one user": (
                 SymbolicStep(Declassified("how many numbers are sent is the position of the click")),
-                SymbolicStep(
-                    SymbolicLaplace(size / epsilon, coordinates=size), size, "every examined position"
-                ),
+                _all_outcomes("every examined position"),
             ),
             "the round-0 vector": (SymbolicStep(Declassified("w_0 is used raw")),),
         },
-        "cascading bandits paper, Algorithm 2",
+        "cascading bandits paper, Algorithms 2 and 3",
     )
 
 
+def _cucb_gaussian_as_printed() -> SymbolicPlan:
+    noise = _gaussian(symbols()[0], "each of at most K played outcomes is sent once")
+    raw = SymbolicStep(Declassified("u_0 is sent raw"))
+    return _plan(
+        {"one user": (noise,), "the round-0 vector": (raw,)}, "Chen et al. 2020, Algorithm 4", gaussian=True
+    )
+
+
+_SENT = "each of at most K played outcomes is sent once"
+_BATCHED = "each of the K outcomes enters one batch, whose sum is released once"
+_CLICKED = "the click vector is sent once"
+
 _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
-    "cucb-ldp1": _cucb_ldp1,
-    "cucb-ldp2": _cucb_ldp2,
-    "dpucb-mat": _matroid,
-    "dpts-mat": _matroid,
-    "cascade-ucb-rr": _cascade_ucb_rr,
+    "cucb-ldp1": lambda: _local(lambda: _all_outcomes(_SENT), "Chen et al. 2020, Algorithm 1"),
+    "cucb-ldp2": lambda: _local(
+        lambda: _one_outcome("the least-pulled played outcome is sent once"), "Chen et al. 2020, Algorithm 2"
+    ),
+    "cucb-ldp-bit": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
+    "cucb-ldp-laplace-one": lambda: _local(lambda: _one_outcome("one outcome is sent"), "this library"),
+    "cucb-ldp-laplace-all": lambda: _local(lambda: _all_outcomes(_SENT), "this library"),
+    "cucb-ldp-gaussian": lambda: _local(
+        lambda: _gaussian(symbols()[0], _SENT), "this library", gaussian=True
+    ),
+    "cucb-batch-all": lambda: _central(lambda: _all_outcomes(_BATCHED), "this library"),
+    "cucb-batch-least": lambda: _central(
+        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
+    ),
+    "dpucb-mat": lambda: _central(
+        lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 2, repaired"
+    ),
+    "dpts-mat": lambda: _central(
+        lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 3, repaired"
+    ),
+    "cascade-ucb-rr": lambda: _local(
+        lambda: _response(symbols()[0] + 1, "one symbol: the clicked position, or none"), "this library"
+    ),
+    "cascade-ucb-ldp-laplace": lambda: _local(lambda: _clicks(_CLICKED), "this library"),
+    "cascade-ucb-ldp-gaussian": lambda: _local(
+        lambda: _gaussian(_moved_clicks(), _CLICKED), "this library", gaussian=True
+    ),
+    "cascade-ucb-batch": lambda: _central(
+        lambda: _clicks("the click vector enters one histogram, released once"), "this library"
+    ),
     "published/dpucb-mat": _matroid_as_printed,
     "published/dpts-mat": _matroid_as_printed,
     "published/cascade-ucb-ldp-laplace": _cascade_as_printed,
+    "published/cascade-ucb-ldp-gaussian": _cascade_as_printed,
+    "published/cascade-ucb-ldp-composition": _cascade_as_printed,
+    "published/cucb-ldp-gaussian": _cucb_gaussian_as_printed,
 }
 PLANNED = tuple(_PLANS)
 """The registered names of learners with a plan: all that claim privacy."""
@@ -143,11 +192,12 @@ def symbolic_plan(name: str) -> SymbolicPlan:
 
 
 def privacy_proof(name: str) -> Proved | Refuted | Unknown:
-    """Decide for all K, L and epsilon whether every record of a learner pays at most the epsilon it claims.
+    """Decide for all K, L and epsilon (or mu) whether every record of a learner pays at most what it claims.
 
     Raises
     ------
     ValueError
         As `symbolic_plan`.
     """
-    return prove(symbolic_plan(name), symbols()[2])
+    plan = symbolic_plan(name)
+    return prove(plan, symbols()[2] if plan.currency == "epsilon" else gaussian_mu() ** 2)

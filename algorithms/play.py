@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private
-from algorithms.learner import IntArray, Learner
+from accountant import Gate, Place, Private
+from algorithms.learner import IntArray, Learner, PhasedLearner
 from algorithms.problems import Problem
 from mechanisms import Randomness
 
@@ -44,6 +44,38 @@ def play_fresh(
         yield super_arm
 
 
+def play_phases(
+    learner: PhasedLearner, problem: Problem, gate: Gate, environment: Randomness, rounds: int
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Play a learner that holds its actions, phase by phase: each lane keeps its own clock.
+
+    The feedback of a phase is drawn as one total, so the cost depends on the number of phases and not of rounds;
+    its law is that of `play_fresh`.
+
+    Parameters
+    ----------
+    learner, problem, gate, environment
+        As for `play_fresh`; the gate is a `Simulation`.
+    rounds
+        How many rounds every lane plays.
+
+    Yields
+    ------
+    tuple
+        The super arms, (lanes, size), and for how many rounds each was played, (lanes,): 0 where a lane is done.
+    """
+    left = np.full(gate.lanes, rounds, dtype=np.int64)
+    phase = 0
+    while left.any():
+        phase += 1
+        super_arm = learner.act()
+        held = np.minimum(learner.committed, left)
+        totals = problem.draw_totals(super_arm, held, environment)
+        learner.observe(gate.private(totals, learner.feedback_domain, phase), held)
+        left -= held
+        yield super_arm, held
+
+
 def play_records(learner: Learner, problem: Problem, gate: Gate, records: FloatArray) -> Iterator[IntArray]:
     """Play on given users; yield each round's super arm, shape (lanes, size).
 
@@ -60,11 +92,56 @@ def play_records(learner: Learner, problem: Problem, gate: Gate, records: FloatA
     if hasattr(learner, "observe_initial"):
         start_warm(learner, gate, problem, _in_lanes(worlds, INITIAL_RECORD, changed, gate.lanes))
     for record in range(1, worlds.shape[1]):
-        super_arm = learner.act()
+        super_arm = checked_action(learner, problem, gate.lanes)
         outcomes = _in_lanes(worlds, record, changed, gate.lanes)
         values = problem.feedback(outcomes, super_arm)
         learner.observe(gate.private(values, learner.feedback_domain, record))
         yield super_arm
+
+
+class ActionError(ValueError):
+    """A learner's ``act`` returned something else than super arms.
+
+    Attributes
+    ----------
+    where
+        The first line of the learner's ``act``.
+    """
+
+    def __init__(self, message: str, where: Place) -> None:
+        super().__init__(f"{message} (at {where})")
+        self.message = message
+        self.where = where
+
+
+def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
+    """Return a learner's next super arms.
+
+    Raises
+    ------
+    ActionError
+        Unless they are whole numbers of shape (lanes, size), each an arm or -1 for padding.
+    """
+    super_arm = learner.act()
+    size, arms = problem.structure.size, problem.structure.arms
+    array = np.asarray(super_arm)
+    if array.shape != (lanes, size) or array.dtype.kind not in "iu":
+        raise ActionError(
+            f"act returned {array.dtype} values of shape {array.shape}: must be whole numbers of shape {(lanes, size)}",
+            place_of_act(learner),
+        )
+    if array.size and not (array.min() >= -1 and array.max() < arms):
+        raise ActionError(
+            f"act returned arms from {array.min()} to {array.max()}: must be from 0 to {arms - 1} (or -1, padding)",
+            place_of_act(learner),
+        )
+    return super_arm
+
+
+def place_of_act(learner: Learner) -> Place:
+    """Return the first line of a learner's ``act``."""
+    code = type(learner).act.__code__
+    return Place(code.co_filename, code.co_firstlineno)
 
 
 def start_warm(learner: Learner, gate: Gate, problem: Problem, outcomes: FloatArray) -> None:

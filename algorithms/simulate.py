@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Simulation
-from algorithms.play import BuildLearner, play_fresh
+from algorithms.learner import PhasedLearner
+from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
+from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
 
 FloatArray = npt.NDArray[np.float64]
@@ -196,16 +199,33 @@ def _run(
     gate = Simulation(job.seed, lanes, first_block=first_block)
     environment = LaneStreams(job.seed, lanes, first_block, key=(_ENVIRONMENT,))
     learner = job.build(gate)
-    kept = np.empty((len(job.rounds), lanes))
-    total = np.zeros(lanes)
-    position = 0
+    curve = RewardCurve(job.rounds, lanes)
     horizon = int(job.rounds[-1])
-    report_every = max(1, horizon // 100)
-    for played, super_arm in enumerate(play_fresh(learner, job.problem, gate, environment, horizon), start=1):
-        total += job.problem.expected_reward(super_arm)
-        if played == job.rounds[position]:
-            kept[position] = total
-            position += 1
-        if progress is not None and played % report_every == 0:
-            progress(played / horizon)
-    return job.problem.benchmark * job.rounds[:, np.newaxis] - kept, kept
+    tell = _sparingly(progress)
+    if hasattr(type(learner), "committed"):  # of the class: before the first action there is no value
+        phased = cast(PhasedLearner, learner)
+        for super_arm, held in play_phases(phased, job.problem, gate, environment, horizon):
+            curve.add_phases(job.problem.expected_reward(super_arm), held)
+            tell(curve.slowest / horizon)
+    else:
+        for played, super_arm in enumerate(
+            play_fresh(learner, job.problem, gate, environment, horizon), start=1
+        ):
+            curve.add(job.problem.expected_reward(super_arm))
+            tell(played / horizon)
+    return job.problem.benchmark * job.rounds[:, np.newaxis] - curve.kept, curve.kept
+
+
+def _sparingly(progress: Callable[[float], None] | None) -> Callable[[float], None]:
+    """Return a function that passes the share done on whenever another hundredth is."""
+    if progress is None:
+        return lambda share: None
+    told = 0.0
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if share >= told + 0.01 or share >= 1.0 > told:
+            told = share
+            progress(share)
+
+    return tell

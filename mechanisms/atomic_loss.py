@@ -78,7 +78,7 @@ class AtomicLoss(PrivacyLoss):
         """All values."""
         return self._lattice
 
-    def cost(self, height: float) -> float:
+    def cost(self, s: float, height: float) -> float:
         """One for each value, at a tenth (a matrix product)."""
         return 1.0 + 0.1 * len(self.losses)
 

@@ -49,7 +49,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
         losses = self.shift * (self.shift - 2.0 * k) / (2.0 * variance)
         return losses, -0.5 * (k / self.sigma) ** 2 - self._log_total + s * losses
 
-    def cost(self, height: float) -> float:
+    def cost(self, s: float, height: float) -> float:
         """The window, at a tenth (a matrix product)."""
         return 1.0 + 2.2 * self.sigma
 

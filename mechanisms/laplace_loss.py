@@ -65,7 +65,7 @@ class LaplaceLoss(PrivacyLoss):
         """The common ε and the count, if all are equal."""
         return (self.epsilons[0], self.counts[0]) if len(self.epsilons) == 1 else None
 
-    def cost(self, height: float) -> float:
+    def cost(self, s: float, height: float) -> float:
         """One for each different parameter."""
         return float(len(self.epsilons))
 

@@ -67,8 +67,8 @@ class PrivacyLoss(abc.ABC):
         """(ε, n) if this is the loss of n Laplace releases of parameter ε each; else None."""
         return None
 
-    def cost(self, height: float) -> float:
-        """How many complex exponentials one value of `log_mgf_line` takes on a line up to this height, roughly."""
+    def cost(self, s: float, height: float) -> float:
+        """How many complex exponentials one value on the line at s up to this height takes, roughly."""
         return 1.0
 
     @abc.abstractmethod
@@ -180,9 +180,9 @@ class LossSum(PrivacyLoss):
             return None
         return tuple((values, own * n) for part, n in known for values, own in part)
 
-    def cost(self, height: float) -> float:
+    def cost(self, s: float, height: float) -> float:
         """The sum of the parts' costs."""
-        return sum(loss.cost(height) for loss in self.losses)
+        return sum(loss.cost(s, height) for loss in self.losses)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Sum of the parts; adding m numbers of total size A costs (m + 2) u A."""

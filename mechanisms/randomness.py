@@ -31,6 +31,9 @@ class Randomness(Protocol):
     def integers(self, low: int, high: int, size: Size) -> IntArray:
         """Return whole numbers, uniform on low .. high - 1."""
 
+    def binomial(self, n: IntArray, p: FloatArray) -> Any:
+        """Return binomial counts of n trials of probability p, elementwise."""
+
 
 class _BlockDraws:
     """Draws whose leading axis is cut into stretches, each filled by its own generator, in order."""
@@ -84,6 +87,15 @@ class _BlockDraws:
         for generator, stretch in self._stretches:
             part = out[stretch]
             part[...] = generator.integers(low, high, part.shape)
+        return out
+
+    def binomial(self, n: IntArray, p: FloatArray) -> IntArray:
+        """Return binomial counts of n trials of probability p; both lead with the number of lanes (or entries)."""
+        self._check(n.shape)
+        self._check(p.shape)
+        out = np.empty(np.broadcast_shapes(n.shape, p.shape), dtype=np.int64)
+        for generator, stretch in self._stretches:
+            out[stretch] = generator.binomial(n[stretch], p[stretch])
         return out
 
 

@@ -84,7 +84,7 @@ class SubsampledGaussianLoss(PrivacyLoss):
         # 2 Φ(-R/σ) <= e^{-R²/2σ²}
         return log_ratio, log_weight + b * log_ratio, v, a, g, 4.0 * math.exp(-need)
 
-    def cost(self, height: float) -> float:
+    def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
         variance = self.sigma * self.sigma
         rate = height / variance + 10.0 / self.sigma + 16.0 / variance

@@ -30,7 +30,8 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     A rule on [-1, 1] is off by at most (64/15) m r^{-2(k-1)} / (1 - r^{-2}) for an integrand below m in
     the Bernstein ellipse of semi-axis sum r = 5.5 (Trefethen, "Approximation theory and approximation practice",
     Thm 19.3). With α = H (r - 1/r) / 2 < π, |Im l0| <= α in the ellipse: there |Im l| <= α, and Re l lies between
-    ln(1-q + q e^{Re l0}) + ln cos(α/2) and ln(1-q + q e^{Re l0}).
+    l' + ln(1 - 4κ(1-κ) sin²(α/2)) / 2 and l' = ln(1-q + q e^{Re l0}), κ = dl/dl0 at Re l0. Panels far from the
+    end where e^{bl} is largest, with less than e^{-50} of A, are left out.
 
     Parameters
     ----------
@@ -69,6 +70,12 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         """Minus the other direction's supremum."""
         return -self._range[1] if self.added else self._range[0]
 
+    @cached_property
+    def _bend(self) -> float:
+        """Return 4 κ(1-κ) at its largest, κ = dl/dl0, or 1."""
+        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-self._e))
+        return 4.0 * steepest * (1.0 - steepest) if steepest < 0.5 else 1.0
+
     def _power(self, s: float) -> float:
         return -s if self.added else s + 1.0
 
@@ -76,10 +83,14 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         """Return centres and half-widths of panels of (-ε, ε), narrow where e^{bl} is large."""
         e = self._e
         steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-e))  # largest dl/dl0
-        widest = min(0.6, 16.0 / (height + 1.0), math.sqrt(10.0 / max(-b, 1e-300)))
+        widest = min(0.6, 16.0 / (height + 1.0), math.sqrt(10.0 / max(-b * self._bend, 1e-300)))
+        top = float(self._mixture(np.array(e if b >= 0.0 else -e)))
         half, distance = [min(widest, e, 5.0 / (abs(b) * steepest))], 0.0
         while distance + 2.0 * half[-1] < 2.0 * e * (1.0 - 1e-12):
             distance += 2.0 * half[-1]
+            at = e - distance
+            if abs(b) * abs(top - float(self._mixture(np.array(at if b >= 0.0 else -at)))) >= 51.0 + e:
+                break  # what is left is below 2e^{-51} of the larger atom
             own = min(widest, 0.5 * distance)
             rest = e - 0.5 * distance
             half.append(rest if own > 0.7 * rest else own)
@@ -98,7 +109,9 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         angles = 0.5 * (_RATIO - 1.0 / _RATIO) * halves
         reach = 0.5 * halves * (_RATIO + 1.0 / _RATIO)  # real semi-axes
         growth = b * self._mixture(centres + (reach if b >= 0.0 else -reach))
-        angular = angles * height + (b * np.log(np.cos(0.5 * angles)) if b < 0.0 else 0.0)
+        angular = angles * height + (
+            0.5 * b * np.log1p(-self._bend * np.sin(0.5 * angles) ** 2) if b < 0.0 else 0.0
+        )
         logs = growth - 0.5 * (e + centres - reach) + np.log(0.25 * halves) + angular
         log_error = (
             float(logsumexp(logs)) + math.log(64.0 / 15.0 / (1.0 - _RATIO**-2)) - 62.0 * math.log(_RATIO)
@@ -110,11 +123,13 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         log_ratio = self._mixture(l0)
         log_masses = mass + b * log_ratio
         floor = max(0.0, float(log_masses[0]), float(log_masses[1]))
-        return l0, log_masses, log_ratio, math.exp(min(700.0, log_error - floor))
+        return l0, log_masses, log_ratio, math.exp(min(700.0, log_error - floor)) + 2.0 * math.exp(-50.0)
 
-    def cost(self, height: float) -> float:
+    def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
-        return 0.1 * 32.0 * (3.0 + self._e * max(1.7, (height + 1.0) / 16.0))
+        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-self._e))
+        length = min(self._e, 2.0 * (51.0 + self._e) / ((s + 1.0) * steepest))
+        return 0.1 * 32.0 * (10.0 + length * max(1.7, (height + 1.0) / 16.0))
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum over both atoms and the quadrature nodes.

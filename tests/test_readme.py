@@ -10,6 +10,9 @@ import pytest
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+FILES = {
+    block.split()[1]: block for block in re.findall(r"```toml\n(# .*?)```", README, flags=re.DOTALL)
+}  # their first line names them
 SHELL = [
     line
     for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
@@ -28,6 +31,8 @@ def test_python_blocks_run(block, tmp_path):
 
 @pytest.mark.parametrize("command", SHELL)
 def test_commands_run(command, tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
     program, *arguments = shlex.split(command)
     script = Path(sys.executable).with_name(program)
     done = subprocess.run([script, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)

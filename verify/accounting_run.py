@@ -14,6 +14,7 @@ from accountant import (
     Accountant,
     Budget,
     Cost,
+    GateClosed,
     Place,
     RawRead,
     Refusal,
@@ -21,7 +22,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from algorithms.play import BuildLearner, play_records
+from algorithms.play import ActionError, BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
 from verify.verdict import Finding
@@ -86,24 +87,39 @@ def run_accounting(
         try:
             for _ in play_records(build(accountant), problem, accountant, data):
                 pass
+        except GateClosed:
+            refused = True  # reported below, at the line that closed it
         except Refusal as refusal:
             refused = True
             _add(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
         except DomainError as error:
             refused = True
             _add(result.findings, Finding("domain", str(failing_place(error)), str(error)))
-        except Exception as error:  # a user's learner may raise anything
+        except ActionError as error:
+            refused = True
+            _add(result.findings, Finding("action", str(error.where), error.message))
+        except (Exception, SystemExit) as error:  # a user's learner may raise anything
             refused = True
             message = f"the learner raised {type(error).__name__}: {error}"
             _add(result.findings, Finding("crash", str(failing_place(error)), message))
+        if accountant.closed is not None:
+            refused = True
+            why, place = accountant.closed
+            _add(
+                result.findings,
+                Finding("error-in-map", str(place), f"{why}; that it fails tells about the data"),
+            )
+        for place, stability in accountant.believed.items():
+            message = f"a map is declared to have stability {stability:g}; nothing proves it"
+            _add(result.findings, Finding("declared-stability", str(place), message))
         result.runs += 1
         result.releases += len(accountant.ledger)
         for entry in accountant.ledger.entries:
             if entry.mechanism is None:
-                place = f"{entry.where}"
-                if place not in result.declassified:
-                    result.declassified.append(place)
-                    _add(result.findings, Finding("declassified", place, entry.note, failing=False))
+                released_at = str(entry.where)
+                if released_at not in result.declassified:
+                    result.declassified.append(released_at)
+                    _add(result.findings, Finding("declassified", released_at, entry.note, failing=False))
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         record, worst = accountant.worst()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from accountant.certified_interval import CertifiedInterval
 from accountant.composed_loss import compose
-from accountant.theorems import theorem_table
+from accountant.theorems import EXACT, theorem_table
 from mechanisms import PrivacyProfile
 from verify.release_file import Group, Releases
 
@@ -141,11 +141,19 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
     return Audit(
         question=question,
         answer=answer,
-        theorems=theorem_table(counted, delta=question.delta, epsilon=question.epsilon),
+        theorems=_theorems(counted, question, answer),
         worst=worst,
         groups=len(releases.groups),
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
     )
+
+
+def _theorems(
+    counted: Counted, question: Question, answer: CertifiedInterval
+) -> dict[str, CertifiedInterval]:
+    if answer.lower == (math.inf if question.asked == "epsilon" else 1.0):
+        return {EXACT: answer}  # no theorem has a number for what has none
+    return theorem_table(counted, delta=question.delta, epsilon=question.epsilon)
 
 
 def _largest(groups: tuple[Group, ...]) -> Iterator[Group]:

@@ -6,9 +6,10 @@ standard error. Exit codes of ``verify``: 0 certified, 1 refuted, 3 unproven; 2 
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,10 @@ def list_command(as_json: bool) -> None:
         print_json(_catalogue())
         return
     console = Console()
-    table = Table(
-        "learner", "model", "plays", "privacy claim, and what it does", title="Learners", title_justify="left"
-    )
+    table = Table(title="Learners", title_justify="left")
+    table.add_column("learner", overflow="fold", min_width=20)
+    for heading in ("model", "plays", "privacy claim, and what it does"):
+        table.add_column(heading)
     for entry in learners.values():
         table.add_row(
             entry.name,
@@ -78,7 +80,10 @@ def list_command(as_json: bool) -> None:
             f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]",
         )
     console.print(table)
-    table = Table("problem", "kind", "what it is, and its parameters", title="Problems", title_justify="left")
+    table = Table(title="Problems", title_justify="left")
+    table.add_column("problem", overflow="fold", min_width=12)
+    table.add_column("kind")
+    table.add_column("what it is, and its parameters")
     for problem in problems.values():
         lines = [f"{p.name}={p.default}  [dim]{p.meaning}; {p.rule}[/dim]" for p in problem.parameters]
         table.add_row(problem.name, problem.family, "\n".join([f"[bold]{problem.summary}[/bold]", *lines]))
@@ -133,6 +138,9 @@ def _catalogue() -> dict[str, Any]:
 @click.option("--delta", type=float, default=0.0, show_default=True, help="The claimed delta.")
 @_problem_option
 @_set_option
+@click.option(
+    "--horizon", type=int, help="Rounds of the learner and of every accounting run; default: by effort."
+)
 @click.option("--effort", default="default", show_default=True, help=f"One of {', '.join(EFFORTS)}.")
 @_seed_option
 @_json_option
@@ -144,6 +152,7 @@ def verify_command(
     delta: float,
     problem: str | None,
     settings: tuple[tuple[str, str], ...],
+    horizon: int | None,
     effort: str,
     seed: int,
     as_json: bool,
@@ -152,13 +161,14 @@ def verify_command(
 
     Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error.
     """
-    with _progress(subject) as tell:
+    with redirect_stdout(sys.stderr), _progress(subject) as tell:  # standard output is the result's alone
         result = verify(
             subject,
             epsilon=epsilon,
             delta=delta,
             problem=problem,
-            settings=dict(settings),
+            settings=_unique(settings),
+            horizon=horizon,
             seed=seed,
             effort=effort,
             progress=tell,
@@ -202,15 +212,16 @@ def simulate_command(
     """Simulate LEARNER (a name, or path/to/file.py:object) and report its regret."""
     from algorithms.simulate import simulate
 
-    found = resolve(learner)
+    with redirect_stdout(sys.stderr):
+        found = resolve(learner)
     if not isinstance(found, LearnerSubject):
         raise SubjectError(f"{learner}: only learners can be simulated")
-    played, own, problem_name = choose_problem(found, problem, dict(settings))
+    played, own, problem_name = choose_problem(found, problem, _unique(settings))
     if plot is not None:
         check_plot(plot)
     build = learner_builder(found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=own)
     initial_records(build, found)
-    with _progress(found.name) as tell, _blaming(found):
+    with redirect_stdout(sys.stderr), _progress(found.name) as tell, _blaming(found):
         trace = simulate(
             build,
             played,
@@ -263,12 +274,21 @@ def simulate_command(
     console.print(f"{trace.seconds:.2f} s, {trace.lane_rounds_per_second:,.0f} lane-rounds per second")
 
 
+def _unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Refuse a parameter that is set twice: one of the values would be lost."""
+    keys = [key for key, _ in settings]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise ParameterError(f"--set {twice[0]}: given more than once")
+    return dict(settings)
+
+
 @contextmanager
 def _blaming(subject: LearnerSubject) -> Iterator[None]:
     """Turn whatever a user's learner raises into an input error that names its line."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if subject.entry is not None or isinstance(error, ValueError):
             raise
         raise SubjectError(
@@ -295,6 +315,9 @@ cli.add_command(calibrate_command)
 
 def main() -> None:
     """Run the command line; input errors are one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? for what it lacks
     try:
         code = cli.main(standalone_mode=False)
     except click.ClickException as error:

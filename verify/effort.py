@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from algorithms.learner import check_horizon
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,24 @@ class Effort:
     samples: int
     view_rounds: int
     replays: int
+
+    def for_horizon(self, horizon: int | None) -> Effort:
+        """Return the effort with accounting runs of `horizon` rounds, and no layer longer than that.
+
+        Raises
+        ------
+        ValueError
+            If the horizon is not a whole number of at least 1.
+        """
+        if horizon is None:
+            return self
+        rounds = check_horizon(horizon)
+        return replace(
+            self,
+            accounting_rounds=rounds,
+            coupled_rounds=min(self.coupled_rounds, rounds),
+            view_rounds=min(self.view_rounds, rounds),
+        )
 
 
 EFFORTS: dict[str, Effort] = {

@@ -55,7 +55,7 @@ class Release:
 
     def at(self, factor: float) -> dict[str, float]:
         """Return the noise parameters with all noise multiplied by a factor."""
-        return {name: value * factor ** _POWER[name] for name, value in self.parameters.items()}
+        return _scaled(self.parameters, factor)
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,10 @@ _POWER = {
 }  # how a parameter follows a noise factor
 
 
+def _scaled(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
+    return {name: value * factor ** _POWER[name] for name, value in parameters.items() if name in _POWER}
+
+
 def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
     if "mechanism" not in table:
         raise _Problem(None, "no key 'mechanism'")
@@ -190,10 +194,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
     rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
 
     def build(factor: float) -> PrivacyProfile:
-        scaled = {
-            name: value * factor ** _POWER[name] if name in _POWER else value
-            for name, value in parameters.items()
-        }
+        scaled = parameters if factor == 1.0 else parameters | _scaled(parameters, factor)
         return subsampled(kind.profile(scaled, sensitivity), rate)
 
     try:

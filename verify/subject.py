@@ -173,7 +173,8 @@ def _classify_function(function: Callable[..., Any], name: str) -> FunctionSubje
 def _load(reference: str) -> object:
     path, colon, attribute = reference.rpartition(":")
     if not colon or not attribute:
-        raise SubjectError(f"{reference}: name the object too, as in {reference}:MyLearner")
+        file = reference.rstrip(":")
+        raise SubjectError(f"{file}: name the object too, as in {file}:MyLearner")
     module = _import(Path(path))
     if not hasattr(module, attribute):
         subjects = ", ".join(name for name, value in vars(module).items() if _is_subject(value)) or "none"
@@ -200,7 +201,7 @@ def _import(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         specification.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file raises
+    except (Exception, SystemExit) as error:  # whatever a user's file raises
         del sys.modules[specification.name]
         line = _line_in(error, path)
         raise SubjectError(f"{path}{line} does not import: {type(error).__name__}: {error}") from error

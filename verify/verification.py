@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
@@ -19,7 +20,7 @@ from verify.effort import EFFORTS
 from verify.evidence import Evidence, Progress
 from verify.neighbours import InitialRecords
 from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, SubjectError, resolve
-from verify.verdict import Verification, decide
+from verify.verdict import Decision, Verification, decide
 from verify.verify_function import verify_function
 from verify.verify_learner import verify_learner
 from verify.verify_mechanism import verify_mechanism
@@ -34,6 +35,7 @@ def verify(
     delta: float = 0.0,
     problem: Problem | str | None = None,
     settings: Mapping[str, Value] | None = None,
+    horizon: int | None = None,
     seed: int = 0,
     effort: str = "default",
     progress: Progress | None = None,
@@ -51,6 +53,9 @@ def verify(
         For learners: a problem, or its name in the catalogue; by default the learner's own.
     settings
         Parameters of the named problem and of the learner.
+    horizon
+        For learners: the rounds they are built for, and of every accounting run; by default what `effort`
+        says. What is certified beyond that many rounds rests on the accountant that enforces its budget.
     seed
         Of all randomness: the same seed gives the same result, bit for bit.
     effort
@@ -83,25 +88,35 @@ def verify(
     found = resolve(subject)
     claim = found.form.at(epsilon, delta)
     tell: Progress = progress if progress is not None else _silent
-    reproduce = _reproduce(subject, found.name, claim, problem, settings or {}, seed, effort)
+    reproduce = _reproduce(subject, found.name, claim, problem, settings or {}, horizon, seed, effort)
     if isinstance(found, LearnerSubject):
         played, learner_settings, _ = choose_problem(found, problem, settings or {})
-        horizon = EFFORTS[effort].accounting_rounds
+        work = EFFORTS[effort].for_horizon(horizon)
         build = learner_builder(
-            found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=learner_settings
+            found.make,
+            played,
+            epsilon=epsilon,
+            delta=delta,
+            horizon=work.accounting_rounds,
+            settings=learner_settings,
         )
+        initial = initial_records(build, found)
+        if initial == "separate":
+            claim = replace(
+                claim, unit=f"{claim.unit}; before the first, every arm's outcome is a record of its own"
+            )
         evidence = verify_learner(
             build,
             played,
             claim,
-            initial=initial_records(build, found),
-            effort=EFFORTS[effort],
+            initial=initial,
+            effort=work,
             seed=int(seed),
             reproduce=reproduce,
             progress=tell,
         )
-    elif settings or problem is not None:
-        raise ProblemError(f"{found.name} is not a learner: it takes no problem and no settings")
+    elif settings or problem is not None or horizon is not None:
+        raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
     elif isinstance(found, MechanismSubject):
         evidence = verify_mechanism(
             found.mechanism,
@@ -130,7 +145,7 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialReco
     """
     try:
         learner = build(Simulation(0, 1))
-    except Exception as error:  # whatever a user's constructor raises
+    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise
         raise SubjectError(
@@ -139,6 +154,17 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialReco
     if not hasattr(learner, "observe_initial"):
         return "none"
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
+
+
+def _with_horizon(decision: Decision, rounds: int) -> Decision:
+    """Say of a certificate how far the runs went, and what holds beyond."""
+    if decision.verdict != "certified":
+        return decision
+    reach = (
+        f"Runs of {rounds:,} rounds were looked at. In longer ones the accountant enforces the bound: with the claim "
+        "as its budget it refuses what would exceed it."
+    )
+    return replace(decision, reasons=(*decision.reasons, reach))
 
 
 def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verification:
@@ -151,6 +177,8 @@ def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verific
         declassified=evidence.declassified,
         contradictions=evidence.contradictions,
     )
+    if "accounting" in evidence.details:
+        decision = _with_horizon(decision, evidence.details["accounting"]["rounds"])
     return Verification(
         subject=name,
         claim=claim,
@@ -217,6 +245,7 @@ def _reproduce(
     claim: Claim,
     problem: Problem | str | None,
     settings: Mapping[str, Value],
+    horizon: int | None,
     seed: int,
     effort: str,
 ) -> str:
@@ -226,6 +255,8 @@ def _reproduce(
         given = {"epsilon": claim.epsilon, "delta": claim.delta, "seed": seed, "effort": effort}
         if problem is not None:
             given["problem"] = problem
+        if horizon is not None:
+            given["horizon"] = horizon
         if settings:
             given["settings"] = dict(settings)
         return f"verify({name}, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
@@ -236,6 +267,8 @@ def _reproduce(
         parts += ["--problem", problem]
     for key, value in settings.items():
         parts += ["--set", f"{key}={value}"]
+    if horizon is not None:
+        parts += ["--horizon", str(horizon)]
     if effort != "default":
         parts += ["--effort", effort]
     return shlex.join([*parts, "--seed", str(seed)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -13,12 +14,12 @@ from accountant import Direct, Recorder, Replay
 from algorithms.claim import Claim
 from mechanisms import Domain
 from verify.accounting_run import failing_place
-from verify.black_box import Candidate, black_box_test
+from verify.black_box import BlackBoxResult, Candidate, black_box_test, count_event
 from verify.effort import Effort
 from verify.events import Column, ViewSample
 from verify.evidence import FALSE_ALARM, Evidence, Progress
 from verify.subject import FunctionSubject, SubjectError
-from verify.verdict import Finding
+from verify.verdict import Finding, UpperBound
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -42,7 +43,7 @@ def verify_function(
     SubjectError
         If the function raises, or returns something that is no array of numbers of one shape.
     """
-    evidence = Evidence()
+    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
     pairs = _neighbours(subject.data)
     if subject.takes_gate:
         progress(0.0, "replaying recorded runs")
@@ -62,6 +63,13 @@ def verify_function(
         progress=progress,
     )
     data, other = pairs[result.candidate]
+    if result.refuted and _drifts(subject, data, columns, result, seed):
+        message = (
+            "outputs on one and the same data set drift with the number of calls: draws are not independent"
+        )
+        evidence.findings.append(Finding("drift", "", message))
+        evidence.details["black_box"] = result.to_dict()
+        return evidence
     witness = result.witness({"data": _words(data), "data_prime": _words(other)}, reproduce)
     evidence.offer(result.lower_bound(), witness)
     evidence.details["black_box"] = result.to_dict()
@@ -84,9 +92,33 @@ def _call(subject: FunctionSubject, data: npt.NDArray[Any], second: object, **mo
     given = data.item() if np.ndim(data) == 0 else np.array(data)
     try:
         return subject.function(given, second, **more)
-    except Exception as error:  # whatever a user's function raises
+    except (Exception, SystemExit) as error:  # whatever a user's function raises
         place = failing_place(error)
         raise SubjectError(f"{subject.name} raised {type(error).__name__}: {error} (at {place})") from error
+
+
+def _drifts(
+    subject: FunctionSubject,
+    data: npt.NDArray[Any],
+    columns: tuple[Column, ...],
+    result: BlackBoxResult,
+    seed: int,
+) -> bool:
+    """Count the refuting event on one data set twice, in the order in which both data sets were drawn.
+
+    For independent draws both counts have one law; they differ by more than five standard errors with
+    probability below 1e-6. A counter, a clock or a cache in the function makes them differ.
+    """
+    first, second, _ = count_event(
+        Candidate("placebo", _drawer(subject, data, data, columns)),
+        result.event,
+        index=result.candidate,
+        swapped=False,
+        trials=result.trials,
+        seed=seed + 1,
+    )
+    pooled = (first + second) / 2
+    return abs(first - second) > 5 * math.sqrt(2 * pooled * (1 - pooled / result.trials)) + 1e-9
 
 
 # --- black box -----------------------------------------------------------------------------------
@@ -110,6 +142,8 @@ def _one_output(subject: FunctionSubject, data: npt.NDArray[Any], seed: np.rando
 
 def _flat(subject: FunctionSubject, output: Any) -> FloatArray:
     try:
+        if output is None or np.size(output) == 0:
+            raise TypeError
         return np.asarray(output, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
         raise SubjectError(

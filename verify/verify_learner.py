@@ -28,6 +28,7 @@ from verify.neighbours import (
     replacements,
 )
 from verify.privacy_loss import LossBound, loss_lower_bound
+from verify.replay_run import run_replay
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 from verify.verify_mechanism import check_declared_profile
 from verify.views import LearnerView, action_view, message_view
@@ -69,7 +70,7 @@ def verify_learner(
         Called with the share done and what is being done.
     """
     root = np.random.SeedSequence(seed)
-    data_seed, accounting_seed, coupled_seed, mechanism_seed = root.spawn(4)
+    data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed = root.spawn(5)
     evidence = Evidence()
     drawn = draw_data(problem, effort.accounting_rounds, data_seed)
 
@@ -83,12 +84,13 @@ def verify_learner(
         if finding is not None:
             evidence.findings.append(finding)
 
-    progress(0.1, "coupled runs")
+    progress(0.1, "replays and coupled runs")
     data = drawn[: effort.coupled_rounds + 1]
     neighbours = [
         *initial_replacements(data, problem.record_domain, initial),
         *replacements(data, problem.record_domain, range(1, effort.coupled_rounds + 1)),
     ]
+    _add_replays(evidence, build, problem, drawn, neighbours, initial, replay_seed)
     coupled = _try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
         _add_coupled(evidence, coupled, neighbours, data, claim, reproduce)
@@ -98,7 +100,7 @@ def verify_learner(
         result, pairs = _black_box(
             build, problem, claim, drawn, neighbours, coupled, initial, effort, seed, progress
         )
-    except Exception as error:  # whatever a user's learner raises
+    except (Exception, SystemExit) as error:  # whatever a user's learner raises
         if not any(finding.kind in ("crash", "raw-read") for finding in evidence.findings):
             message = f"the learner could not be sampled: {type(error).__name__}: {error}"
             evidence.findings.append(Finding("crash", str(failing_place(error)), message))
@@ -124,8 +126,11 @@ def _add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) ->
         return
     worst = accounting.worst
     infinite = worst.epsilon is None
+    length = f"largest of {accounting.runs} runs of {accounting.rounds:,} rounds"
     method = (
-        "no bound: private data were declassified" if infinite else "basic composition, per-record ledger"
+        "no bound: private data were declassified"
+        if infinite
+        else f"basic composition, per-record ledger, {length}"
     )
     evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
     evidence.details["accounting"] = {
@@ -134,6 +139,39 @@ def _add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) ->
         "runs": accounting.runs,
         "rounds": accounting.rounds,
     }
+
+
+# --- replays ------------------------------------------------------------------------------------
+
+
+def _add_replays(
+    evidence: Evidence,
+    build: BuildLearner,
+    problem: Problem,
+    drawn: FloatArray,
+    neighbours: list[Neighbour],
+    initial: InitialRecords,
+    seed: np.random.SeedSequence,
+) -> None:
+    """Replay a short run on all neighbours, and the whole run on a few."""
+    if any(finding.kind in ("raw-read", "crash", "action", "domain") for finding in evidence.findings):
+        return  # the learner does not run
+    rounds = len(drawn) - 1
+    shorter = drawn[: max(neighbour.record for neighbour in neighbours) + 1]
+    spread = sorted({1, rounds // 2, rounds - 1} - {0})
+    longer = [
+        *initial_replacements(drawn, problem.record_domain, initial)[:1],
+        *replacements(drawn, problem.record_domain, spread),
+    ]
+    try:
+        found = run_replay(build, problem, shorter, neighbours, seed=seed)
+        found += run_replay(build, problem, drawn, longer, seed=seed)
+    except (Exception, SystemExit) as error:  # whatever a user's learner raises
+        message = f"the learner could not be replayed: {type(error).__name__}: {error}"
+        found = [Finding("crash", str(failing_place(error)), message)]
+    for finding in found:
+        if not any((known.kind, known.where) == (finding.kind, finding.where) for known in evidence.findings):
+            evidence.findings.append(finding)
 
 
 # --- coupled runs --------------------------------------------------------------------------------
@@ -152,7 +190,7 @@ def _try_coupled(
         return run_coupled(build, problem, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
     except RawRead:
         return None  # the accounting run has reported the place
-    except Exception as error:  # whatever a user's learner raises in lanes
+    except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
         if any(finding.kind == "crash" for finding in evidence.findings):
             return None
         message = f"the learner could not run in lanes: {type(error).__name__}: {error}"

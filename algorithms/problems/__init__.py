@@ -5,6 +5,7 @@ from algorithms.problems.catalogue import Family, ProblemEntry, build_problem, p
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.errors import ParameterError, ProblemError
 from algorithms.problems.graphic_matroid import GraphicMatroid
+from algorithms.problems.linear import LinearBandit
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.matroid import Matroid
 from algorithms.problems.open_bandit import (
@@ -26,6 +27,7 @@ __all__ = [
     "Cascade",
     "Family",
     "GraphicMatroid",
+    "LinearBandit",
     "LinearMatroid",
     "Matroid",
     "MaximumCoverage",

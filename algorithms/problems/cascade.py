@@ -94,6 +94,21 @@ class Cascade:
         clicks[:, 1:] -= clicks[:, :-1].copy()
         return clicks
 
+    def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
+        """Draw the clicks of `rounds` users per position, ``(lanes, positions)``.
+
+        Of the users who examine position k a ``Bin(., w(a_k))`` number clicks, and the others go on: the
+        histogram is multinomial.
+        """
+        attraction = lookup(self.means, super_arm)
+        clicks = np.empty(super_arm.shape)
+        examining = rounds.copy()
+        for k in range(self.structure.positions):
+            clicked = randomness.binomial(examining, attraction[:, k])
+            clicks[:, k] = clicked
+            examining -= clicked
+        return clicks
+
     def expected_reward(self, super_arm: IntArray) -> FloatArray:
         """Return the click probability of each lane's list."""
         return self.structure.reward(super_arm, self.means)

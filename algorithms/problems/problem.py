@@ -73,6 +73,19 @@ class Problem(Protocol):
         Only what is observed is drawn, so the numbers themselves differ from those.
         """
 
+    def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
+        """Draw the sum of `rounds` independent rounds' feedback on one super arm, exactly, ``(lanes, size)``.
+
+        Parameters
+        ----------
+        super_arm
+            Shape ``(lanes, size)``.
+        rounds
+            How many rounds of each lane, at least 0; shape ``(lanes,)``. The cost does not grow with it.
+        randomness
+            Where the draws come from.
+        """
+
     def expected_reward(self, super_arm: IntArray) -> FloatArray:
         """Return the expected reward ``(lanes,)`` of each lane's super arm."""
 

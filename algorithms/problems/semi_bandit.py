@@ -79,6 +79,12 @@ class SemiBandit:
         means = lookup(self.means, super_arm)
         return (randomness.random(super_arm.shape) < means).astype(np.float64)
 
+    def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
+        """Draw the number of ones of each base arm played, ``Bin(rounds, mu_i)``, ``(lanes, size)``."""
+        counts = np.repeat(rounds[:, np.newaxis], super_arm.shape[1], axis=1)
+        ones: IntArray = randomness.binomial(counts, lookup(self.means, super_arm))
+        return ones.astype(np.float64)
+
     def expected_reward(self, super_arm: IntArray) -> FloatArray:
         """Return ``r_mu(S)`` for each lane."""
         return self.structure.reward(super_arm, self.means)

@@ -5,13 +5,18 @@ Nothing here is certified; `algorithms` has the repaired learner of the same nam
 
 from .cascade_ucb_ldp import CascadeUCBLDPComposition, CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from .cucb_ldp_gaussian import CUCBLDPGaussian
+from .dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from .dpucb_mat import DPTSMat, DPUCBMat
 
 __all__ = [
+    "DPE",
     "CUCBLDPGaussian",
     "CascadeUCBLDPComposition",
     "CascadeUCBLDPGaussian",
     "CascadeUCBLDPLaplace",
+    "DPDPECentral",
+    "DPDPELocal",
+    "DPDPEShuffle",
     "DPTSMat",
     "DPUCBMat",
 ]

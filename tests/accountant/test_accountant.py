@@ -225,7 +225,14 @@ def test_one_value_for_one_record():
     )
 
 
-@pytest.mark.parametrize("record", [1.0, True, None, ("u", 1), np.int64(3)], ids=repr)
+def test_numpy_integers_name_the_same_records_as_python_ones():
+    accountant = gate()
+    accountant.release(Laplace(scale=1.0), accountant.private([0.5], Interval(0, 1), np.int64(3)))
+    assert list(accountant.ledger.records()) == [3]
+    assert type(next(iter(accountant.ledger.records()))) is int
+
+
+@pytest.mark.parametrize("record", [1.0, True, None, ("u", 1)], ids=repr)
 def test_records_are_named_by_what_a_ledger_can_save(record):
     accountant = gate()
     refused(

@@ -72,8 +72,18 @@ GOLDEN: dict[str, tuple[Releases, float, float, float]] = {
     "200 discrete Laplace": ([(DiscreteLaplaceProfile(3, 10.0), 200)], 1e-6, 26.34204233734853227306, 1e-8),
     "responses and Gaussian": ([(response(0.3), 50), (gaussian(2), 1)], 1e-6, 11.48739784391021521606, 1e-9),
     "Laplace and Gaussian": ([(laplace(2), 10), (gaussian(1), 1)], 1e-6, 8.489803672204242591528, 1e-9),
-    "400 scales": ([(kind(b), 1) for kind in (laplace, gaussian) for b in SCALES], 1e-6, 1.797697785797770103328, 1e-9),
-    "sampled Gaussian 0.8": ([(subsampled(gaussian(0.8), 0.004), 10_000)], 1e-6, 4.028436037608012443867, 1e-8),
+    "400 scales": (
+        [(kind(b), 1) for kind in (laplace, gaussian) for b in SCALES],
+        1e-6,
+        1.797697785797770103328,
+        1e-9,
+    ),
+    "sampled Gaussian 0.8": (
+        [(subsampled(gaussian(0.8), 0.004), 10_000)],
+        1e-6,
+        4.028436037608012443867,
+        1e-8,
+    ),
     "sampled Gaussian 1": ([(subsampled(gaussian(1), 0.01), 1000)], 1e-5, 1.828236666516576842614, 1e-9),
     "sampled Gaussian 2": ([(subsampled(gaussian(2), 0.1), 100)], 1e-6, 2.675035081671323380575, 1e-9),
     "sampled Laplace": ([(subsampled(laplace(2), 0.05), 2000)], 1e-6, 5.213906147580937466719, 1e-8),
@@ -150,10 +160,10 @@ PROFILES = st.one_of(
     st.builds(subsampled, st.builds(gaussian, st.sampled_from([1.0, 3.0])), st.sampled_from([0.02, 0.3])),
     st.builds(subsampled, st.builds(laplace, st.sampled_from([1.0, 4.0])), st.sampled_from([0.02, 0.3])),
 )
-COUNTS = st.sampled_from([1, 2, 5, 30, 400])
+COUNTS = st.sampled_from([1, 2, 5, 60, 400])
 MANY = st.lists(st.tuples(PROFILES, COUNTS), min_size=1, max_size=3)
 DELTAS = st.sampled_from([0.1, 1e-3, 1e-6, 1e-12])
-law = settings(max_examples=25, deadline=None, derandomize=True)
+law = settings(max_examples=8, deadline=None, derandomize=True)
 
 
 @law
@@ -170,7 +180,9 @@ def test_lower_is_at_most_upper_and_delta_at_epsilon_comes_back(releases: Releas
 
 @law
 @given(st.lists(st.tuples(PROFILES, st.integers(1, 4)), min_size=1, max_size=3), DELTAS, st.randoms())
-def test_count_is_that_many_single_releases_in_any_order(releases: Releases, delta: float, random: object) -> None:
+def test_count_is_that_many_single_releases_in_any_order(
+    releases: Releases, delta: float, random: object
+) -> None:
     singles = [(profile, 1) for profile, count in releases for _ in range(count)]
     random.shuffle(singles)  # type: ignore[attr-defined]
     one, other = compose(releases).epsilon(delta), compose(singles).epsilon(delta)
@@ -234,7 +246,9 @@ def test_gaussians_scale(sigma: float, count: int, delta: float) -> None:
 
 @law
 @given(st.floats(0.05, 2.0), st.integers(1, 300), DELTAS)
-def test_randomized_response_is_discrete_laplace_of_shift_one(epsilon: float, count: int, delta: float) -> None:
+def test_randomized_response_is_discrete_laplace_of_shift_one(
+    epsilon: float, count: int, delta: float
+) -> None:
     scale = 1.0 / epsilon
     one = compose([(DiscreteLaplaceProfile(1, scale), count)]).epsilon(delta)
     other = compose([(PureProfile(Fraction(1) / Fraction(scale)), count)]).epsilon(delta)
@@ -243,7 +257,9 @@ def test_randomized_response_is_discrete_laplace_of_shift_one(epsilon: float, co
 
 @law
 @given(
-    st.lists(st.tuples(st.integers(-6, 6), st.floats(0.05, 1.0)), min_size=1, max_size=5, unique_by=lambda a: a[0]),
+    st.lists(
+        st.tuples(st.integers(-6, 6), st.floats(0.05, 1.0)), min_size=1, max_size=5, unique_by=lambda a: a[0]
+    ),
     st.integers(1, 6),
     st.floats(0.0, 4.0),
 )
@@ -270,7 +286,9 @@ def test_exact_convolution_of_discrete_gaussians(count: int) -> None:
     k = np.arange(-60, 61)
     masses = np.exp(-0.5 * (k / sigma) ** 2)
     variance = Fraction(sigma) ** 2
-    one = AtomicProfile(tuple(Fraction(1 - 2 * int(j)) / (2 * variance) for j in k), tuple(masses / masses.sum()))
+    one = AtomicProfile(
+        tuple(Fraction(1 - 2 * int(j)) / (2 * variance) for j in k), tuple(masses / masses.sum())
+    )
     exact = one.repeat(count)
     for epsilon in (0.5, 3.0):
         interval = compose([(DiscreteGaussianProfile(1, sigma), count)]).delta(epsilon)
@@ -278,6 +296,7 @@ def test_exact_convolution_of_discrete_gaussians(count: int) -> None:
 
 
 # Edges
+
 
 def test_empty_composition_costs_nothing() -> None:
     nothing = compose([])
@@ -329,7 +348,9 @@ def test_bounds_known_only_by_their_curve() -> None:
     interval = mixed.epsilon(1e-6)
     assert interval.lower_by == interval.upper_by == "grid"
     assert interval.width < 1e-4
-    assert interval.upper > compose([(GaussianProfile(math.sqrt(0.4)), 1), (laplace(5), 10)]).epsilon(1e-6).lower
+    assert (
+        interval.upper > compose([(GaussianProfile(math.sqrt(0.4)), 1), (laplace(5), 10)]).epsilon(1e-6).lower
+    )
 
 
 def test_directions_are_composed_apart() -> None:
@@ -371,6 +392,7 @@ def test_composed_loss_is_a_value() -> None:
 # RandomizedResponseDpEvent; deltas below 1e-14 give inf; one Gaussian with σ = 0.01 takes over 12 GB. prv-accountant 0.2.0 raises at
 # δ <= 1e-14 and fails on 100,000 Gaussians.
 
+
 def test_dp_accounting_agrees() -> None:
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     for mechanism, releases, slack in (
@@ -386,7 +408,9 @@ def test_dp_accounting_agrees() -> None:
 def test_prv_accountant_agrees() -> None:
     prv = pytest.importorskip("prv_accountant")
     random_variable = prv.PoissonSubsampledGaussianMechanism(noise_multiplier=2.0, sampling_probability=0.1)
-    accountant = prv.PRVAccountant(prvs=random_variable, max_self_compositions=100, eps_error=0.1, delta_error=1e-10)
+    accountant = prv.PRVAccountant(
+        prvs=random_variable, max_self_compositions=100, eps_error=0.1, delta_error=1e-10
+    )
     low, _, high = accountant.compute_epsilon(delta=1e-6, num_self_compositions=[100])
     ours = compose([(subsampled(gaussian(2), 0.1), 100)]).epsilon(1e-6)
     assert low <= ours.upper

@@ -196,7 +196,7 @@ def test_renyi_conversions_are_inverse(order, epsilon, delta):
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
 def test_the_gaussian_limit_is_the_largest(epsilon, delta):
     mu = math.sqrt(square_limit(epsilon, delta))
-    assert GaussianProfile(mu * (1 - 1e-14)).delta(epsilon) <= delta
+    assert GaussianProfile(mu * (1 - 1e-13)).delta(epsilon) <= delta * (1 + 1e-12)
     assert GaussianProfile(mu * (1 + 1e-9)).delta(epsilon) > delta
 
 
@@ -218,6 +218,24 @@ def test_the_rho_of_laplace_noise_bounds_its_renyi_curve_and_no_smaller_one_does
     assert (ratio <= profile.rho * (1 + 1e-9)).all()
     assert ratio[0] >= profile.rho * (1 - 0.01)
     assert profile.rho <= size * size / 2
+
+
+@given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5), st.sampled_from([1.0, 2**0.5, 3.0, 0.1]))
+def test_one_release_calibrated_for_the_budget_fits_and_no_louder_one(epsilon, delta, l2):
+    budget = Budget(epsilon, delta)
+    theorem = GaussianComposition()
+    moved = Sensitivity(l2, l2, l2)
+    mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
+    charge = theorem.charge(mechanism, moved)
+    assert theorem.fits(charge, budget)
+    assert theorem.guarantee(charge, budget).epsilon <= Fraction(epsilon)
+    louder = Gaussian(sigma=mechanism.sigma * (1 - 1e-9), sensitivity=moved)
+    assert not theorem.fits(theorem.charge(louder, moved), budget)
+
+
+def test_a_budget_of_epsilon_zero_has_the_total_variation():
+    limit = GaussianComposition().left(GaussianComposition().zero, Budget(0.0, 0.25)).values[0]
+    assert GaussianProfile(math.sqrt(limit)).delta(0.0) == pytest.approx(0.25, rel=1e-12)
 
 
 # --- charges -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from accountant import Simulation
 from algorithms import published
 from algorithms.catalogue import check_family, family_of, learner_builder, learners
 from algorithms.claim import ClaimForm
+from algorithms.linear_catalogue import linear_learners
 from algorithms.play import play_fresh
 from algorithms.problems import ProblemError, build_problem, problems
 from mechanisms import LaneStreams
@@ -23,8 +24,9 @@ def learner_classes(package):
 
 
 def test_every_exported_learner_is_registered_and_no_other():
-    assert learner_classes(algorithms) == {e.make for e in learners.values() if "/" not in e.name}
-    assert learner_classes(published) == {e.make for e in learners.values() if "/" in e.name}
+    registered = [*learners.values(), *linear_learners.values()]
+    assert learner_classes(algorithms) == {e.make for e in registered if "/" not in e.name}
+    assert learner_classes(published) == {e.make for e in registered if "/" in e.name}
 
 
 @pytest.mark.parametrize("name", learners)

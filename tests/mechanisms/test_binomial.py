@@ -139,6 +139,18 @@ def test_profile_is_a_privacy_profile(coordinates: int) -> None:
         assert profile.delta(profile.epsilon(target)) <= target
 
 
+@pytest.mark.parametrize("probability", [0.3, 0.5, 0.7])
+def test_infinite_mass_is_that_of_the_worse_direction(probability: float) -> None:
+    """Upwards the g largest noises give the shift away, downwards the g smallest."""
+    y = np.arange(8)
+    law = stats.binom.pmf(y, 7, probability)
+    worse = max(law[-3:].sum(), law[:3].sum())
+    assert BinomialProfile(7, 3, probability).infinite_mass == pytest.approx(worse)
+    several = BinomialProfile(7, 3, probability, 4).infinite_mass
+    assert several == pytest.approx(1 - (1 - worse) ** 4)
+    assert BinomialProfile(7, 3, probability).delta(math.inf) == pytest.approx(worse)
+
+
 MECHANISM = Binomial(trials=500, shift=3, dimension=4, delta=1e-6)
 
 

@@ -56,6 +56,21 @@ def test_verify_prints_a_report(run):
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_what_a_subject_prints_does_not_reach_standard_output(run):
+    code, out, err = run("verify", f"{LEARNERS}:Prints", "--epsilon", "1", "--effort", "quick", "--json")
+    assert code == 0
+    assert json.loads(out)["verdict"] == "certified"
+    assert "noise on standard output" in err
+
+
+def test_a_terminal_without_unicode_gets_everything_else():
+    script = Path(sys.executable).with_name("dpwitness")
+    environment = {"PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    for arguments in (["list"], ["simulate", "omm", "--horizon", "20", "--runs", "2"]):
+        done = subprocess.run([script, *arguments], capture_output=True, env=environment, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_list_shows_everything(run):
     code, out, _ = run("list")
     assert code == 0
@@ -139,6 +154,8 @@ BAD = [
     (["simulate", "cucb-ldp2", "--plot", "picture.jpg"], ".png"),
     (["simulate", "cucb-ldp2", "--plot", "nowhere/at/all.png"], "folder"),
     (["simulate", f"{FUNCTIONS}:laplace"], "only learners"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--set", "size=2", "--set", "size=3"], "more than once"),
+    (["verify", "cucb-ldp2", "--epsilon", "1", "--horizon", "0"], "horizon=0"),
     (["simulate", f"{LEARNERS}:Crashes"], "learners.py:"),
     (["simulate", f"{LEARNERS}:BranchesOnRaw"], "private value was compared"),
     (["verify", f"{LEARNERS}:CannotBeBuilt", "--epsilon", "1"], "could not be built: TypeError"),

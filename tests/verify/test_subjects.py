@@ -52,7 +52,7 @@ def test_a_function_in_lanes_is_refuted_too():
 def test_a_correct_function_is_unproven_with_a_bound_below_its_claim():
     result = verify(f"{FUNCTIONS}:laplace", epsilon=1.0, effort="quick")
     assert result.verdict == "unproven"
-    assert result.upper is None
+    assert math.isinf(result.upper.epsilon)
     assert result.exit_code == 3
     assert 0.8 < result.lower.epsilon < 1.0
 
@@ -120,6 +120,54 @@ def test_under_declared_sensitivity_shows_its_exact_factor():
     assert stability.lower.epsilon == pytest.approx(3, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("SmugglesThroughMap", "raw-flow"),
+        ("PeeksLate", "raw-flow"),
+        ("ThroughAGlobal", "unrepeatable"),
+        ("CatchesErrorsOfMap", "error-in-map"),
+        ("BelievedStability", "declared-stability"),
+        ("CountsInPlace", "raw-read"),
+        ("ActsBadly", "action"),
+        ("ExitsQuietly", "crash"),
+    ],
+)
+def test_what_flows_around_the_gate_is_never_certified(name, kind):
+    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, effort="quick")
+    assert result.verdict != "certified"
+    places = found(result, kind)
+    assert places, result.findings
+    if "# the leak" in LEARNERS.read_text().split(f"class {name}(")[1].split("\nclass ")[0]:
+        assert places[0].endswith(leak_of(name))
+
+
+def test_a_learner_may_take_its_parameters_as_keywords():
+    assert verify(f"{LEARNERS}:TakesAnything", epsilon=1.0, effort="quick").verdict == "certified"
+
+
+def test_a_function_that_drifts_is_not_refuted_by_its_drift():
+    result = verify(f"{FUNCTIONS}:drifts", epsilon=1.0)
+    assert result.verdict == "unproven"
+    assert found(result, "drift")
+
+
+def test_a_certificate_says_how_far_it_was_looked():
+    result = verify("cucb-ldp2", epsilon=1.0, horizon=17, effort="quick")
+    assert "17 rounds" in result.upper.method
+    assert any("Runs of 17 rounds" in reason for reason in result.decision.reasons)
+    assert "--horizon 17" in result.witness.reproduce
+    with pytest.raises(ValueError, match="horizon=0"):
+        verify("cucb-ldp2", epsilon=1.0, horizon=0)
+
+
+def test_separate_initial_records_are_part_of_the_claim():
+    result = verify(
+        "published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, effort="quick"
+    )
+    assert "record of its own" in result.claim.unit
+
+
 def test_a_crash_is_a_finding_with_its_line():
     result = verify(f"{LEARNERS}:Crashes", epsilon=1.0, effort="quick")
     assert result.verdict == "unproven"
@@ -138,6 +186,8 @@ def test_a_crash_is_a_finding_with_its_line():
         (f"{FUNCTIONS}:takes_one_argument", "must be (data, rng)"),
         (f"{FUNCTIONS}:raises", f"IndexError.*{line_of(FUNCTIONS, '[1.0][int(data)')}"),
         (f"{FUNCTIONS}:returns_text", "must be a number or an array of numbers"),
+        (f"{FUNCTIONS}:returns_nothing", "must be a number or an array of numbers"),
+        (f"{FUNCTIONS}:exits", "raised SystemExit"),
         (f"{LEARNERS}:WithoutClaim", "needs a `claim`"),
     ],
 )

@@ -61,6 +61,25 @@ def without_claim(data, rng):
     return data
 
 
+CALLS = [0]
+
+
+@claimed(data=Interval(0, 1))
+def drifts(data, rng):
+    CALLS[0] += 1
+    return data + rng.laplace() + 3e-6 * CALLS[0]
+
+
+@claimed(data=Interval(0, 1))
+def exits(data, rng):
+    raise SystemExit(0)
+
+
+@claimed(data=Interval(0, 1))
+def returns_nothing(data, rng):
+    return None
+
+
 @claimed(data=Interval(0, 1))
 def raises(data, rng):
     return [1.0][int(data) + 1]

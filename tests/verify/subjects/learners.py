@@ -99,6 +99,89 @@ class Crashes(NoisyMeans):
         return self.nothing  # the crash
 
 
+class SmugglesThroughMap(NoisyMeans):
+    claim = ACTIONS
+
+    def published(self, feedback):
+        kept = []
+        feedback.map(lambda value: kept.append(value.copy()) or value, into=self.feedback_domain)
+        return self.gate.release(self.laplace, feedback) + 100 * (kept[0][0] - 0.5)
+
+
+class PeeksLate(NoisyMeans):
+    claim = ACTIONS
+    seen = 0
+
+    def published(self, feedback):
+        self.seen += 1
+        if self.seen > 9:
+            return 100 * (feedback._values[0] - 0.5)
+        return self.gate.release(self.laplace, feedback)
+
+
+class ThroughAGlobal(NoisyMeans):
+    claim = ACTIONS
+
+    def __init__(self, structure, gate, *, epsilon, horizon):
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon)
+        RUNS.append(1)
+
+    def published(self, feedback):
+        return self.gate.release(self.laplace, feedback) + 100.0 * (len(RUNS) % 2) * (self.played == 0)
+
+
+RUNS = []
+
+
+class CatchesErrorsOfMap(NoisyMeans):
+    claim = ACTIONS
+
+    def published(self, feedback):
+        try:
+            feedback.map(lambda value: value, into=Box(0, 0.5, self.structure.size))  # the leak
+        except Exception:
+            return np.ones(self.played.shape)
+        return np.zeros(self.played.shape)
+
+
+class BelievedStability(NoisyMeans):
+    def published(self, feedback):
+        wave = feedback.map(lambda value: value + 50 * np.sin(np.pi * value), stability=1.0)  # the leak
+        return self.gate.release(
+            Laplace(scale=4 / self.epsilon, sensitivity=Sensitivity(4.0, 4.0, 4.0)), wave
+        )
+
+
+class CountsInPlace(NoisyMeans):
+    claim = ACTIONS
+
+    def published(self, feedback):
+        self.total[:, :4] += feedback  # the leak
+        return 0.0
+
+
+class ExitsQuietly(NoisyMeans):
+    def published(self, feedback):
+        raise SystemExit(0)
+
+
+class Prints(NoisyMeans):
+    def published(self, feedback):
+        print("noise on standard output")
+        return self.gate.release(self.laplace, feedback)
+
+
+class ActsBadly(NoisyMeans):
+    def act(self):  # the leak
+        self.played = np.full((self.gate.lanes, self.structure.size), 99)
+        return self.played
+
+
+class TakesAnything(Correct):
+    def __init__(self, structure, gate, **keywords):
+        super().__init__(structure, gate, epsilon=keywords["epsilon"], horizon=keywords["horizon"])
+
+
 class CannotBeBuilt(NoisyMeans):
     def __init__(self, structure):
         self.structure = structure

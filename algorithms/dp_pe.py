@@ -1,0 +1,274 @@
+"""Phased elimination for standard linear bandits, certified under three trust models: one client per round.
+
+Li, Zhou & Ji 2022, Algorithm 3 ("DP-PE"), repaired as `algorithms.dp_dpe`. A client is one round: it plays one
+action, and its one reward in [-B, B] enters one sum, so a phase ends with a private sum for each action in the
+support. With x = ln(2 k L T), sums of T(x) rewards and noise of proxy τ(x)² on each sum,
+
+    W_a = √(2x Σ_x c_a(x)² v(x)),  v(x) = B²/T(x) + τ(x)²/T(x)²,  c_a(x) = v(x)⁻¹ aᵀV⁺x,  V = Σ v(x)⁻¹ x xᵀ,
+
+holds for all actions in all phases with probability 1 - 1/T (rewards in [-B, B] are B-sub-Gaussian).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private
+from algorithms.claim import ClaimForm, View
+from algorithms.dp_dpe import pseudo_inverse
+from algorithms.g_optimal import g_optimal_design, support_bound
+from algorithms.learner import check_epsilon, check_horizon
+from algorithms.linear_phases import Phase
+from mechanisms import Box, Communication, Gaussian, Integers, Sensitivity, ShuffledMean
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ONE_REWARD = "one client: the reward of the one round that it plays"
+_REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
+
+
+class StandardElimination:
+    """What all instances share.
+
+    Parameters
+    ----------
+    actions
+        Shape (k, d), each of length at most 1.
+    gate
+        Where rewards come from; one lane.
+    horizon
+        T, also the number of clients.
+    reward_bound
+        B: rewards are clipped to [-B, B] and must lie there for the regret theorem to hold.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the gate has more than one lane.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[str] = "linear"
+
+    def __init__(
+        self, actions: npt.ArrayLike, gate: Gate, *, horizon: int, reward_bound: float = 1.0
+    ) -> None:
+        if gate.lanes != 1:
+            raise ValueError(
+                f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
+            )
+        if not 0.0 < reward_bound < math.inf:
+            raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0")
+        self.horizon = check_horizon(horizon)
+        self.actions: FloatArray = np.array(actions, dtype=np.float64)
+        self.gate = gate
+        self.bound = float(reward_bound)
+        self.active: IntArray = np.arange(self.actions.shape[0])
+        self.played = 0
+        self.communication = Communication()
+        self._number = 0
+        self._missing: list[int] = []
+        # The first phase has h_1 = S rounds, so T/S + 1 >= 2^L for L completed ones.
+        first = self.length(1)
+        self.phases = max(1, math.floor(math.log2(horizon / first + 1)))
+        self.exponent = math.log(2.0 * self.active.size * self.phases * horizon)
+
+    def length(self, number: int) -> int:
+        """Return h_l = 2^{l-1} S, S = 4d ln ln d + 16 the largest support of a design."""
+        return (1 << (number - 1)) * support_bound(self.actions.shape[1])
+
+    def act(self) -> Phase | None:
+        """Return the next phase; None when the horizon is reached. Each play is a new client's.
+
+        In a phase that the horizon cuts (``clients`` is 0) nobody reports.
+
+        Raises
+        ------
+        RuntimeError
+            If rewards of the open phase are missing.
+        """
+        if self._missing:
+            raise RuntimeError(f"phase {self._number}: {len(self._missing)} rewards are missing")
+        left = self.horizon - self.played
+        if left == 0:
+            return None
+        self._number += 1
+        design = g_optimal_design(self.actions[self.active])
+        counts = np.ceil(self.length(self._number) * design.weights - 1e-9).astype(np.int64)
+        support = self.active[design.support]
+        cut = counts.sum() > left
+        if cut:
+            counts = np.diff(np.minimum(np.cumsum(counts), left), prepend=0)
+            support, counts = support[counts > 0], counts[counts > 0]
+        rounds = int(counts.sum())
+        self.played += rounds
+        phase = Phase(self._number, support, counts, 0 if cut else rounds, np.full(support.size, self.bound))
+        if not cut:
+            self._phase = phase
+            self._missing = np.repeat(np.arange(support.size), counts)[::-1].tolist()
+            self._open(phase)
+        return phase
+
+    def observe(self, reward: Private) -> None:
+        """Take the next client's reward, clipped and in units of B, shape (1, 1); clients come in play order.
+
+        Raises
+        ------
+        RuntimeError
+            If no phase waits for rewards.
+        """
+        if not self._missing:
+            raise RuntimeError("no phase waits for rewards: call act first")
+        self._add(reward, self._missing.pop())
+        if not self._missing:
+            sums, noise = self._close()
+            self._eliminate(self._phase, self.bound * sums, self.bound**2 * noise)
+
+    def _open(self, phase: Phase) -> None:
+        self._sums = self.gate.sums(phase.support.size)
+
+    def _add(self, reward: Private, coordinate: int) -> None:
+        self.communication += Communication(reals=1)
+        self._sums.add(reward, at=np.array([[coordinate]]))
+
+    def _close(self) -> tuple[FloatArray, FloatArray]:
+        """Return the private sums of the open phase, shape (s,), and the variance proxy of each one's noise."""
+        raise NotImplementedError
+
+    def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
+        """Keep x iff <theta~, x> + W_x >= max_b (<theta~, b> - W_b); see the module."""
+        points = self.actions[phase.support]
+        weights = 1.0 / (self.bound**2 / phase.counts + noise / phase.counts**2)
+        inverse = pseudo_inverse((points.T * weights) @ points)
+        theta = inverse @ (points.T @ (weights * sums / phase.counts))
+        candidates = self.actions[self.active]
+        width = np.sqrt(2.0 * self.exponent * np.einsum("ij,ij->i", candidates @ inverse, candidates))
+        value = candidates @ theta
+        self.active = self.active[value + width >= np.max(value - width)]
+
+
+class PE(StandardElimination):
+    """No privacy: sums are published."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central", view=View.ACTIONS, unit=ONE_REWARD, source="makes no privacy claim"
+    )
+
+    def _close(self) -> tuple[FloatArray, FloatArray]:
+        sums = self.gate.declassify(self._sums, "PE is not private")[0]
+        return sums, np.zeros(sums.size)
+
+
+class _Private(StandardElimination):
+    """An instance with privacy parameters.
+
+    Parameters
+    ----------
+    actions, gate, horizon, reward_bound
+        As for `StandardElimination`.
+    epsilon, delta
+        The privacy of one client's reward; exact at every epsilon > 0.
+    """
+
+    def __init__(
+        self,
+        actions: npt.ArrayLike,
+        gate: Gate,
+        *,
+        epsilon: float,
+        delta: float,
+        horizon: int,
+        reward_bound: float = 1.0,
+    ) -> None:
+        self.epsilon = check_epsilon(epsilon)
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"delta={delta!r}: must be in (0, 1)")
+        self.delta = delta
+        super().__init__(actions, gate, horizon=horizon, reward_bound=reward_bound)
+        self.gaussian = self._calibrated()
+
+    def _calibrated(self) -> Gaussian:
+        """Return the mechanism for one reward in [-1, 1]."""
+        return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=_REWARD)
+
+
+class DPPECentral(_Private):
+    """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_REWARD,
+        source="distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise",
+    )
+
+    def _close(self) -> tuple[FloatArray, FloatArray]:
+        sums = self.gate.release(self.gaussian, self._sums)[0]
+        return sums, np.full(sums.size, self.gaussian.sigma**2)
+
+
+class DPPELocal(_Private):
+    """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_REWARD,
+        source="distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise",
+    )
+
+    def _open(self, phase: Phase) -> None:
+        self._totals: FloatArray = np.zeros(phase.support.size)
+
+    def _add(self, reward: Private, coordinate: int) -> None:
+        self.communication += Communication(reals=1)
+        self._totals[coordinate] += self.gate.release(self.gaussian, reward)[0, 0]
+
+    def _close(self) -> tuple[FloatArray, FloatArray]:
+        return self._totals, self.gaussian.sigma**2 * self._phase.counts
+
+
+class DPPEShuffle(_Private):
+    """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="shuffle",
+        view=View.OUTPUT,
+        unit=ONE_REWARD,
+        source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
+    )
+
+    def _protocol(self, clients: int) -> ShuffledMean:
+        return ShuffledMean.calibrated(self.epsilon, self.delta, clients=clients, size=1, bound=1.0)
+
+    def _open(self, phase: Phase) -> None:
+        protocols = {clients: self._protocol(clients) for clients in set(phase.counts.tolist())}
+        self._protocols = [protocols[clients] for clients in phase.counts.tolist()]
+        self._each = [self.gate.sums(1) for _ in self._protocols]
+
+    def _add(self, reward: Private, coordinate: int) -> None:
+        protocol = self._protocols[coordinate]
+        uniform = self.gate.random.random((1, 1))
+        encoded = reward.map(
+            lambda value: protocol.encode(value, uniform), into=Integers(0, protocol.levels, 1)
+        )
+        self.communication += protocol.communication
+        self._each[coordinate].add(encoded, at=np.zeros((1, 1), dtype=np.int64))
+
+    def _close(self) -> tuple[FloatArray, FloatArray]:
+        means = [
+            protocol.analyze(self.gate.release(protocol.mechanism, sums)[0])[0]
+            for protocol, sums in zip(self._protocols, self._each, strict=True)
+        ]
+        counts = self._phase.counts
+        proxies = np.array([protocol.proxy for protocol in self._protocols])
+        return np.array(means) * counts, proxies * counts**2
+
+
+REWARD_DOMAIN = Box(-1.0, 1.0, 1)
+"""Where a client's clipped reward lies, in units of B."""

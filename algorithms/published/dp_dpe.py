@@ -1,0 +1,196 @@
+"""Distributed phased elimination as printed (Li, Zhou & Ji 2022, Algorithm 1 with (5), (7), (9)).
+
+Verdicts. Theorems 4.2 and 4.4 (central and local, "for any epsilon > 0"): **false for large epsilon**, the classical
+Gaussian calibration fails above epsilon = 4.5 to 9.4 (5.12 at delta = 0.25, 7.46 at 1e-3); below it holds with slack.
+Theorem 4.6 (shuffle): **holds**, once g is rounded up to a whole number, with a true epsilon hundreds of times
+smaller than the claim. All of them need clients drawn without replacement and averages within [-B, B], to which
+reports are clipped here (the paper assumes |y| <= B).
+
+The widths hold, but bound √Σ_x (T(x) <a, V⁻¹ x>)² by √(4 S d) where the value is near 1: the certified learners in
+`algorithms` compute it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate
+from algorithms.claim import ClaimForm, View
+from algorithms.dp_dpe import ONE_CLIENT, PhasedElimination, pseudo_inverse
+from algorithms.learner import check_epsilon
+from algorithms.linear_phases import CentralMean, LocalMean, Phase, RawMean, ReportMean, ShuffledReportMean
+from mechanisms import Gaussian, ShuffledMean
+
+FloatArray = npt.NDArray[np.float64]
+
+_PAPER = "distributed linear bandits paper, "
+
+
+class DPE(PhasedElimination):
+    """Algorithm 1 without privacy: ``W_l = (√(2d/(|U_l| h_l)) + sigma/√|U_l| + sigma_n) √(2 ln(kT))``, sigma_n = 0.
+
+    Actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated.
+
+    Parameters
+    ----------
+    actions, gate, horizon, population, sigma, alpha
+        As for `algorithms.DPE`.
+    reward_bound
+        B; averages are clipped to [-B, B].
+    fixed_clients
+        DPE-FixedU: so many clients in every phase.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central", view=View.ACTIONS, unit=ONE_CLIENT, source="makes no privacy claim"
+    )
+
+    def __init__(
+        self,
+        actions: npt.ArrayLike,
+        gate: Gate,
+        *,
+        horizon: int,
+        population: int,
+        sigma: float,
+        alpha: float = 0.8,
+        reward_bound: float = 1.0,
+        fixed_clients: int | None = None,
+    ) -> None:
+        super().__init__(
+            actions,
+            gate,
+            horizon=horizon,
+            population=population,
+            sigma=sigma,
+            alpha=alpha,
+            reward_bound=reward_bound,
+            fixed_clients=fixed_clients,
+        )
+        k, d = self.actions.shape
+        self.dimension = d
+        self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
+        self.log_term = math.log(k * horizon)
+
+    def _private_mean(self, phase: Phase) -> ReportMean:
+        return RawMean(self.gate, phase)
+
+    def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
+        """Lines 5-6: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x), eliminate by the common width W_l."""
+        points = self.actions[phase.support]
+        inverse = pseudo_inverse((points.T * phase.counts) @ points)
+        theta = inverse @ (points.T @ (phase.counts * averages))
+        length = self.schedule.length(phase.number)
+        spread = math.sqrt(2 * self.dimension / (phase.clients * length)) + self.sigma / math.sqrt(
+            phase.clients
+        )
+        width = (spread + self._width_of_noise(phase)) * math.sqrt(2 * self.log_term)
+        value = self.actions[self.active] @ theta
+        self.active = self.active[value.max() - value <= 2 * width]
+
+    def _width_of_noise(self, phase: Phase) -> float:
+        """Return sigma_n."""
+        return 0.0
+
+
+class _Printed(DPE):
+    """An instance with a privacy claim.
+
+    Parameters
+    ----------
+    epsilon, delta
+        As claimed.
+    """
+
+    def __init__(
+        self,
+        actions: npt.ArrayLike,
+        gate: Gate,
+        *,
+        epsilon: float,
+        delta: float,
+        horizon: int,
+        population: int,
+        sigma: float,
+        alpha: float = 0.8,
+        reward_bound: float = 1.0,
+    ) -> None:
+        self.epsilon = check_epsilon(epsilon)
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"delta={delta!r}: must be in (0, 1)")
+        self.delta = delta
+        self.bound = reward_bound
+        super().__init__(
+            actions,
+            gate,
+            horizon=horizon,
+            population=population,
+            sigma=sigma,
+            alpha=alpha,
+            reward_bound=reward_bound,
+        )
+
+    def _classical(self, phase: Phase) -> Gaussian:
+        """Return the textbook mechanism: sigma = 2 √(2 s ln(1.25/delta)) / epsilon in units of B."""
+        return Gaussian.classical(self.epsilon, self.delta, sensitivity=phase.domain.sensitivity)
+
+    def _sigma(self, phase: Phase) -> float:
+        """Return sigma_nl = 2B √(2 s ln(1.25/delta)) / epsilon."""
+        s = phase.support.size
+        return 2 * self.bound * math.sqrt(2 * s * math.log(1.25 / self.delta)) / self.epsilon
+
+
+class DPDPECentral(_Printed):
+    """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central", view=View.ACTIONS, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.2"
+    )
+
+    def _private_mean(self, phase: Phase) -> ReportMean:
+        return CentralMean(self.gate, phase, self._classical(phase))
+
+    def _width_of_noise(self, phase: Phase) -> float:
+        return 2 * self._sigma(phase) / phase.clients * math.sqrt(self.support_bound * self.dimension)
+
+
+class DPDPELocal(_Printed):
+    """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local", view=View.MESSAGE, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.4"
+    )
+
+    def _private_mean(self, phase: Phase) -> ReportMean:
+        return LocalMean(self.gate, phase, self._classical(phase))
+
+    def _width_of_noise(self, phase: Phase) -> float:
+        return 2 * self._sigma(phase) * math.sqrt(self.support_bound * self.dimension / phase.clients)
+
+
+class DPDPEShuffle(_Printed):
+    """Instance (9): Algorithm 2 with Delta_2 = B√s, ``sigma_n = 2 sigma_ns √(Sd)``.
+
+    sigma_ns² = 360 Delta_2² ln(4s/delta) / (|U_l|² epshat²), the constant of the proof (A.2), which its
+    arithmetic would make 540; epshat = epsilon / (18 √ln(2/delta)).
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="shuffle", view=View.OUTPUT, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.6"
+    )
+
+    def _private_mean(self, phase: Phase) -> ReportMean:
+        protocol = ShuffledMean.vector_as_printed(
+            self.epsilon, self.delta, clients=phase.clients, size=phase.support.size, bound=1.0
+        )
+        return ShuffledReportMean(self.gate, phase, protocol)
+
+    def _width_of_noise(self, phase: Phase) -> float:
+        s = phase.support.size
+        shrunk = self.epsilon / (18 * math.sqrt(math.log(2 / self.delta)))
+        sigma = self.bound * math.sqrt(360 * s * math.log(4 * s / self.delta)) / (phase.clients * shrunk)
+        return 2 * sigma * math.sqrt(self.support_bound * self.dimension)

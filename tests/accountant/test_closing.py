@@ -1,0 +1,67 @@
+"""A gate closes when a function of private data fails: nobody can catch the error and go on."""
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, Coupled, GateClosed, Simulation
+from mechanisms import Box, Categories, Interval, Laplace
+
+UNIT = Interval(0, 1)
+
+
+def accountant():
+    return Accountant(Budget(9.0), noise=np.random.default_rng(0))
+
+
+def value_of(gate):
+    if isinstance(gate, Coupled):
+        return gate.private(np.ones((2, 64, 1)), Box(0, 1, 1), 1)
+    return gate.private(np.ones((gate.lanes, 1)), Box(0, 1, 1), 1)
+
+
+@pytest.mark.parametrize("make", [accountant, lambda: Simulation(0, 64), lambda: Coupled(0, 64, 1)])
+@pytest.mark.parametrize(
+    "failing",
+    [
+        lambda private: private.map(lambda raw: raw, into=Box(0, 0.5, 1)),
+        lambda private: private.map(lambda raw: 1 // int((raw < 0).sum()), into=UNIT),
+        lambda private: private.map(lambda raw: raw / 0, stability=1.0),
+        lambda private: private.map(lambda raw: raw + 7, into=Categories(2)),
+    ],
+)
+def test_an_error_in_map_closes_the_gate(make, failing):
+    gate = make()
+    private = value_of(gate)
+    before = value_of(gate)
+    assert gate.closed is None
+    with pytest.raises((ValueError, ZeroDivisionError)):
+        failing(private)
+    why, where = gate.closed
+    assert "map" in why
+    assert where.file == __file__
+    for use in (
+        lambda: gate.release(Laplace(scale=1.0), before),
+        lambda: gate.declassify(before, "a test"),
+        lambda: value_of(gate),
+    ):
+        with pytest.raises(GateClosed, match="closed since"):
+            use()
+
+
+def test_wrong_arguments_of_map_leave_the_gate_open():
+    gate = accountant()
+    private = value_of(gate)
+    for wrong in ({}, {"into": UNIT, "stability": 1.0}, {"stability": -1.0}):
+        with pytest.raises(ValueError, match=r"map|stability"):
+            private.map(lambda raw: raw, **wrong)
+    assert gate.closed is None
+
+
+def test_a_closed_accountant_charges_nothing_more():
+    gate = accountant()
+    private = value_of(gate)
+    with pytest.raises(ValueError, match="map"):
+        private.map(lambda raw: raw + 5, into=Box(0, 1, 1))
+    with pytest.raises(GateClosed):
+        gate.release(Laplace(scale=1.0), private)
+    assert len(gate.ledger) == 0
