@@ -8,6 +8,7 @@ from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascade_rr import CascadeUCBRR
 from algorithms.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
+from algorithms.continual import PrivateHybridSums, PrivateTreeSums
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
 from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchLeast
@@ -15,6 +16,7 @@ from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
+from algorithms.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.g_optimal import Design, DesignError, g_optimal_design
 from algorithms.learner import Learner
@@ -30,6 +32,7 @@ __all__ = [
     "CUCBLDP2",
     "DPE",
     "OMM",
+    "PE",
     "CUCBBatchAll",
     "CUCBBatchLeast",
     "CUCBLDPBit",
@@ -46,6 +49,9 @@ __all__ = [
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",
+    "DPPECentral",
+    "DPPELocal",
+    "DPPEShuffle",
     "DPTSMat",
     "DPUCBMat",
     "Design",
@@ -53,6 +59,8 @@ __all__ = [
     "Learner",
     "PhasedTrace",
     "PopulationTooSmall",
+    "PrivateHybridSums",
+    "PrivateTreeSums",
     "Trace",
     "View",
     "g_optimal_design",

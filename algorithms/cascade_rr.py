@@ -3,18 +3,70 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.lanes import gather, positions
+from algorithms.click_estimates import ClickEstimates
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from mechanisms import Categories, Domain, OneHot, RandomizedResponse
 
-_UNRELIABLE = 1e12  # ranks above every finite index
+_PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseBound:
+    """The bound for clicks by randomized response: Hoeffding's or Bernstein's radius, whichever is smaller.
+
+    Attributes
+    ----------
+    positions
+        K, the length of a list.
+    false_rate
+        q, the probability of each false symbol.
+    gain
+        p - q, by how much the true symbol is likelier.
+    exponent
+        x.
+    """
+
+    positions: int
+    false_rate: float
+    gain: float
+    exponent: float
+
+    def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
+        """Return U after three passes from u = 1, each of which stays above w; +inf where E <= 0."""
+        reliable = examinations > 0
+        examinations = np.where(reliable, examinations, 1.0)
+        scaled = np.sqrt(n)
+        hoeffding = scaled * math.sqrt(self.exponent / 2)
+        scaled *= math.sqrt(2 * self.exponent)
+        index = self._pass(clicks, examinations, hoeffding, scaled * math.sqrt(self._variance(1.0)))
+        for _ in range(_PASSES - 1):
+            deviation = np.sqrt(self._variance(np.clip(index, 0.0, 1.0)))
+            index = self._pass(clicks, examinations, hoeffding, scaled * deviation)
+        return np.where(reliable, index, np.inf)
+
+    def _pass(
+        self, clicks: FloatArray, examinations: FloatArray, hoeffding: FloatArray, bernstein: FloatArray
+    ) -> FloatArray:
+        """Return ``(C + min{hoeffding, bernstein + x / 3} / (p - q)) / E``."""
+        radius = np.minimum(hoeffding, bernstein + self.exponent / 3)
+        radius *= 1.0 / self.gain
+        radius += clicks
+        radius /= examinations
+        return radius
+
+    def _variance(self, u: FloatArray | float) -> FloatArray:
+        """Return v(u), a bound on the variance of ``1{R=k} + u 1{R<k}``."""
+        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
+        variance: FloatArray = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
+        return variance
 
 
 class CascadeUCBRR:
@@ -55,7 +107,6 @@ class CascadeUCBRR:
         source="cascading bandits paper, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"
-    _passes = 3
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
         self.structure = structure
@@ -69,66 +120,21 @@ class CascadeUCBRR:
         self.gain = -math.expm1(-epsilon) / (1.0 + self.positions * odds)  # p - q
         self.exponent = math.log(3 * structure.arms * check_horizon(horizon) ** 2)  # x
         said = np.eye(self.positions + 1, self.positions)  # row: symbol, column: position
-        above = np.cumsum(said, axis=1) - said
         self._click = (said - self.false_rate) / self.gain  # Z_k of each symbol
-        # 1 - sum_{j<k} Z_j of each symbol
-        self._examination = 1.0 - (above - np.arange(self.positions) * self.false_rate) / self.gain
-        shape = (gate.lanes, structure.arms)
-        self.displays: FloatArray = np.zeros(shape)
-        self.clicks: FloatArray = np.zeros(shape)  # C
-        self.examinations: FloatArray = np.zeros(shape)  # E
-        self.index: FloatArray = np.full(shape, _UNRELIABLE)
+        bound = ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
+        self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
     def act(self) -> IntArray:
         """Return the K items of largest index, the least displayed first."""
-        chosen = self.structure.solve(self.index)
-        order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
-        self.shown = gather(chosen, order)
+        self.shown = self.estimates.best_lists()
         return self.shown
 
     def observe(self, feedback: Private) -> None:
         """Average the user's randomized symbol into the displayed items."""
         message = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
-        symbol = message[:, 0]
-        at = positions(self.displays, self.shown)
-        displays, clicks, examinations = (
-            total.reshape(-1) for total in (self.displays, self.clicks, self.examinations)
-        )
-        displays[at] += 1.0
-        clicks[at] += self._click[symbol]
-        examinations[at] += self._examination[symbol]
-        self.index.reshape(-1)[at] = self._index(displays[at], clicks[at], examinations[at])
+        self.estimates.add(self.shown, self._click[message[:, 0]])
 
     def _symbol(self, clicks: FloatArray) -> FloatArray:
         """Return the clicked position, or K where nothing was clicked (clicks are one-hot or zero)."""
         symbol: FloatArray = clicks @ (np.arange(self.positions) - self.positions) + self.positions
         return symbol
-
-    def _index(self, displays: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
-        """Return U; items without reliable examinations rank first, the least displayed before others."""
-        reliable = examinations > 0
-        examinations = np.where(reliable, examinations, 1.0)
-        scaled = np.sqrt(displays)
-        hoeffding = scaled * math.sqrt(self.exponent / 2)
-        scaled *= math.sqrt(2 * self.exponent)
-        index = self._upper(clicks, examinations, hoeffding, scaled * math.sqrt(self._variance(1.0)))
-        for _ in range(self._passes - 1):
-            deviation = np.sqrt(self._variance(np.clip(index, 0.0, 1.0)))
-            index = self._upper(clicks, examinations, hoeffding, scaled * deviation)
-        return np.where(reliable, np.minimum(index, _UNRELIABLE / 2), _UNRELIABLE - displays)
-
-    def _upper(
-        self, clicks: FloatArray, examinations: FloatArray, hoeffding: FloatArray, bernstein: FloatArray
-    ) -> FloatArray:
-        """Return ``(C + min{hoeffding, bernstein + x / 3} / (p - q)) / E``."""
-        radius = np.minimum(hoeffding, bernstein + self.exponent / 3)
-        radius *= 1.0 / self.gain
-        radius += clicks
-        radius /= examinations
-        return radius
-
-    def _variance(self, u: FloatArray | float) -> FloatArray:
-        """Return v(u), a bound on the variance of ``1{R=k} + u 1{R<k}``."""
-        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
-        variance: FloatArray = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
-        return variance

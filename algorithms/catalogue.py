@@ -137,7 +137,8 @@ def learner_builder(
         if name in accepted:
             check(offered[name])
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
-    keywords = {name: value for name, value in offered.items() if anything or name in accepted}
+    passed = ("epsilon", "horizon") if anything else ()  # what every private learner takes
+    keywords = {name: value for name, value in offered.items() if name in accepted or name in passed}
     keywords |= dict(settings or {})
     return functools.partial(_make, make, problem.structure, keywords)
 

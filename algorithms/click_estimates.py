@@ -103,6 +103,11 @@ class ChernoffNoiseBound(AdditiveNoiseBound):
         return closed
 
 
+def ranked_first(upper: FloatArray, displays: FloatArray) -> FloatArray:
+    """Return finite indices: items without a bound rank above all others, the least displayed first."""
+    return np.where(np.isfinite(upper), np.minimum(upper, 0.5 * _UNRELIABLE), _UNRELIABLE - displays)
+
+
 class ClickEstimates:
     """Per item: displays n, releases m, click estimate C, examination estimate E, and its rank.
 
@@ -170,6 +175,4 @@ class ClickEstimates:
         c[at] += clicks
         e[at] += long[:, np.newaxis] - above
         upper = self.bound.upper(n[at], m[at], c[at], e[at])
-        # Items without reliable examinations rank first, the least displayed before others.
-        finite = np.minimum(upper, 0.5 * _UNRELIABLE)
-        self.index.reshape(-1)[at] = np.where(np.isfinite(upper), finite, _UNRELIABLE - n[at])
+        self.index.reshape(-1)[at] = ranked_first(upper, n[at])

@@ -9,39 +9,13 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.lanes import gather, scatter_set
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.lanes import gather
+from algorithms.learner import Family, IntArray, check_epsilon, check_horizon
+from algorithms.message_means import MessageMeans, least_counted
 from algorithms.problems import SuperArms
 from mechanisms import Box, Domain, Laplace
-
-
-class _NoisyMeans:
-    """Running means of noisy messages and the index ``min{mean_i + c / sqrt(T_i), 1}`` of each arm.
-
-    The index of an arm changes only when a message about it arrives; a zero denominator counts as
-    +inf, so an arm without a message has index 1.
-    """
-
-    def __init__(self, lanes: int, arms: int, width: float) -> None:
-        self.count: FloatArray = np.zeros((lanes, arms))
-        self.mean: FloatArray = np.zeros((lanes, arms))
-        self.index: FloatArray = np.ones((lanes, arms))
-        self._width = width
-
-    def update(self, arms: IntArray, messages: FloatArray) -> None:
-        """Average one more message into each of `arms`, shape (lanes, k)."""
-        count = gather(self.count, arms) + 1.0
-        mean = gather(self.mean, arms)
-        mean += (messages - mean) / count
-        scatter_set(self.count, arms, count)
-        scatter_set(self.mean, arms, mean)
-        # The oracle is promised weights in [0, 1]. Where an index is not positive the paper plays any
-        # super arm; this one is the oracle's answer to the clipped indices.
-        scatter_set(self.index, arms, np.clip(mean + self._width / np.sqrt(count), 0.0, 1.0))
 
 
 class CUCBLDP1:
@@ -77,7 +51,7 @@ class CUCBLDP1:
         self.feedback_domain: Domain = Box(0, 1, structure.size)
         self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
         width = 4 * math.sqrt(2 * structure.size**2 * math.log(check_horizon(horizon))) / epsilon
-        self.estimates = _NoisyMeans(gate.lanes, structure.arms, width)
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
     def act(self) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -88,7 +62,7 @@ class CUCBLDP1:
         """Average the noisy outcomes of all played arms."""
         played = self.super_arm >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
-        self.estimates.update(self.super_arm, messages)
+        self.estimates.add(self.super_arm, messages)
 
 
 class CUCBLDP2:
@@ -118,7 +92,7 @@ class CUCBLDP2:
         self.feedback_domain: Domain = Box(0, 1, structure.size)
         self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, 1).sensitivity)
         width = 4 * math.sqrt(2 * math.log(check_horizon(horizon))) / epsilon
-        self.estimates = _NoisyMeans(gate.lanes, structure.arms, width)
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
     def act(self) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -127,9 +101,6 @@ class CUCBLDP2:
 
     def observe(self, feedback: Private) -> None:
         """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""
-        # Ordered by pulls, then by id: a path's edges stand in the order walked, not in the order of ids.
-        rank = gather(self.estimates.count, self.super_arm) * self.structure.arms + self.super_arm
-        rank[self.super_arm < 0] = np.inf
-        least = rank.argmin(axis=1)[:, None]
+        least = least_counted(self.estimates.count, self.super_arm)
         message = self.gate.release(self.randomizer, feedback.take(least))
-        self.estimates.update(gather(self.super_arm, least), message)
+        self.estimates.add(gather(self.super_arm, least), message)

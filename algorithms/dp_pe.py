@@ -230,7 +230,7 @@ class DPPELocal(_Private):
         self._totals[coordinate] += self.gate.release(self.gaussian, reward)[0, 0]
 
     def _close(self) -> tuple[FloatArray, FloatArray]:
-        return self._totals, self.gaussian.sigma**2 * self._phase.counts
+        return self._totals, np.asarray(self.gaussian.sigma**2 * self._phase.counts, dtype=np.float64)
 
 
 class DPPEShuffle(_Private):

@@ -1,13 +1,14 @@
-"""The learners of distributed linear bandits by name: they play `LinearBandit`, not a semi-bandit `Problem`."""
+"""The learners of linear bandits by name: they play `LinearBandit`, not a semi-bandit `Problem`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms import dp_dpe
+from algorithms import dp_dpe, dp_pe
 from algorithms.claim import ClaimForm
 from algorithms.published import dp_dpe as printed
+from algorithms.published import dp_pe as printed_pe
 
 _PAPER = "distributed linear bandits paper, "
 
@@ -21,7 +22,8 @@ class LinearEntry:
     name
         As in ``dp-dpe-central``, or ``published/name`` for an algorithm exactly as printed.
     make
-        The class: ``make(actions, gate, *, horizon, population, sigma, ...)``, with epsilon and delta if private.
+        The class: ``make(actions, gate, *, horizon, ...)``, with epsilon and delta if private, and with population
+        and sigma for distributed ones.
     summary
         One line on what it does.
     source
@@ -102,6 +104,62 @@ linear_learners: dict[str, LinearEntry] = {
             _PAPER + "Algorithm 1 with (9), Theorem 4.6",
             "holds with huge slack (g rounded up): true epsilon is claim / 200 or less",
         ),
+        LinearEntry(
+            "pe",
+            dp_pe.PE,
+            "phased elimination with exact widths, one client per round, no privacy",
+            _PAPER + "Algorithm 3",
+            "makes no privacy claim",
+        ),
+        LinearEntry(
+            "dp-pe-central",
+            dp_pe.DPPECentral,
+            "phased elimination, analytic Gaussian noise on each action's sum",
+            _PAPER + "Algorithm 3 with (55), repaired",
+            "certified repair of published/dp-pe-central",
+        ),
+        LinearEntry(
+            "dp-pe-local",
+            dp_pe.DPPELocal,
+            "phased elimination, analytic Gaussian noise on each reward",
+            _PAPER + "Algorithm 3 with (57), repaired",
+            "certified repair of published/dp-pe-local",
+        ),
+        LinearEntry(
+            "dp-pe-shuffle",
+            dp_pe.DPPEShuffle,
+            "phased elimination, numerically calibrated shuffled bits",
+            _PAPER + "Algorithm 3 with (59), repaired",
+            "certified repair of published/dp-pe-shuffle",
+        ),
+        LinearEntry(
+            "published/pe",
+            printed_pe.PE,
+            "phased elimination as printed, no privacy",
+            _PAPER + "Algorithm 3",
+            "makes no privacy claim",
+        ),
+        LinearEntry(
+            "published/dp-pe-central",
+            printed_pe.DPPECentral,
+            "as printed: classical Gaussian noise, common width",
+            _PAPER + "Algorithm 3 with (55), Theorem C.1",
+            "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+        ),
+        LinearEntry(
+            "published/dp-pe-local",
+            printed_pe.DPPELocal,
+            "as printed: classical Gaussian noise on each reward, common width",
+            _PAPER + "Algorithm 3 with (57), Theorem C.3",
+            "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+        ),
+        LinearEntry(
+            "published/dp-pe-shuffle",
+            printed_pe.DPPEShuffle,
+            "as printed: Algorithm 4's bits, common width",
+            _PAPER + "Algorithm 3 with (59), Theorem C.6",
+            "holds with slack: true epsilon is claim / 10 or less",
+        ),
     )
 }
-"""Certified and published learners of distributed linear bandits."""
+"""Certified and published learners of linear bandits."""

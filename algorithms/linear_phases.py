@@ -69,6 +69,14 @@ class DistributedLearner(Protocol):
 
     claim: ClassVar[ClaimForm]
 
+    @property
+    def active(self) -> IntArray:
+        """Ids of the actions that are not eliminated."""
+
+    @property
+    def communication(self) -> Communication:
+        """What all clients sent so far."""
+
     def act(self) -> Phase | None:
         """Return the phase to play next; None when the horizon is reached."""
 

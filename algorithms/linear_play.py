@@ -66,11 +66,12 @@ def play_rewards(
     """
     client = 0
     while (phase := learner.act()) is not None:
-        for action in np.repeat(phase.support, phase.counts if phase.clients else 0):
-            drawn = problem.draw_averages(action[np.newaxis], np.ones(1, dtype=np.int64), 1, environment)
-            report = np.clip(drawn / phase.bounds[0], -1.0, 1.0)
-            learner.observe(gate.private(report, REWARD_DOMAIN, client))
-            client += 1
+        for action, plays in zip(phase.support, phase.counts if phase.clients else (), strict=False):
+            one = np.ones(1, dtype=np.int64)
+            rewards = problem.draw_averages(np.array([action]), one, int(plays), environment)
+            for report in np.clip(rewards / phase.bounds[0], -1.0, 1.0):
+                learner.observe(gate.private(report[np.newaxis], REWARD_DOMAIN, client))
+                client += 1
         yield phase
 
 
@@ -113,12 +114,17 @@ def simulate_phases(build: BuildPhased, problem: LinearBandit, *, runs: int, see
         gate = Simulation(own, 1)
         learner = build(gate)
         curve = [(0, 0.0)]
-        play = play_rewards if isinstance(learner, StandardElimination) else play_phases
-        for phase in play(learner, problem, gate, np.random.default_rng(clients)):
+        environment = np.random.default_rng(clients)
+        phases = (
+            play_rewards(learner, problem, gate, environment)
+            if isinstance(learner, StandardElimination)
+            else play_phases(learner, problem, gate, environment)
+        )
+        for phase in phases:
             cost = float(problem.gaps[phase.support] @ phase.counts)
             curve.append((curve[-1][0] + phase.rounds, curve[-1][1] + cost))
         regret.append(curve[-1][1])
-        kept.append(best in learner.active)  # type: ignore[attr-defined]
-        communication.append(learner.communication)  # type: ignore[attr-defined]
+        kept.append(best in learner.active)
+        communication.append(learner.communication)
         curves.append(np.array(curve[1:], dtype=np.float64).T)
     return PhasedTrace(np.array(regret), np.array(kept), tuple(communication), tuple(curves))

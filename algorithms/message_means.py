@@ -12,7 +12,8 @@ class MessageMeans:
     """Per arm: messages n, their mean, and the index ``mean + root / sqrt(n) + tail / n``, clipped to [0, 1].
 
     An oracle is promised weights in [0, 1]; an arm without a message has index 1. An index changes only when
-    a message about its arm arrives.
+    a message about its arm arrives. (Chen et al. cap at 1 and play any super arm where an index is not positive:
+    the oracle's answer to the clipped ones is such a choice.)
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from accountant import (
     Accountant,
     Budget,
+    Composition,
     Cost,
     GateClosed,
     Place,
@@ -22,7 +24,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from algorithms.play import ActionError, BuildLearner, play_records
+from algorithms.play import ActionError, BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
 from verify.verdict import Finding
@@ -75,17 +77,29 @@ def run_accounting(
     *,
     trust: Trust,
     seed: np.random.SeedSequence,
+    composition: Composition | None = None,
+    delta: float = 1.0,
 ) -> Accounting:
-    """Run a learner under an accountant without limit on each data set, and collect what it charged."""
+    """Run a learner under an accountant without limit on each data set, and collect what it charged.
+
+    The theorem that adds up losses is basic composition by default; others answer for `delta`.
+    """
     result = Accounting(rounds=len(datasets[0]) - 1)
     refused = False
+    act = Place("", 0)
     for data, child in zip(datasets, seed.spawn(len(datasets)), strict=True):
         noise_seed, learner_seed = child.generate_state(2)
         accountant = Accountant(
-            Budget.unlimited(), trust=trust, noise=np.random.default_rng(noise_seed), seed=int(learner_seed)
+            Budget(math.inf, delta),
+            composition=composition,
+            trust=trust,
+            noise=np.random.default_rng(noise_seed),
+            seed=int(learner_seed),
         )
         try:
-            for _ in play_records(build(accountant), problem, accountant, data):
+            learner = build(accountant)
+            act = place_of_act(learner)
+            for _ in play_records(learner, problem, accountant, data):
                 pass
         except GateClosed:
             refused = True  # reported below, at the line that closed it
@@ -94,7 +108,8 @@ def run_accounting(
             _add(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
         except DomainError as error:
             refused = True
-            _add(result.findings, Finding("domain", str(failing_place(error)), str(error)))
+            message = f"feedback lies outside the learner's feedback_domain: {error}"
+            _add(result.findings, Finding("domain", str(act), message))
         except ActionError as error:
             refused = True
             _add(result.findings, Finding("action", str(error.where), error.message))

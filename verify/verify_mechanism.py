@@ -148,14 +148,15 @@ def _test(
 def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
     """Return pairs of values as far apart as the mechanism is calibrated for: one coordinate, and spread.
 
-    Values have at least two coordinates, so that noise shared between coordinates shows.
+    Values have at least two coordinates, so that noise shared between coordinates shows, unless the mechanism
+    takes fewer.
     """
     if is_categorical(mechanism):
         return [(np.array([0]), np.array([1]))]
     allowed = mechanism.sensitivity
     step = min(allowed.linf, allowed.l1)
     many = max(1, min(_MOST_COORDINATES, int(allowed.l1 / step), int((allowed.l2 / step) ** 2 + 1e-9)))
-    size = max(2, many)
+    size = min(max(2, many), getattr(mechanism, "dimension", max(2, many)))
     spread = np.zeros(size)
     spread[:many] = step
     single = np.zeros(size)
@@ -173,7 +174,7 @@ def _drawer(
 ) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
     columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, start.size + 1))
     if start.size == 1:
-        columns = (Column("output", "the output", "category"),)
+        columns = (Column("output", "the output", "category" if is_categorical(mechanism) else "real"),)
 
     def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         value = np.tile(end if other else start, (n, 1))

@@ -6,10 +6,12 @@ Nothing here is certified; `algorithms` has the repaired learner of the same nam
 from .cascade_ucb_ldp import CascadeUCBLDPComposition, CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from .cucb_ldp_gaussian import CUCBLDPGaussian
 from .dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
+from .dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
 from .dpucb_mat import DPTSMat, DPUCBMat
 
 __all__ = [
     "DPE",
+    "PE",
     "CUCBLDPGaussian",
     "CascadeUCBLDPComposition",
     "CascadeUCBLDPGaussian",
@@ -17,6 +19,9 @@ __all__ = [
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",
+    "DPPECentral",
+    "DPPELocal",
+    "DPPEShuffle",
     "DPTSMat",
     "DPUCBMat",
 ]

@@ -65,7 +65,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return 2 * d * self.sigma * math.sqrt(s) / self.length(phase.number)
+        return float(2 * d * self.sigma * math.sqrt(s) / self.length(phase.number))
 
 
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
@@ -77,7 +77,7 @@ class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return 2 * d * self.sigma * math.sqrt(2 * s / self.length(phase.number))
+        return float(2 * d * self.sigma * math.sqrt(2 * s / self.length(phase.number)))
 
 
 class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
@@ -96,4 +96,4 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return 2 * d * math.sqrt(float(np.max(noise))) * math.sqrt(s) / self.length(phase.number)
+        return float(2 * d * math.sqrt(float(np.max(noise))) * math.sqrt(s) / self.length(phase.number))

@@ -5,6 +5,7 @@ import pytest
 
 from accountant import Simulation
 from algorithms import CascadeUCBRR
+from algorithms.click_estimates import ranked_first
 from algorithms.play import play_fresh
 from algorithms.problems import Cascade, RankedLists
 from mechanisms import LaneStreams, RandomizedResponse
@@ -71,16 +72,17 @@ def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
             assert all(bound[i] <= least * (1 + 1e-9) for i in range(6) if i not in shown)
             assert [n[i] for i in shown] == sorted(n[i] for i in shown)
             same += shown == expected or sorted(n[i] for i in shown) == sorted(n[i] for i in expected)
-        np.testing.assert_array_equal(run.learner.displays[lane], totals[0])
-        np.testing.assert_allclose(run.learner.clicks[lane], totals[1], rtol=0, atol=1e-9)
-        np.testing.assert_allclose(run.learner.examinations[lane], totals[2], rtol=0, atol=1e-9)
+        np.testing.assert_array_equal(run.learner.estimates.displays[lane], totals[0])
+        np.testing.assert_allclose(run.learner.estimates.clicks[lane], totals[1], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.learner.estimates.examinations[lane], totals[2], rtol=0, atol=1e-9)
     assert same >= 0.97 * 3 * ROUNDS
 
 
 def test_unreliable_items_come_first_the_least_displayed_before_others():
     learner = CascadeUCBRR(RankedLists(4, 2), Simulation(0, 64), epsilon=1.0, horizon=10)
     n = np.array([[5.0, 2.0, 3.0, 4.0]])
-    index = learner._index(n, np.full((1, 4), 1.0), np.array([[0.0, -1.0, 1e-300, 3.0]]))
+    upper = learner.estimates.bound.upper(n, n, np.full((1, 4), 1.0), np.array([[0.0, -1.0, 1e-300, 3.0]]))
+    index = ranked_first(upper, n)
     assert np.argsort(-index[0]).tolist() == [1, 0, 2, 3]
     assert np.isfinite(index).all()
 
@@ -94,7 +96,7 @@ def test_the_index_is_the_formula(positions, epsilon):
     n = np.floor(10 ** rng.uniform(0, 5, (1, 2000)))
     e = n * rng.uniform(0.01, 1.2, n.shape)
     c = e * rng.uniform(-1.0, 1.0, n.shape)
-    index = learner._index(n, c, e)[0]
+    index = learner.estimates.bound.upper(n, n, c, e)[0]
     numbers = zip(n[0], c[0], e[0], strict=True)
     expected = [literal_index(9, positions, epsilon, horizon, *three) for three in numbers]
     np.testing.assert_allclose(index, expected, rtol=1e-9)
@@ -115,7 +117,7 @@ def test_click_estimates_and_the_estimating_equation_are_unbiased(positions, eps
     learner.observe(gate.private(clicks, learner.feedback_domain, 1))
     for k in range(positions):
         item = int(shown[0, k])
-        z, examinations = learner.clicks[:, item], learner.examinations[:, item]
+        z, examinations = learner.estimates.clicks[:, item], learner.estimates.examinations[:, item]
         for difference in (z - clicks[:, k], z - problem.means[item] * examinations):
             assert abs(difference.mean()) < 5 * difference.std() / math.sqrt(samples)
 
@@ -127,9 +129,9 @@ def test_no_confidence_bound_fails():
     learner = CascadeUCBRR(problem.structure, gate, epsilon=1.5, horizon=horizon)
     failed = np.zeros(256, dtype=bool)
     for _ in play_fresh(learner, problem, gate, LaneStreams(7, 256, key=(2,)), horizon):
-        failed |= (learner.index < problem.means).any(axis=1)
+        failed |= (learner.estimates.index < problem.means).any(axis=1)
     assert failed.sum() <= 4
-    assert (learner.index < 1e6).all(axis=1).mean() > 0.9  # and most bounds are finite by then
+    assert (learner.estimates.index < 1e6).all(axis=1).mean() > 0.9  # and most bounds are finite by then
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 700.0, 5000.0])
@@ -138,4 +140,4 @@ def test_extreme_epsilon_stays_finite(epsilon):
     learner = CascadeUCBRR(RankedLists(5, 2), gate, epsilon=epsilon, horizon=20)
     problem = Cascade(5, 2, [0.1, 0.2, 0.3, 0.4, 0.5])
     for _ in play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 20):
-        assert np.isfinite(learner.index).all()
+        assert np.isfinite(learner.estimates.index).all()

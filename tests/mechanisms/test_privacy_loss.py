@@ -210,16 +210,16 @@ def test_mass_at_infinity_composes() -> None:
     assert np.isinf(loss.renyi(2.0))
 
 
-@given(st.floats(-3.0, 3.0, allow_subnormal=False), st.floats(-3.0, 3.0), st.integers(-12, 0))
-def test_complex_logarithm_keeps_small_real_parts(x: float, y: float, exponent: int) -> None:
+@given(st.integers(-3000, 3000), st.integers(-3000, 3000), st.integers(-15, -3))
+def test_complex_logarithm_keeps_small_real_parts(x: int, y: int, exponent: int) -> None:
     w = complex(x, y) * 10.0**exponent
     size = abs(1 + w)
-    if size < 1e-3 or 0.0 < min(abs(x), abs(y)) < 1e-20:
+    if size < 1e-3:
         return
-    exact = mp.log(1 + mp.mpc(w))
-    assert abs(mp.mpc(complex(log1p_complex(np.array([w]))[0])) - exact) <= 2.0**-53 * (
-        8 * abs(w) / size + 4 * abs(exact)
-    )
+    with mp.workdps(80):
+        exact = mp.log(1 + mp.mpc(w))
+        computed = mp.mpc(complex(log1p_complex(np.array([w]))[0]))
+        assert abs(computed - exact) <= 2.0**-53 * (8 * abs(w) / size + 4 * abs(exact))
 
 
 @pytest.mark.parametrize("order", [1.0, 0.5, float("nan")])

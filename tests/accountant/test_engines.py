@@ -1,0 +1,260 @@
+"""The engines against each other, against closed forms, and against their own theorems."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.contour import Contour, ContourPlan, plan_contour
+from accountant.equal_laplace import equal_laplace, log_binomial_half
+from accountant.grid import grid, rounded_down, rounded_up
+from accountant.inversion import invert
+from accountant.lattice import common_lattice, lattice_contour
+from accountant.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
+from mechanisms import (
+    DiscreteLaplaceProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    PrivacyProfile,
+    RandomizedResponse,
+    ZeroConcentratedProfile,
+)
+from mechanisms.gaussian_loss import GaussianLoss
+from mechanisms.laplace_loss import LaplaceLoss
+from mechanisms.privacy_loss import PrivacyLoss, add_losses
+from mechanisms.subsampled import subsampled
+
+law = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+def ledger(*parts: tuple[PrivacyProfile, int], side: int = 0) -> PrivacyLoss:
+    losses = [profile.directions()[min(side, len(profile.directions()) - 1)].loss() for profile, _ in parts]
+    return add_losses([loss for loss in losses if loss is not None], [n for _, n in parts])
+
+
+LEDGERS = [
+    ledger((GaussianProfile(0.05), 1000)),
+    ledger((LaplaceProfile(1.0, 20.0), 1000)),
+    ledger((LaplaceProfile(1.0, 2.0), 10), (GaussianProfile(1.0), 1)),
+    ledger((subsampled(GaussianProfile(1.25), 0.004), 10_000)),
+    ledger((subsampled(GaussianProfile(1.25), 0.004), 10_000), side=1),
+    ledger((subsampled(LaplaceProfile(1.0, 2.0), 0.05), 2000)),
+    ledger((RandomizedResponse(size=2, epsilon=0.3).profile(), 50), (GaussianProfile(0.5), 1)),
+]
+
+
+@pytest.mark.parametrize("loss", LEDGERS)
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_intervals_from_different_abscissae_meet(loss: PrivacyLoss, delta: float) -> None:
+    """Any s is valid, so all intervals contain one number: finds errors of 1e-12."""
+    saddle = saddle_for_delta(loss, delta)
+    low, high = 0.0, math.inf
+    for factor in (0.6, 0.8, 1.0, 1.3, 1.7):
+        moved = Saddle(saddle.s * factor, saddle.epsilon, saddle.log_delta - 3.0)
+        plan = plan_contour(loss, moved, 1e-11, 1e6)
+        if plan is None:
+            continue
+        lower, upper = invert(Contour(loss, plan), delta, saddle.epsilon, loss.supremum)
+        low, high = max(low, lower), min(high, upper)
+    assert low <= high
+    assert high - low < 1e-8
+
+
+@law
+@given(st.floats(0.3, 3.0), st.floats(0.5, 3.0), st.floats(1.0, 6.0), st.floats(0.0, 3.0))
+def test_trapezoid_sum_is_the_alias_sum(mu: float, s: float, period: float, epsilon: float) -> None:
+    """Theorem 2 at coarse steps: S(ε) = Σ δ(ε + nT) e^{snT} exactly, so S >= δ."""
+    plan = ContourPlan(s, 2 * math.pi / period, 4000, 0.0, 0.0, 0.0)
+    total, _ = Contour(GaussianLoss(mu * mu), plan).estimate(epsilon)
+    n = np.arange(-400, 60)
+    profile = GaussianProfile(mu)
+    aliases = math.fsum(profile.delta(epsilon + n * period) * np.exp(np.minimum(s * n * period, 700.0)))
+    assert total == pytest.approx(aliases, rel=1e-9)
+    assert total >= profile.delta(epsilon)
+
+
+@law
+@given(st.integers(1, 8), st.floats(0.2, 2.0), st.floats(0.05, 0.95), st.floats(1e-4, 0.3))
+def test_phantom_gaussian_sandwiches_atoms(count: int, e: float, share: float, mu: float) -> None:
+    """Theorem 4 with a visible phantom: the exact value of randomized responses lies inside."""
+    profile = RandomizedResponse(size=2, epsilon=e).profile()
+    epsilon = share * count * e
+    exact = profile.repeat(count).delta(epsilon)
+    loss = ledger((profile, count))
+    saddle = saddle_for_epsilon(loss, epsilon)
+    plan = plan_contour(loss, saddle, 1e-6, 1e6, mu * mu)
+    assert plan is not None
+    lower, upper = Contour(loss, plan).bounds(epsilon)
+    assert lower <= exact <= upper
+    assert upper <= exact * (1 + 3 * mu * mu * (saddle.s + 1) ** 2) + mu
+
+
+@law
+@given(
+    st.integers(1, 60),
+    st.floats(0.02, 1.0),
+    st.floats(0.05, 0.98),
+)
+def test_series_and_phantom_contour_agree_on_equal_laplace(count: int, e: float, share: float) -> None:
+    loss = LaplaceLoss((Fraction(e),), (count,))
+    epsilon = share * count * e
+    saddle = saddle_for_epsilon(loss, epsilon)
+    series = equal_laplace(loss, e, count, saddle)
+    assert series is not None
+    low, high = series.bounds(epsilon)
+    assert high - low <= 1e-9 * high
+    plan = plan_contour(loss, saddle, 1e-5, 1e6, 1e-5 / (saddle.s + 1) ** 2)
+    if plan is not None:
+        lower, upper = Contour(loss, plan).bounds(epsilon)
+        assert max(low, lower) <= min(high, upper)
+
+
+def test_series_keeps_a_window_for_large_counts() -> None:
+    """The left-out terms are inside the bound: against the contour, whose envelope suffices from Σε = 50 on."""
+    loss = LaplaceLoss((Fraction(1, 400),), (20_000,))
+    saddle = saddle_for_delta(loss, 1e-6)
+    plan = plan_contour(loss, saddle, 1e-9, 1e6)
+    series = equal_laplace(loss, 1 / 400, 20_000, saddle)
+    assert plan is not None
+    assert series is not None
+    for epsilon in (0.5, 1.2, 2.0):
+        lower, upper = Contour(loss, plan).bounds(epsilon)
+        low, high = series.bounds(epsilon)
+        assert max(low, lower) <= min(high, upper)
+
+
+@given(st.integers(1, 5000), st.floats(0.0, 1.0))
+@settings(max_examples=60, deadline=None)
+def test_binomial_probabilities(n: int, share: float) -> None:
+    m = int(share * (n // 2))
+    exact = math.log(math.comb(n, m)) - n * math.log(2.0)
+    value, error = log_binomial_half(n, np.array([float(m)]))
+    assert value[0] == pytest.approx(exact, abs=float(error[0]) + 1e-12 * n)
+
+
+@law
+@given(st.integers(1, 3), st.floats(0.5, 8.0), st.integers(1, 60), st.floats(0.02, 0.98))
+def test_lattice_contour_against_exact_convolution(
+    shift: int, scale: float, count: int, share: float
+) -> None:
+    profile = DiscreteLaplaceProfile(shift, scale)
+    epsilon = share * count * float(profile.pure_epsilon)
+    exact = profile.repeat(count).delta(epsilon)
+    loss = ledger((profile, count))
+    engine = lattice_contour(loss, saddle_for_epsilon(loss, epsilon), 1e-12)
+    assert engine is not None
+    lower, upper = engine.bounds(epsilon)
+    assert lower * (1 - 1e-12) <= exact <= upper * (1 + 1e-12)
+    assert upper - lower <= 1e-8 * upper + 1e-300
+
+
+def test_common_lattice() -> None:
+    exact = common_lattice(
+        (((Fraction(-1, 2), Fraction(1, 2)), 3), ((Fraction(0), Fraction(1, 3)), 2)), Fraction(1, 100)
+    )
+    assert exact is not None
+    assert (exact.origin, exact.spacing, exact.moved) == (Fraction(-3, 2), Fraction(1, 3), 0.0)
+    # 0.1 and 0.25 as floats have no small common step; a lattice is close by, at a known distance.
+    values = tuple(((-Fraction(e), Fraction(e)), n) for e, n in ((0.1, 60), (0.25, 40)))
+    near = common_lattice(values, Fraction(1, 1000))
+    assert near is not None
+    assert float(near.spacing) == pytest.approx(0.1)
+    assert 0.0 < near.moved < 1e-12
+    assert common_lattice(values, Fraction(1)) is None
+    irrational = tuple(((-Fraction(e), Fraction(e)), 9) for e in (0.1, 0.1 * math.sqrt(2)))
+    assert common_lattice(irrational, Fraction(1, 1000)) is None
+
+
+CURVES = [
+    LaplaceProfile(1.0, 2.0),
+    GaussianProfile(0.7),
+    RandomizedResponse(size=3, epsilon=0.55).profile(),
+    *subsampled(LaplaceProfile(1.0, 1.0), 0.2).directions(),
+    *subsampled(GaussianProfile(1.0), 0.3).directions(),
+]
+
+
+@pytest.mark.parametrize("profile", CURVES, ids=lambda profile: type(profile).__name__)
+@pytest.mark.parametrize("step", [Fraction(1, 7), Fraction(1, 100)])
+def test_grid_losses_lie_on_both_sides_of_the_curve(profile: PrivacyProfile, step: Fraction) -> None:
+    """At every ε, between nodes too, and beyond the largest loss."""
+    last = math.ceil(9 / step)
+    above, below = rounded_up(profile, step, -last, last), rounded_down(profile, step, -last, last)
+    nodes = float(step) * np.arange(-last, last + 1)
+    x = np.linspace(-6.0, 6.0, 1501)
+    kernel = -np.expm1(np.minimum(x[:, None] - nodes, 0.0))
+    curve = np.asarray(profile.delta(x))
+    slack = 1e-12 * curve + 1e-15
+    assert (kernel @ above.masses + above.infinite_mass >= curve - slack).all()
+    assert (kernel @ below.masses <= curve + slack).all()
+    tight = 2 * float(step) ** 2 if profile.pure_epsilon is None else float(step)
+    assert (kernel @ above.masses - kernel @ below.masses).max() <= tight
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(LaplaceProfile(1.0, 20.0), 100)],
+        [(GaussianProfile(0.2), 40), (LaplaceProfile(1.0, 5.0), 3)],
+        [(subsampled(GaussianProfile(1.0), 0.1).directions()[0], 50)],
+        [(subsampled(LaplaceProfile(1.0, 1.0), 0.1).directions()[1], 7)],
+    ],
+)
+def test_grid_contains_what_the_other_engines_find(parts: list[tuple[PrivacyProfile, int]]) -> None:
+    from accountant.composed_loss import compose
+
+    profiles, counts = zip(*parts, strict=True)
+    engine = grid(profiles, counts, width=1e-5, delta=1e-7)
+    assert engine is not None
+    lower, upper = invert(engine, 1e-7, engine.start, math.inf)
+    known = compose(parts).epsilon(1e-7)
+    assert lower <= known.upper
+    assert known.lower <= upper
+    assert upper - lower < 1e-3
+
+
+def test_grid_hull_of_a_bound_that_is_no_hockey_stick_curve() -> None:
+    """The zCDP bound is a minimum of convex curves: upper ends stay above every ρ-zCDP mechanism's."""
+    engine = grid([ZeroConcentratedProfile(0.05)], [6], width=1e-5, delta=1e-6)
+    assert engine is not None
+    upper = invert(engine, 1e-6, engine.start, math.inf)[1]
+    assert upper >= GaussianProfile(math.sqrt(0.6)).epsilon(1e-6)
+
+
+@given(st.floats(0.01, 100.0), st.floats(0.0, 20.0))
+def test_chernoff_factor_is_the_supremum(s: float, v: float) -> None:
+    c = math.exp(float(log_chernoff_factor(np.array(s))))
+    assert -math.expm1(-v) * math.exp(-s * v) <= c * (1 + 1e-12)
+    best = math.log1p(1.0 / s)
+    assert -math.expm1(-best) * math.exp(-s * best) == pytest.approx(c, rel=1e-9)
+
+
+def test_plans_refuse_what_does_not_decay() -> None:
+    """A lattice loss has spikes for ever: no plain contour, whatever its last terms look like."""
+    loss = ledger((RandomizedResponse(size=2, epsilon=0.2).profile(), 30))
+    saddle = saddle_for_delta(loss, 1e-6)
+    assert plan_contour(loss, saddle, 1e-9, 1e6) is None
+    assert plan_contour(loss, saddle, 1e-9, 1e6, 1e-6) is not None
+
+
+class Staircase:
+    """Bounds that are valid but jump: inversion may not trust their slope."""
+
+    name = "staircase"
+    s = 1.0
+
+    def bounds(self, epsilon: float) -> tuple[float, float]:
+        true = math.exp(-epsilon)
+        return true * 0.8, true * (1.0 + 0.3 * (math.floor(4 * epsilon) % 2))
+
+    def estimate(self, epsilon: float) -> tuple[float, float]:
+        return math.exp(-epsilon), -10.0 * math.exp(-epsilon)
+
+
+@given(st.floats(1e-8, 0.99), st.floats(0.0, 30.0))
+def test_inversion_proves_both_ends(delta: float, start: float) -> None:
+    lower, upper = invert(Staircase(), delta, start, math.inf)
+    assert lower <= -math.log(delta) <= upper

@@ -1,0 +1,131 @@
+"""Time and width of certified accounting, against dp-accounting and prv-accountant where installed.
+
+Run ``python tests/benchmarks/bench_accounting.py`` (``--anchors`` also times the other libraries). CPU milliseconds,
+warm median; set OPENBLAS_NUM_THREADS=1 on a busy machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+from collections.abc import Callable
+
+from accountant.calibration import least_noise
+from accountant.composed_loss import compose
+from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile, RandomizedResponse
+from mechanisms.subsampled import subsampled
+
+Releases = list[tuple[PrivacyProfile, int]]
+
+
+def gaussian(sigma: float) -> PrivacyProfile:
+    return GaussianProfile(1.0 / sigma)
+
+
+def laplace(scale: float) -> PrivacyProfile:
+    return LaplaceProfile(1.0, scale)
+
+
+SCALES = [20.0 * 20.0 ** (i / 199) for i in range(200)]
+RESPONSE = RandomizedResponse(size=2, epsilon=math.log(3)).profile()
+
+CASES: dict[str, tuple[Releases, float]] = {
+    "Gaussian 20 x1,000": ([(gaussian(20), 1000)], 1e-6),
+    "Gaussian 20 x100,000": ([(gaussian(20), 100_000)], 1e-6),
+    "Gaussian 0.01": ([(gaussian(0.01), 1)], 1e-6),
+    "Laplace 20 x1,000": ([(laplace(20), 1000)], 1e-6),
+    "Laplace 20 x1,000, 1e-15": ([(laplace(20), 1000)], 1e-15),
+    "Laplace 20 x1,000, 1e-30": ([(laplace(20), 1000)], 1e-30),
+    "Laplace 20 x1,000, 1e-100": ([(laplace(20), 1000)], 1e-100),
+    "sampled Gaussian x10,000": ([(subsampled(gaussian(0.8), 0.004), 10_000)], 1e-6),
+    "200 Laplace + 200 Gaussian scales": (
+        [(kind(b), 1) for kind in (laplace, gaussian) for b in SCALES],
+        1e-6,
+    ),
+    "200 Laplace scales": ([(laplace(b), 1) for b in SCALES], 1e-6),
+    "randomized response x100": ([(RESPONSE, 100)], 1e-6),
+    **{f"Laplace 2 x{n}": ([(laplace(2), n)], 1e-6) for n in (1, 2, 5, 10)},
+    "Laplace 2 + Laplace 3.1": ([(laplace(2), 1), (laplace(3.1), 1)], 1e-6),
+    "sampled Gaussian q=0.1 x2": ([(subsampled(gaussian(1), 0.1), 2)], 1e-6),
+    "Laplace 100,000 x1,000,000": ([(laplace(1e5), 10**6)], 1e-6),
+}
+
+
+def median_ms(call: Callable[[], object], repeats: int = 15) -> float:
+    call()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+        if sum(times) > 3.0:
+            break
+    return 1e3 * statistics.median(times)
+
+
+def calibrate(
+    profile_of: Callable[[float], PrivacyProfile], count: int, epsilon: float, delta: float
+) -> float:
+    """Return the least noise at which ``count`` releases have the given epsilon."""
+    return least_noise(lambda noise: compose([(profile_of(noise), count)]).epsilon(delta).upper, epsilon)
+
+
+def anchors() -> None:
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    cases: dict[str, Callable[[], float]] = {
+        "Gaussian 20 x1,000": lambda: (
+            pld.from_gaussian_mechanism(20.0).self_compose(1000).get_epsilon_for_delta(1e-6)
+        ),
+        "Laplace 20 x1,000": lambda: (
+            pld.from_laplace_mechanism(20.0).self_compose(1000).get_epsilon_for_delta(1e-6)
+        ),
+        "sampled Gaussian x10,000": lambda: (
+            pld.from_gaussian_mechanism(0.8, sampling_prob=0.004)
+            .self_compose(10_000)
+            .get_epsilon_for_delta(1e-6)
+        ),
+    }
+    for name, call in cases.items():
+        print(f"dp-accounting  {name:36s}{median_ms(call, 3):10.2f} ms   epsilon {call():.10f}")
+
+    import prv_accountant as prv
+
+    sampled = prv.PoissonSubsampledGaussianMechanism(noise_multiplier=0.8, sampling_probability=0.004)
+
+    def by_prv() -> tuple[float, float, float]:
+        accountant = prv.PRVAccountant(
+            prvs=sampled, max_self_compositions=10_000, eps_error=0.01, delta_error=1e-10
+        )
+        return accountant.compute_epsilon(delta=1e-6, num_self_compositions=[10_000])
+
+    low, _, high = by_prv()
+    print(
+        f"prv-accountant {'sampled Gaussian x10,000':36s}{median_ms(by_prv, 3):10.2f} ms   width {high - low:.1e}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--anchors", action="store_true", help="also time dp-accounting and prv-accountant")
+    arguments = parser.parse_args()
+    print(f"{'case':40s}{'ms':>10s}{'width':>10s}  upper end")
+    for name, (releases, delta) in CASES.items():
+        interval = compose(releases).epsilon(delta)
+        elapsed = median_ms(lambda releases=releases, delta=delta: compose(releases).epsilon(delta))
+        print(f"{name:40s}{elapsed:10.2f}{interval.width:10.1e}  {interval.upper:.12g} ({interval.upper_by})")
+    for name, kind, count in (
+        ("calibrate Laplace x1,000 to 1", laplace, 1000),
+        ("calibrate sampled Gaussian x10,000 to 1", lambda s: subsampled(gaussian(s), 0.004), 10_000),
+    ):
+        noise = calibrate(kind, count, 1.0, 1e-6)
+        elapsed = median_ms(lambda kind=kind, count=count: calibrate(kind, count, 1.0, 1e-6), 3)
+        print(f"{name:40s}{elapsed:10.2f}{'':10s}  noise {noise:.9g}")
+    if arguments.anchors:
+        anchors()
+
+
+if __name__ == "__main__":
+    main()
