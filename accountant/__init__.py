@@ -7,6 +7,8 @@ through a mechanism, which the `Accountant` checks and charges before anything i
 from .accountant import Accountant
 from .advanced import AdvancedComposition
 from .budget import Budget, Cost
+from .certified_interval import CertifiedInterval, ContradictingBounds
+from .composed_loss import ComposedLoss, compose
 from .composition import BasicComposition, Composition, UnsupportedCharge
 from .coupled import Coupled, Divergence
 from .errors import (
@@ -34,17 +36,22 @@ from .replay import Call, Difference, Direct, Recorder, Replay
 from .simulation import Simulation
 from .summary import Line, Summary
 from .taped import Retold, Taped
+from .theorems import THEOREMS, theorem_table
 from .trust import Trust
 from .zero_concentrated import ZeroConcentratedComposition
 
 __all__ = [
+    "THEOREMS",
     "Accountant",
     "AdvancedComposition",
     "BasicComposition",
     "Budget",
     "BudgetExceeded",
     "Call",
+    "CertifiedInterval",
+    "ComposedLoss",
     "Composition",
+    "ContradictingBounds",
     "Cost",
     "Coupled",
     "Difference",
@@ -84,4 +91,6 @@ __all__ = [
     "UnsupportedCharge",
     "ZeroConcentratedComposition",
     "calling_place",
+    "compose",
+    "theorem_table",
 ]

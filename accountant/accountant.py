@@ -6,7 +6,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,17 +22,15 @@ from mechanisms import (
     NoiseSource,
     OpenDPNoise,
     Randomness,
-    Sensitivity,
     noise_source,
 )
-from mechanisms.parameters import delta_of_approximate, real
 
-from .budget import Amount, Budget, Cost, asked_and_left
-from .certified_interval import CertifiedInterval
+from .accounts import Accounts
+from .budget import Budget
 from .closing import Closing
-from .composition import BasicComposition, Composition, UnsupportedCharge
+from .composition import BasicComposition, Composition
 from .compositions import COMPOSITIONS
-from .errors import BudgetExceeded, ForeignValue, SensitivityExceeded, TheoremMissing, TrustViolation
+from .errors import ForeignValue, TrustViolation
 from .gate import Mask
 from .ledger import Entry, Ledger, declassification
 from .place import Place, calling_place
@@ -48,7 +46,7 @@ from .trust import Trust
 _FORMAT = "dpwitness-ledger-1"
 
 
-class Accountant(Closing):
+class Accountant(Closing, Accounts):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
@@ -104,28 +102,12 @@ class Accountant(Closing):
     ) -> None:
         if plan is not None and composition is not None:
             raise ValueError("give a composition or a plan, not both: a plan has its own theorem")
-        self._budget = budget
-        self._composition = _theorem(composition, plan)
-        self._composition.check(budget)
+        super().__init__(budget, _theorem(composition, plan))
         self._trust = trust
         self._noise = OpenDPNoise() if noise is None else noise_source(noise)
         self._random = np.random.default_rng(seed)
-        self._ledger = Ledger(self._composition)
-        self._charging = threading.Lock()
         self._reserving = threading.Lock()
-        self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
-        self._affordable: dict[int, bool] = {}
         self._believed: dict[Place, float] = {}
-
-    @property
-    def budget(self) -> Budget:
-        """What each record may lose in total."""
-        return self._budget
-
-    @property
-    def composition(self) -> Composition:
-        """The theorem that adds up losses."""
-        return self._composition
 
     @property
     def trust(self) -> Trust:
@@ -255,10 +237,6 @@ class Accountant(Closing):
         self._check_unchanged(quote)
         return sample(quote.mechanism, quote._private._values[0], quote._where, self._noise)
 
-    def _take_back(self, entries: Sequence[Entry]) -> None:
-        with self._charging:
-            self._ledger.withdraw(entries)
-
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
@@ -330,118 +308,11 @@ class Accountant(Closing):
                     place,
                 )
 
-    def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Amount:
-        key = (mechanism, sensitivity)
-        charge = self._charges.get(key)
-        if charge is None:
-            if not mechanism.sensitivity.covers(sensitivity):
-                raise SensitivityExceeded(
-                    f"one record can move the value by {_norms(sensitivity)}, but this "
-                    f"{type(mechanism).__name__} is calibrated for {_norms(mechanism.sensitivity)}",
-                    place,
-                )
-            try:
-                charge = self.composition.charge(mechanism, sensitivity)
-            except UnsupportedCharge as error:
-                raise TheoremMissing(f"{self.composition.name}: {error}", place) from None
-            self._charges[key] = charge
-        return charge
-
-    def _pay(self, entries: Sequence[Entry], place: Place) -> None:
-        """Charge all the records, or refuse and charge none."""
-        with self._charging:
-            self._check_budget(entries, place)
-            self._ledger.commit(entries)
-
-    def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
-        refused = self._first_refused(entries)
-        if refused is not None:
-            record, charge = refused
-            raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place)
-
-    def _first_refused(self, entries: Sequence[Entry]) -> tuple[RecordId, Amount] | None:
-        """Return the first record that cannot pay, and what it was asked for."""
-        for entry in entries:
-            for record in entry.records:
-                after = self._ledger.after(record, entry.charge)
-                fits = self._affordable.get(id(after))  # the ledger keeps totals alive: ids are stable
-                if fits is None:
-                    fits = self._affordable[id(after)] = self.composition.fits(after, self.budget)
-                if not fits:
-                    return record, entry.charge
-        return None
-
-    # --- what has been spent ---------------------------------------------------------------------
-
-    @property
-    def ledger(self) -> Ledger:
-        """Every charge so far."""
-        return self._ledger
-
-    def spent(self, record: RecordId) -> Cost:
-        """Return the (epsilon, delta) that `record` has lost so far.
-
-        Exact under basic composition. Under other theorems it is what a run with this total as its limit
-        guarantees at the budget's delta; a figure that holds however the moment was chosen is `odometer`'s.
-        """
-        return self.composition.guarantee(self._ledger.spent(record), self.budget)
-
-    def left(self, record: RecordId) -> Any:
-        """Return what `record` may still spend, in the theorem's currency.
-
-        Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
-        """
-        return self.composition.left(self._ledger.spent(record), self.budget)
-
-    def odometer(self, record: RecordId, delta: float | None = None) -> Cost:
-        """Return the (epsilon, delta) that covers what `record` has lost so far, whenever one looks.
-
-        Parameters
-        ----------
-        record
-            The record.
-        delta
-            The probability with which epsilon may be exceeded at some moment; the budget's by default.
-
-        Raises
-        ------
-        TheoremMissing
-            If the theorem in use gives no such number at this delta.
-        """
-        at = self.budget.delta if delta is None else real("delta", delta)
-        try:
-            return self.composition.odometer(self._ledger.spent(record), at)
-        except UnsupportedCharge as error:
-            raise TheoremMissing(f"{self.composition.name}: {error}", calling_place()) from None
-
-    def guarantee(self, delta: float | None = None) -> CertifiedInterval:
-        """Return the epsilon of every record in the whole run, now and later, at `delta`.
-
-        With a plan it is the plan's, as tight as it gets, with a lower bound; else what the budget implies.
-
-        Raises
-        ------
-        TheoremMissing
-            If no theorem in use supports the number; the message names the one that would.
-        ValueError
-            If delta is outside [0, 1).
-        """
-        at = delta_of_approximate("delta", self.budget.delta if delta is None else delta)
-        try:
-            return self.composition.promise(self.budget, at)
-        except UnsupportedCharge as error:
-            raise TheoremMissing(str(error), calling_place()) from None
-
-    def worst(self) -> tuple[RecordId | None, Cost]:
-        """Return the record that has lost most and its (epsilon, delta): the upper bound of the run."""
-        record, total = self._ledger.worst()
-        return record, self.composition.guarantee(total, self.budget)
+    # --- summary and durable state ---------------------------------------------------------------
 
     def summary(self) -> Summary:
         """Summarise who paid what for which release, the worst record and what is left."""
         return summarise(self._ledger, self.budget, self.composition, self.trust)
-
-    # --- durable state ---------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """Return the budget and the whole ledger as JSON-able data, exact to the last bit."""
@@ -520,10 +391,6 @@ def _theorem(composition: Composition | None, plan: Plan | None) -> Composition:
     if plan is not None:
         return PlannedComposition(plan)
     return BasicComposition() if composition is None else composition
-
-
-def _norms(sensitivity: Sensitivity) -> str:
-    return f"(l1 = {sensitivity.l1:.6g}, l2 = {sensitivity.l2:.6g}, linf = {sensitivity.linf:.6g})"
 
 
 def _hex(number: float) -> str:

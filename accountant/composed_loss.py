@@ -35,7 +35,7 @@ NOTHING = "nothing"
 
 _TIGHT = 1e-12  # relative error of δ that costs next to nothing
 _NOT_TIGHT = 4e-6  # from here on the grid may do better
-_LITTLE_WORK = 512.0
+_LITTLE_WORK = 1024.0
 _MUCH_WORK = 2e6
 _LEAST_DELTA = 1e-290
 

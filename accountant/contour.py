@@ -79,21 +79,20 @@ def period_for(loss: PrivacyLoss, saddle: Saddle, tolerance: float) -> tuple[flo
     """
     s, wanted = saddle.s, -math.log(tolerance) - saddle.log_delta
     left = wanted / s
-    reach = loss.supremum - saddle.epsilon
+    # Chernoff bounds overshoot by a few 1/s, so bounds will be asked for at a somewhat smaller ε.
+    epsilon = max(0.0, saddle.epsilon - 4.0 / s)
+    reach = loss.supremum - epsilon
     if reach <= left:
         return left, 0.0
     further = s * _FURTHER
     with np.errstate(all="ignore"):
-        periods = (
-            loss.log_mgf_real(further) - further * saddle.epsilon + log_chernoff_factor(further) + wanted
-        )
+        periods = loss.log_mgf_real(further) - further * epsilon + log_chernoff_factor(further) + wanted
         periods = periods / (further - s)
     periods = np.where(np.isfinite(periods), periods, np.inf)
     best = int(np.argmin(periods))
     right = float(periods[best])
-    if right <= max(left, reach):
-        return max(left, right), float(further[best])
-    return reach, 0.0
+    chosen = float(further[best]) if math.isfinite(right) else 0.0
+    return max(left, min(right, reach)), chosen
 
 
 def plan_contour(

@@ -211,7 +211,7 @@ def grid(
     n h² s(s+1)/12 of the composition rounded up, relative to δ.
     """
     total = sum(counts)
-    small = 1e-3 * (1e-10 if delta is None else delta) / total
+    small = 1e-7 * (1e-10 if delta is None else delta) / total
     ends = [_range(profile, small) for profile in profiles]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     if not math.isfinite(high):

@@ -338,6 +338,8 @@ def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
     for point in plan.values.samples():
         for kind, cost in costs.items():
             paid, claimed = sp.sympify(cost).subs(point), claim.subs(point)
+            if not (paid.is_extended_real and claimed.is_extended_real):
+                return Unknown(f"{kind}: cost {cost} or claim {claim} is no real number at {point}")
             if (paid > claimed) == True:  # noqa: E712 (a relation that stays symbolic is not True)
                 return Refuted(kind, point, paid, claimed, cost)
     for kind, cost in costs.items():

@@ -127,13 +127,13 @@ def optimal(releases: Releases, delta: float) -> CertifiedInterval:
     composition is computed; the same argument for different ε_i is Murtagh & Vadhan 2016.
     """
     parts, _ = _split(releases, delta)
+    if any(math.isinf(epsilon) for epsilon, _, _ in parts):
+        return _upper(math.inf, "optimal composition")
     worst = [
         (ApproximateProfile(epsilon, own) if own else PureProfile(epsilon), n)  # type: ignore[arg-type]
         for epsilon, own, n in parts
         if epsilon > 0.0 or own
     ]
-    if any(math.isinf(epsilon) for epsilon, _, _ in parts):
-        return _upper(math.inf, "optimal composition")
     return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
 
 

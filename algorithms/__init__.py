@@ -11,7 +11,7 @@ from algorithms.claim import Claim, ClaimForm, View
 from algorithms.continual import PrivateHybridSums, PrivateTreeSums
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
-from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchLeast
+from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
@@ -34,6 +34,7 @@ __all__ = [
     "OMM",
     "PE",
     "CUCBBatchAll",
+    "CUCBBatchGaussian",
     "CUCBBatchLeast",
     "CUCBLDPBit",
     "CUCBLDPGaussian",

@@ -17,7 +17,7 @@ from algorithms.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import ClaimForm
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
-from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchLeast
+from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
@@ -269,6 +269,14 @@ learners: dict[str, LearnerEntry] = {
             "top-k",
         ),
         LearnerEntry(
+            "cucb-batch-gaussian",
+            CUCBBatchGaussian,
+            "combinatorial UCB, doubling batches of all played arms with Gaussian noise, Chernoff index",
+            "Chen et al. 2020, Algorithm 3, repaired",
+            "certified repair of Algorithm 3, (epsilon, delta)",
+            "top-k",
+        ),
+        LearnerEntry(
             "omm",
             OMM,
             "optimistic matroid maximisation, no privacy",
@@ -337,7 +345,7 @@ learners: dict[str, LearnerEntry] = {
             CascadeUCBBatch,
             "UCB on ranked lists, lists held for phases whose click counts get Laplace noise",
             "cascading bandits paper, Algorithm 1, repaired",
-            "certified repair of Algorithm 1",
+            "certified repair of published/cascade-ucb-hybrid",
             "cascade",
         ),
         LearnerEntry(
@@ -357,6 +365,14 @@ learners: dict[str, LearnerEntry] = {
             "FALSE: one round-0 record loses up to L epsilon / K",
             "uniform-matroid",
             (_INITIAL_RECORDS,),
+        ),
+        LearnerEntry(
+            "published/cascade-ucb-hybrid",
+            published.CascadeUCBHybrid,
+            "cascading bandits with a hybrid counting mechanism for each item, as printed",
+            "cascading bandits paper, Algorithm 1, Theorem 1",
+            "FALSE for every epsilon: w_0 and the counts of examinations are not private",
+            "cascade",
         ),
         LearnerEntry(
             "published/cascade-ucb-ldp-laplace",

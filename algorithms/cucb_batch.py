@@ -7,7 +7,7 @@ pays for one release of them, however long the run: no composition over batches.
 Nothing is forgotten: after j releases an arm has the noisy total y of ``n = 2^j - 1`` outcomes with j noises. Its
 index is the additive bound, with ``x = ln(2 m J T)`` and ``J = floor(log2(T + 1))`` batches per arm at most,
 
-``(y + sqrt(2 x (n / 4 + 2 b^2 j)) + b x) / n``, b the scale of the Laplace noise,
+``(y + sqrt(2 x (n / 4 + s j)) + b x) / n``, ``s = 2 b^2`` (Laplace) or ``s = sigma^2, b = 0`` (Gaussian noise),
 
 lowered by Chernoff's inequality and clipped to [0, 1]; 1 before the first release.
 """
@@ -25,10 +25,18 @@ from algorithms.chernoff import NoiseTail, chernoff_upper
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.doubling_batches import AccumulatedBatches
 from algorithms.lanes import gather
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon, check_rounds
+from algorithms.learner import (
+    Family,
+    FloatArray,
+    IntArray,
+    check_delta,
+    check_epsilon,
+    check_horizon,
+    check_rounds,
+)
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
-from mechanisms import Box, Domain, Interval, Laplace
+from mechanisms import Box, Domain, Gaussian, Interval, Laplace
 
 
 class _BatchLearner:
@@ -36,7 +44,7 @@ class _BatchLearner:
 
     family: ClassVar[Family] = "semi-bandit"
 
-    def __init__(self, structure: SuperArms, gate: Gate, mechanism: Laplace, horizon: int) -> None:
+    def __init__(self, structure: SuperArms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int) -> None:
         horizon = check_horizon(horizon)
         self.structure = structure
         self.gate = gate
@@ -106,6 +114,40 @@ class CUCBBatchAll(_BatchLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         outcomes = Box(0, 1, structure.size).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=outcomes)
+        super().__init__(structure, gate, mechanism, horizon)
+
+
+class CUCBBatchGaussian(_BatchLearner):
+    """All arms played are fed, with ``N(0, sigma^2)`` on every batch: noise grows with sqrt(K) instead of K.
+
+    ``sigma = sqrt(K) / mu(epsilon, delta)``: a record moves at most K sums by 1 each, sqrt(K) in L2 norm. They are
+    released at different times, chosen by earlier releases; that costs no more than one release of all K, by the
+    Gaussian differential-privacy filter (`accountant.GaussianComposition`), not by basic composition.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `CUCBBatchAll`.
+    delta
+        The delta of one round, in (0, 1).
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="Chen et al. 2020, Algorithm 3, repaired: doubling batches with Gaussian noise",
+    )
+
+    def __init__(
+        self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int
+    ) -> None:
+        outcomes = Box(0, 1, structure.size).sensitivity
+        together = Gaussian.for_epsilon_delta(
+            check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes
+        )
+        # A hair more: the ledger rounds the cost of each of the K releases up.
+        mechanism = Gaussian(sigma=together.sigma * (1 + 1e-10), sensitivity=outcomes, delta=delta)
         super().__init__(structure, gate, mechanism, horizon)
 
 

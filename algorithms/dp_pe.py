@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
-from algorithms.dp_dpe import pseudo_inverse
 from algorithms.g_optimal import g_optimal_design, support_bound
 from algorithms.learner import check_epsilon, check_horizon
 from algorithms.linear_phases import Phase
+from algorithms.phased_elimination import pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Integers, Sensitivity, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
@@ -98,6 +98,9 @@ class StandardElimination:
         if left == 0:
             return None
         self._number += 1
+        if self._settled:
+            self.played += left
+            return Phase(self._number, self.active[:1], np.array([left]), 0, np.array([self.bound]))
         design = g_optimal_design(self.actions[self.active])
         counts = np.ceil(self.length(self._number) * design.weights - 1e-9).astype(np.int64)
         support = self.active[design.support]
@@ -113,6 +116,11 @@ class StandardElimination:
             self._missing = np.repeat(np.arange(support.size), counts)[::-1].tolist()
             self._open(phase)
         return phase
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
+        return self.active.size == 1 or not self.actions[self.active].any()
 
     def observe(self, reward: Private) -> None:
         """Take the next client's reward, clipped and in units of B, shape (1, 1); clients come in play order.

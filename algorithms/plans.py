@@ -93,8 +93,8 @@ def _local(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = Fa
     return _plan({"one user": (step(),)}, source, gaussian=gaussian)
 
 
-def _central(step: Callable[[], SymbolicStep], source: str) -> SymbolicPlan:
-    return _plan({"one round": (step(),)}, source)
+def _central(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = False) -> SymbolicPlan:
+    return _plan({"one round": (step(),)}, source, gaussian=gaussian)
 
 
 def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
@@ -149,6 +149,9 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-batch-all": lambda: _central(lambda: _all_outcomes(_BATCHED), "this library"),
     "cucb-batch-least": lambda: _central(
         lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
+    ),
+    "cucb-batch-gaussian": lambda: _central(
+        lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
     "dpucb-mat": lambda: _central(
         lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 2, repaired"

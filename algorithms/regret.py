@@ -198,6 +198,18 @@ BOUNDS: dict[str, RegretBound] = {
         definitions=((b, 1 / epsilon), _batch_exponent, _laplace_tail),
         source="accumulated batches of the least-counted arm (Theorem 2d)",
     ),
+    "cucb-batch-gaussian": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=_all_fed,
+        definitions=(
+            (sigma, sp.sqrt(K) / mu),
+            _batch_exponent,
+            (F, sigma * sp.sqrt(2 * _batches * x)),
+            _feeds,
+        ),
+        source="accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
+    ),
     "omm": RegretBound(
         constant=sp.Integer(0),
         per_arm=16 * sp.log(T) / Delta + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,

@@ -11,7 +11,8 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile, MixtureProfile
-from mechanisms.binomial import Binomial, BinomialProfile
+from mechanisms.binomial import Binomial
+from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.bounds import (
     ApproximateProfile,
     BasicComposition,
@@ -20,6 +21,7 @@ from mechanisms.bounds import (
     PureProfile,
     ZeroConcentratedProfile,
 )
+from mechanisms.buffered_counter import BufferedCounter
 from mechanisms.choices import Categories, Integers, OneHot
 from mechanisms.combinators import Composed, PostProcessed, Repeated
 from mechanisms.continual import ContinualSum, Factorization, HorizonExceeded, RunningSum
@@ -27,6 +29,7 @@ from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfi
 from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
 from mechanisms.domain import Ball, Box, Domain, Interval
 from mechanisms.gaussian import Gaussian, GaussianProfile
+from mechanisms.hybrid_counter import Hybrid
 from mechanisms.laplace import Laplace, LaplaceProfile
 from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
 from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
@@ -39,8 +42,8 @@ from mechanisms.randomness import BLOCK, LaneStreams, Randomness
 from mechanisms.sensitivity import Sensitivity
 from mechanisms.shuffle import ShuffledMean
 from mechanisms.signed_tree import SignedTree
-from mechanisms.toeplitz_counter import BufferedCounter, SquareRootCounter
-from mechanisms.tree_counter import BinaryTree, Hybrid
+from mechanisms.toeplitz_counter import SquareRootCounter
+from mechanisms.tree_counter import BinaryTree
 
 __all__ = [
     "BLOCK",

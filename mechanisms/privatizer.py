@@ -181,7 +181,10 @@ def _box(size: int, bound: float) -> Sensitivity:
 class CentralGaussian(_Gaussian):
     """The server sees the vectors and adds Gaussian noise to their mean, which one client moves by 2B√s/n."""
 
-    trust: TrustModel = "central"
+    @property
+    def trust(self) -> TrustModel:
+        """The server is trusted."""
+        return "central"
 
     @property
     def _moved(self) -> Sensitivity:
@@ -220,7 +223,10 @@ def _central(clients: int, size: int, bound: float) -> Sensitivity:
 class LocalGaussian(_Gaussian):
     """Every client adds Gaussian noise to its own vector, which can be anything in a box of diameter 2B√s."""
 
-    trust: TrustModel = "local"
+    @property
+    def trust(self) -> TrustModel:
+        """Nobody is trusted."""
+        return "local"
 
     @property
     def _moved(self) -> Sensitivity:

@@ -30,7 +30,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.binomial import Binomial, BinomialProfile
+from mechanisms.binomial import Binomial
+from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import DomainError, ParameterError, open_unit, positive, whole
@@ -230,8 +231,8 @@ class ShuffledMean:
     def profile(self) -> PrivacyProfile:
         """Return the profile of one client's vector in the shuffled view; see `BinomialProfile`.
 
-        Exact for half_range = bound. Else inputs do not reach whole numbers, and the curve is that of whole
-        numbers within reach, an upper bound.
+        For half_range = bound it is that of the worst data (exact for one coordinate). Else inputs do not reach
+        whole numbers, and the curve is that of whole numbers within reach, an upper bound.
         """
         noise = self.mechanism
         bound = "" if self.half_range == self.bound else "inputs rounded outwards to whole numbers"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accountant.certified_interval import CertifiedInterval
 from accountant.composed_loss import compose
 from accountant.theorems import EXACT, theorem_table
 from mechanisms import PrivacyProfile
-from verify.release_file import Group, Releases
-
-Counted = tuple[tuple[PrivacyProfile, int], ...]
+from verify.release_file import Counted, Group, Releases, maximal
 
 _MOST = 10**12
 
@@ -135,7 +133,7 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
             raise ValueError(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
-    answers = [(question.answer(releases.counted(group)), group) for group in _largest(releases.groups)]
+    answers = [(question.answer(releases.counted(group)), group) for group in maximal(releases.groups)]
     answer, worst = max(answers, key=lambda pair: (pair[0].upper, pair[0].lower))
     counted = releases.counted(worst)
     return Audit(
@@ -156,26 +154,16 @@ def _theorems(
     return theorem_table(counted, delta=question.delta, epsilon=question.epsilon)
 
 
-def _largest(groups: tuple[Group, ...]) -> Iterator[Group]:
-    """Leave out groups that take part in no release more often than some other group does."""
-    kept: list[Group] = []
-    for group in sorted(groups, key=lambda one: -sum(one.counts.values())):
-        if not any(_within(group, other) for other in kept):
-            kept.append(group)
-            yield group
-
-
-def _within(group: Group, other: Group) -> bool:
-    return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
-
-
 def _remaining(
     releases: Releases, worst: Group, question: Question, answer: CertifiedInterval, budget: float
 ) -> Remaining:
     counted = releases.counted(worst)
     more = {}
     for kind in releases.kinds:
-        more[kind.name] = _largest_count(_Fits(counted, kind.build(1.0), question.given, budget))
+        profile = kind.build(1.0)
+        free = profile.pure_epsilon == 0 and answer.upper <= budget
+        fits = _Fits(counted, profile, question.given, budget)
+        more[kind.name] = math.inf if free else _largest_count(fits)
     return Remaining(budget, max(0.0, budget - answer.upper), more)
 
 

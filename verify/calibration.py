@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from accountant.calibration import OutOfReach, least_noise
 from accountant.composed_loss import compose
-from verify.release_file import Releases
-
-_RELATIVE = 1e-9  # the factor found is at most this much above the least one
+from verify.release_file import Counted, Releases, maximal
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Calibration:
 def calibrate(releases: Releases, epsilon: float, delta: float) -> Calibration:
     """Return the least common factor on all noise with which every record has at most (epsilon, delta).
 
-    More noise never costs more, so bisection finds it: each tried factor is certified by the upper bound.
+    Each factor that is tried is certified by the upper bound on δ.
 
     Raises
     ------
@@ -48,26 +47,15 @@ def calibrate(releases: Releases, epsilon: float, delta: float) -> Calibration:
         raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0")
     if not 0 <= delta < 1:
         raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
+    groups = maximal(releases.groups)
 
-    def private(factor: float) -> bool:
-        for group in releases.groups:
-            loss = compose(releases.counted(group, factor))
-            if loss.epsilon(delta).upper > epsilon:
-                return False
-        return True
+    def compositions(factor: float) -> list[Counted]:
+        return [releases.counted(group, factor) for group in groups]
 
-    low, high = 1.0, 1.0
-    while not private(high):
-        low, high = high, 2.0 * high
-        if high > 2.0**60:
-            raise ValueError(f"no amount of noise gives epsilon={epsilon:g} at delta={delta:g}")
-    while low == high or private(low):
-        low, high = 0.5 * low, low
-        if low < 2.0**-60:
-            break
-    while high > low * (1.0 + _RELATIVE):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if private(middle) else (middle, high)
-    reached = max(compose(releases.counted(group, high)).epsilon(delta).upper for group in releases.groups)
-    parameters = {kind.name: kind.at(high) for kind in releases.kinds}
-    return Calibration(high, parameters, reached, delta)
+    try:
+        factor = least_noise(compositions, epsilon, delta)
+    except OutOfReach:
+        raise ValueError(f"no amount of noise gives epsilon={epsilon:g} at delta={delta:g}") from None
+    reached = min(epsilon, max(compose(one).epsilon(delta).upper for one in compositions(factor)))
+    parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
+    return Calibration(factor, parameters, reached, delta)

@@ -20,7 +20,7 @@ def profile_points(loss: ComposedLoss) -> tuple[FloatArray, FloatArray, FloatArr
     if math.isinf(reach):
         reach = max(1.0, 1.5 * min(loss.epsilon(1e-2).upper, 100.0))
     grid = np.linspace(0.0, max(reach, 1e-6), _POINTS)
-    found = [loss.delta(float(x)) for x in grid]
+    found = [loss.delta(float(x), width=1e-4) for x in grid]  # finer than a line is wide
     return grid, np.array([one.lower for one in found]), np.array([one.upper for one in found])
 
 

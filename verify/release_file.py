@@ -30,6 +30,9 @@ from verify.line_numbers import Lines
 
 EVERYONE = "every record"
 
+Counted = tuple[tuple[PrivacyProfile, int], ...]
+"""Profiles, each with how often it occurs."""
+
 
 class ReleaseFileError(ValueError):
     """A composition file breaks a rule; the message says where, and which."""
@@ -84,9 +87,22 @@ class Releases:
     kinds: tuple[Release, ...]
     groups: tuple[Group, ...]
 
-    def counted(self, group: Group, factor: float = 1.0) -> tuple[tuple[PrivacyProfile, int], ...]:
+    def counted(self, group: Group, factor: float = 1.0) -> Counted:
         """Return (profile, count) for every kind of release that a group is part of."""
         return tuple((self.kinds[i].build(factor), count) for i, count in group.counts.items())
+
+
+def maximal(groups: Sequence[Group]) -> list[Group]:
+    """Leave out groups that take part in no kind of release more often than some other group does."""
+    kept: list[Group] = []
+    for group in sorted(groups, key=lambda one: -sum(one.counts.values())):
+        if not any(_within(group, other) for other in kept):
+            kept.append(group)
+    return kept
+
+
+def _within(group: Group, other: Group) -> bool:
+    return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
 
 
 def _grouped(members: Mapping[str, Mapping[int, int]]) -> tuple[Group, ...]:

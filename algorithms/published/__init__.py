@@ -3,6 +3,7 @@
 Nothing here is certified; `algorithms` has the repaired learner of the same name.
 """
 
+from .cascade_ucb_hybrid import CascadeUCBHybrid
 from .cascade_ucb_ldp import CascadeUCBLDPComposition, CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from .cucb_ldp_gaussian import CUCBLDPGaussian
 from .dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
@@ -13,6 +14,7 @@ __all__ = [
     "DPE",
     "PE",
     "CUCBLDPGaussian",
+    "CascadeUCBHybrid",
     "CascadeUCBLDPComposition",
     "CascadeUCBLDPGaussian",
     "CascadeUCBLDPLaplace",

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.claim import ClaimForm, View
-from algorithms.dp_dpe import ONE_CLIENT, PhasedElimination, pseudo_inverse
 from algorithms.learner import check_epsilon
 from algorithms.linear_phases import CentralMean, LocalMean, Phase, RawMean, ReportMean, ShuffledReportMean
+from algorithms.phased_elimination import ONE_CLIENT, PhasedElimination, pseudo_inverse
 from mechanisms import Gaussian, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
@@ -75,6 +75,11 @@ class DPE(PhasedElimination):
         self.dimension = d
         self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
         self.log_term = math.log(k * horizon)
+
+    @property
+    def _settled(self) -> bool:
+        """Printed without a stop: a single action goes on having phases (unless it is 0, with no design)."""
+        return not self.actions[self.active].any()
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return RawMean(self.gate, phase)

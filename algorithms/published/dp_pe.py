@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from algorithms import dp_pe
 from algorithms.claim import ClaimForm, View
-from algorithms.dp_dpe import pseudo_inverse
 from algorithms.linear_phases import Phase
+from algorithms.phased_elimination import pseudo_inverse
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,6 +35,11 @@ class _PrintedWidth(dp_pe.StandardElimination):
         width = spread * math.sqrt(2 * math.log(k * self.horizon))
         value = self.actions[self.active] @ theta
         self.active = self.active[value.max() - value <= 2 * width]
+
+    @property
+    def _settled(self) -> bool:
+        """Printed without a stop: a single action goes on having phases (unless it is 0, with no design)."""
+        return not self.actions[self.active].any()
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         """Return sigma_n."""

@@ -105,11 +105,23 @@ def test_series_and_phantom_contour_agree_on_equal_laplace(count: int, e: float,
     series = equal_laplace(loss, e, count, saddle)
     assert series is not None
     low, high = series.bounds(epsilon)
-    assert high - low <= 1e-9 * high
+    assert high - low <= 1e-7 * high
     plan = plan_contour(loss, saddle, 1e-5, 1e6, 1e-5 / (saddle.s + 1) ** 2)
     if plan is not None:
         lower, upper = Contour(loss, plan).bounds(epsilon)
         assert max(low, lower) <= min(high, upper)
+
+
+@pytest.mark.parametrize("looser", [20.0, 28.0, 32.0])
+def test_what_the_series_leaves_out_is_inside_its_bound(looser: float) -> None:
+    """With a coarse target few terms are kept, and the remainder shows."""
+    loss = LaplaceLoss((Fraction(1, 10),), (100,))
+    good = saddle_for_epsilon(loss, 3.0)
+    series = equal_laplace(loss, 0.1, 100, Saddle(good.s, good.epsilon, good.log_delta + looser))
+    assert series is not None
+    lower, upper = series.bounds(3.0)
+    assert lower < 0.001171174121526297618 * (1 - 1e-9)
+    assert lower <= 0.001171174121526297618 <= upper
 
 
 def test_series_keeps_a_window_for_large_counts() -> None:

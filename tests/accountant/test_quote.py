@@ -183,3 +183,37 @@ def test_masks_are_kept(accountant):
     outputs = reservation.release()
     assert outputs[0, 0] == 0
     assert outputs[0, 1] != 0
+
+
+def test_eight_threads_never_reserve_more_than_the_budget():
+    """A short switch interval makes a check that is not one step with its charge overspend within a few tries."""
+    import sys
+    from concurrent.futures import ThreadPoolExecutor
+
+    from accountant import ZeroConcentratedComposition
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for composition in (None, ZeroConcentratedComposition()):
+            accountant = Accountant(
+                Budget(4.0, 1e-6), composition=composition, noise=np.random.default_rng(0)
+            )
+            noise = Laplace(scale=8.0, sensitivity=Sensitivity(1, 1, 1))
+            quotes = [accountant.price(noise, value(accountant)) for _ in range(120)]
+
+            def attempt(quote, accountant=accountant):
+                try:
+                    with accountant.reserve(quote) as reservation:
+                        reservation.release()
+                except BudgetExceeded:
+                    return 0
+                return 1
+
+            with ThreadPoolExecutor(8) as pool:
+                made = sum(pool.map(attempt, quotes))
+            assert made == len(accountant.ledger)
+            assert accountant.composition.fits(accountant.ledger.spent("a"), accountant.budget)
+            assert not accountant.price(noise, value(accountant)).affordable
+    finally:
+        sys.setswitchinterval(interval)

@@ -80,6 +80,14 @@ def test_what_is_neither_is_unknown():
     assert not isinstance(far, Proved)
 
 
+def test_a_scale_that_can_be_zero_proves_nothing():
+    assert isinstance(prove(plan((L - K) / eps, 1), 2 * eps), Unknown)
+    assert isinstance(prove(plan((L - K + 1) / eps, 1), eps), Proved)
+    # true for K < 150, false beyond, where a denominator has changed its sign
+    assert isinstance(prove(plan(K / eps, K), eps + eps / (150 - K)), Unknown)
+    assert isinstance(prove(plan(K / eps, K), eps - eps / (K - 150)), Unknown)
+
+
 def test_the_worst_kind_of_record_decides():
     both = SymbolicPlan(
         DOMAIN,

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 from accountant import Simulation
-from algorithms import CUCBBatchAll, CUCBBatchLeast
+from algorithms import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
 from algorithms.play import play_fresh
 from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
-from mechanisms import LaneStreams
+from mechanisms import GaussianProfile, LaneStreams
 
 PATHS = ShortestPath([("c", "t"), ("s", "b"), ("b", "t"), ("a", "c"), ("s", "a"), ("s", "t")], "s", "t")
 PROBLEMS = {
@@ -19,7 +19,15 @@ PROBLEMS = {
     "paths of different length": SemiBandit(PATHS, [0.8, 0.6, 0.7, 0.9, 0.8, 0.3]),
     "coverage": SemiBandit(MaximumCoverage(4, 2, 2), [0.1, 0.5, 0.4, 0.3, 0.9, 0.2, 0.1, 0.6]),
 }
-LEARNERS = [CUCBBatchAll, CUCBBatchLeast]
+LEARNERS = [CUCBBatchAll, CUCBBatchLeast, CUCBBatchGaussian]
+DELTA = 1e-3
+
+
+def build(learner, structure, gate, epsilon, horizon):
+    delta = {"delta": DELTA} if learner is CUCBBatchGaussian else {}
+    return learner(structure, gate, epsilon=epsilon, horizon=horizon, **delta)
+
+
 EPSILON, HORIZON = 20.0, 400
 
 
@@ -31,14 +39,15 @@ def exponent(arms, horizon):
     return math.log(2 * arms * batches * horizon)
 
 
-def literal_index(b, x, n, j, y):
+def literal_index(b, x, n, j, y, gaussian):
     """Return Lemma C's index: the largest u in [0, 1] whose Chernoff exponent is at most x."""
 
     def rate(u):
         def negative(s):
-            return -(-s * y - n * math.log(1 - u + u * math.exp(-s)) + j * math.log1p(-((b * s) ** 2)))
+            noise = 0.5 * (b * s) ** 2 if gaussian else -math.log1p(-((b * s) ** 2))
+            return -(-s * y - n * math.log(1 - u + u * math.exp(-s)) - j * noise)
 
-        end = min((1 - 1e-12) / b, 500.0)
+        end = 500.0 if gaussian else min((1 - 1e-12) / b, 500.0)
         return -minimize_scalar(negative, bounds=(0, end), method="bounded", options={"xatol": 1e-13}).fun
 
     low = min(max(y / n, 0.0), 1.0)
@@ -53,9 +62,15 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
     """Batches, feeding and totals by hand; indices by plain search (to 1e-4: Newton stops after 12 steps)."""
     problem = PROBLEMS[name]
     m, size = problem.structure.arms, problem.structure.size
-    run = recorded_run(lambda s, g: learner(s, g, epsilon=EPSILON, horizon=HORIZON), problem, HORIZON, 3)
-    b = (1 if learner is CUCBBatchLeast else size) / EPSILON
-    assert all(release.mechanism.scale == pytest.approx(b, rel=1e-15) for release in run.releases)
+    run = recorded_run(lambda s, g: build(learner, s, g, EPSILON, HORIZON), problem, HORIZON, 3)
+    (mechanism,) = {release.mechanism for release in run.releases}
+    gaussian = learner is CUCBBatchGaussian
+    if gaussian:
+        b = mechanism.sigma
+        assert GaussianProfile(math.sqrt(size) / b).delta(EPSILON) == pytest.approx(DELTA, rel=1e-7)
+    else:
+        b = (1 if learner is CUCBBatchLeast else size) / EPSILON
+        assert mechanism.scale == pytest.approx(b, rel=1e-15)
     x = exponent(m, HORIZON)
     for lane in (0, 63):
         noise = run.noise(lane)
@@ -77,7 +92,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         np.testing.assert_array_equal(batches.size[lane], n)
         np.testing.assert_array_equal(batches.releases[lane], j)
         np.testing.assert_allclose(batches.total[lane], y, rtol=0, atol=1e-8)
-        index = [literal_index(b, x, n[i], j[i], y[i]) if j[i] else 1.0 for i in range(m)]
+        index = [literal_index(b, x, n[i], j[i], y[i], gaussian) if j[i] else 1.0 for i in range(m)]
         assert (run.learner.index[lane] >= np.array(index) - 1e-6).all()
         np.testing.assert_allclose(run.learner.index[lane], index, rtol=0, atol=1e-4)
 
@@ -86,7 +101,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
 def test_it_plays_the_oracles_answer_to_its_indices(learner):
     problem = PROBLEMS["coverage"]
     gate = Simulation(5, 64)
-    built = learner(problem.structure, gate, epsilon=2.0, horizon=200)
+    built = build(learner, problem.structure, gate, 2.0, 200)
     rng = LaneStreams(5, 64, key=(2,))
     for t in range(1, 201):
         expected = problem.structure.solve(built.index)
@@ -102,7 +117,7 @@ def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
     problem = SemiBandit(TopK(6, 3), [0.2, 0.9, 0.5, 0.5, 0.7, 0.1])
     gate = Simulation(7, 256)
-    built = learner(problem.structure, gate, epsilon=3.0, horizon=1000)
+    built = build(learner, problem.structure, gate, 3.0, 1000)
     failed = np.zeros(256, dtype=bool)
     for _ in play_fresh(built, problem, gate, LaneStreams(7, 256, key=(2,)), 1000):
         failed |= (built.index < problem.means).any(axis=1)

@@ -6,8 +6,10 @@ import math
 import numpy as np
 import pytest
 
+import algorithms.published as printed
 from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
 from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
+from algorithms.dp_pe import PE
 from algorithms.linear_phases import Phase, PopulationTooSmall, Schedule
 from algorithms.linear_play import play_phases, simulate_phases
 from algorithms.problems.errors import ProblemError
@@ -190,6 +192,25 @@ def test_one_action_one_round_one_dimension() -> None:
         trace = simulate_phases(build, single, runs=1, seed=0)
         assert trace.regret.tolist() == [0.0]
         assert trace.curves[0][0, -1] == horizon
+
+
+@pytest.mark.parametrize("make", [DPE, PE, printed.DPE, printed.PE])
+def test_a_last_action_needs_no_reports(make: type) -> None:
+    """Certified: it is played to the end at once, also if it is the zero vector, which has no design."""
+    zero_best = LinearBandit([[0.0, 0.0], [-1.0, 0.0], [0.0, -1.0]], [0.7, 0.6], 0.0, 5000, "signs")  # type: ignore[arg-type]
+    standard = {"population": 5000, "sigma": 0.0} if make in (DPE, printed.DPE) else {}
+    build = functools.partial(make, zero_best.actions, horizon=5000, reward_bound=1.0, **standard)
+    trace = simulate_phases(build, zero_best, runs=2, seed=1)
+    assert trace.best_kept.all()
+    assert trace.curves[0][0, -1] == 5000
+    assert trace.curves[0][1, -1] == trace.curves[0][1, -2]  # the best action alone in the end
+    one = make(SMALL.actions[:1], Simulation(0, 1), horizon=5000, reward_bound=1.0, **standard)
+    phase = one.act()
+    assert phase is not None
+    if make in (DPE, PE):
+        assert (phase.clients, phase.counts.tolist()) == (0, [5000])
+    else:
+        assert phase.clients > 0
 
 
 def test_schedule() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
-from algorithms.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
+from algorithms.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.linear_phases import Phase
 from algorithms.linear_play import play_rewards, simulate_phases
 from algorithms.problems.linear import LinearBandit
@@ -136,6 +136,24 @@ def test_the_best_action_is_kept_and_regret_is_below_the_theorem(make: type) -> 
     assert trace.regret.max() < bound
 
 
+@every
+def test_noise_of_a_sum_has_its_proxy(make: type) -> None:
+    """120 first phases of zero rewards: at least 480 sums, in units of their proxies; false alarm 1e-6."""
+    ratios = []
+    for seed in range(120):
+        gate = Simulation(seed, 1)
+        learner = make(PROBLEM.actions, gate, epsilon=2.0, delta=0.01, horizon=3000)
+        phase = learner.act()
+        for client in range(phase.clients - 1):
+            learner.observe(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, client))
+        learner._add(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, -1), learner._missing[0])
+        sums, noise = learner._close()
+        ratios += (sums**2 / noise).tolist()
+    spread = 4.9 * math.sqrt(2 / len(ratios))
+    assert np.mean(ratios) < 1 + spread
+    assert np.mean(ratios) > (0.85 if make is DPPEShuffle else 1) - spread  # rounding is less than its proxy
+
+
 def test_certified_regret_is_never_more_than_the_printed_one() -> None:
     for name in ("PE", "DPPECentral", "DPPEShuffle", "DPPELocal"):
         extra = {} if name == "PE" else {"epsilon": 8.0, "delta": 1e-3}
@@ -144,7 +162,7 @@ def test_certified_regret_is_never_more_than_the_printed_one() -> None:
             {"PE": PE, "DPPECentral": DPPECentral, "DPPEShuffle": DPPEShuffle, "DPPELocal": DPPELocal}[name],
             getattr(printed, name),
         ):
-            build = functools.partial(make, PROBLEM.actions, horizon=6000, **extra)
+            build = functools.partial(make, PROBLEM.actions, horizon=4000, **extra)
             trace = simulate_phases(build, PROBLEM, runs=2, seed=2)
             assert trace.best_kept.all()
             regrets.append(trace.regret.mean())

@@ -6,8 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Simulation
+from accountant import Accountant, BasicComposition, Budget, GaussianComposition, Simulation
 from algorithms.catalogue import learners
+from algorithms.learner import DEFAULT_DELTA
 from algorithms.play import play_fresh, play_phases
 from algorithms.problems import Cascade, SemiBandit, ShortestPath, TopK, UniformMatroid
 from algorithms.simulate import simulate
@@ -16,6 +17,7 @@ from mechanisms import LaneStreams
 PATHS = ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
 CASES = {
     "cucb-batch-all": SemiBandit(PATHS, [0.3, 0.6, 0.7]),
+    "cucb-batch-gaussian": SemiBandit(TopK(4, 2), [0.2, 0.9, 0.5, 0.4]),
     "cucb-batch-least": SemiBandit(TopK(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "dpucb-mat": SemiBandit(UniformMatroid(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "cascade-ucb-batch": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
@@ -29,7 +31,7 @@ def test_every_learner_in_batches_holds_its_actions():
 
 @pytest.mark.parametrize("name", CASES)
 def test_phases_have_the_law_of_single_rounds(name):
-    """Mean regret at 4 checkpoints within 5 s.e. of the difference, 16 comparisons: false alarm 1e-5 at most."""
+    """Mean regret at 4 checkpoints within 5 s.e. of the difference, 20 comparisons: false alarm 1.2e-5 at most."""
     problem, horizon, lanes = CASES[name], 300, 64 * 16
     build = learners[name].build(problem, epsilon=8.0, horizon=horizon)
     trace = simulate(build, problem, horizon=horizon, runs=lanes, seed=3, checkpoints=4)
@@ -75,14 +77,16 @@ def test_totals_of_records_under_an_accountant_are_single_rounds(name):
     arms = problem.structure.arms
     records = (np.random.default_rng(1).random((horizon, 1, arms)) < problem.means).astype(float)
     build = learners[name].build(problem, epsilon=2.0, horizon=horizon)
-    single = Accountant(Budget(2.0), noise=np.random.default_rng(2))
+    budget = Budget(2.0, DEFAULT_DELTA)  # that of pure learners, too, with no delta to spend
+    theorem = GaussianComposition() if "gaussian" in name else BasicComposition()
+    single = Accountant(budget, composition=theorem, noise=np.random.default_rng(2))
     one = build(single)
     actions = []
     for t in range(horizon):
         actions.append(one.act().copy())
         feedback = problem.feedback(records[t], actions[-1])
         one.observe(single.private(feedback, one.feedback_domain, t))
-    together = Accountant(Budget(2.0), noise=np.random.default_rng(2))
+    together = Accountant(budget, composition=theorem, noise=np.random.default_rng(2))
     many = build(together)
     t = 0
     while t < horizon:

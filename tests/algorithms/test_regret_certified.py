@@ -79,6 +79,19 @@ def test_theorem_1_and_3():
     assert bound("cucb-ldp-gaussian", TOP_K) == pytest.approx(gauss, rel=1e-9)
 
 
+def test_theorem_2c():
+    """Gaussian noise, all arms fed: sigma sqrt(2 J x) in place of b (2 sqrt(J x) + x)."""
+    batches = 9
+    y = math.log(2 * ARMS * batches * HORIZON)
+    tail = sigma(math.sqrt(SIZE)) * math.sqrt(2 * batches * y)
+    expected = WORST
+    for d in MEMBERS:
+        feeds = 16 * B_1**2 * SIZE**2 * y / d**2 + 16 * SIZE * B_1 * tail / d
+        expected += 20 * SIZE * B_1**2 * y / d + 8 * B_1 * tail * (1 + math.log(feeds))
+        expected += 4 * B_1 * math.sqrt(y) + WORST
+    assert bound("cucb-batch-gaussian", TOP_K) == pytest.approx(expected, rel=1e-9)
+
+
 def test_theorem_2d():
     """ALL is summed as in Theorem 2(b): the N-th feed of an arm, N >= 2, finds n >= (N - 1) / 2 released."""
     batches = 9  # 1 + 2 + ... + 256 = 511 <= 1000
@@ -96,7 +109,7 @@ def test_theorem_2d():
 
 
 CERTIFIED = ["cucb-ldp-bit", "cucb-ldp-laplace-one", "cucb-ldp-laplace-all", "cucb-ldp-gaussian"]
-CERTIFIED += ["cucb-batch-all", "cucb-batch-least"]
+CERTIFIED += ["cucb-batch-all", "cucb-batch-least", "cucb-batch-gaussian"]
 CERTIFIED += ["cascade-ucb-ldp-laplace", "cascade-ucb-ldp-gaussian", "cascade-ucb-batch"]
 
 

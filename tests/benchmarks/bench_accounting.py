@@ -69,7 +69,7 @@ def calibrate(
     profile_of: Callable[[float], PrivacyProfile], count: int, epsilon: float, delta: float
 ) -> float:
     """Return the least noise at which ``count`` releases have the given epsilon."""
-    return least_noise(lambda noise: compose([(profile_of(noise), count)]).epsilon(delta).upper, epsilon)
+    return least_noise(lambda noise: [[(profile_of(noise), count)]], epsilon, delta)
 
 
 def anchors() -> None:

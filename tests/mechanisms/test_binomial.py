@@ -96,6 +96,9 @@ def test_several_coordinates_bound_the_hockey_stick_closely(
         )
         delta = BinomialProfile(trials, shift, probability, d).delta(epsilon)
         assert exact <= delta <= exact * 1.005 + 1e-15
+        assert not BinomialProfile(
+            trials, shift, probability, d
+        ).exact  # nothing may take it for a lower bound
 
 
 def test_smaller_shifts_of_fewer_coordinates_lose_less() -> None:

@@ -1,0 +1,173 @@
+"""The records' accounts: what each release charges, whether it fits, and what has been spent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from mechanisms import Mechanism, Sensitivity
+from mechanisms.parameters import delta_of_approximate, real
+
+from .budget import Amount, Budget, Cost, asked_and_left
+from .certified_interval import CertifiedInterval
+from .composition import Composition, UnsupportedCharge
+from .errors import BudgetExceeded, SensitivityExceeded, TheoremMissing
+from .ledger import Entry, Ledger
+from .place import Place, calling_place
+from .provenance import RecordId
+
+
+class Accounts:
+    """Every record's account under one budget and one composition theorem.
+
+    Checking and charging are one step for other threads; a refusal changes nothing.
+
+    Parameters
+    ----------
+    budget
+        What each record may lose in total.
+    composition
+        The theorem that adds up losses.
+
+    Raises
+    ------
+    ValueError
+        If the theorem can guarantee nothing under this budget.
+    """
+
+    def __init__(self, budget: Budget, composition: Composition) -> None:
+        composition.check(budget)
+        self._budget = budget
+        self._composition = composition
+        self._ledger = Ledger(composition)
+        self._charging = threading.Lock()
+        self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
+        self._affordable: dict[int, bool] = {}
+
+    @property
+    def budget(self) -> Budget:
+        """What each record may lose in total."""
+        return self._budget
+
+    @property
+    def composition(self) -> Composition:
+        """The theorem that adds up losses."""
+        return self._composition
+
+    # --- charging --------------------------------------------------------------------------------
+
+    def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Amount:
+        key = (mechanism, sensitivity)
+        charge = self._charges.get(key)
+        if charge is None:
+            if not mechanism.sensitivity.covers(sensitivity):
+                raise SensitivityExceeded(
+                    f"one record can move the value by {_norms(sensitivity)}, but this "
+                    f"{type(mechanism).__name__} is calibrated for {_norms(mechanism.sensitivity)}",
+                    place,
+                )
+            try:
+                charge = self.composition.charge(mechanism, sensitivity)
+            except UnsupportedCharge as error:
+                raise TheoremMissing(f"{self.composition.name}: {error}", place) from None
+            self._charges[key] = charge
+        return charge
+
+    def _pay(self, entries: Sequence[Entry], place: Place) -> None:
+        """Charge all the records, or refuse and charge none."""
+        with self._charging:
+            self._check_budget(entries, place)
+            self._ledger.commit(entries)
+
+    def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
+        refused = self._first_refused(entries)
+        if refused is not None:
+            record, charge = refused
+            raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place)
+
+    def _first_refused(self, entries: Sequence[Entry]) -> tuple[RecordId, Amount] | None:
+        """Return the first record that cannot pay, and what it was asked for."""
+        for entry in entries:
+            for record in entry.records:
+                after = self._ledger.after(record, entry.charge)
+                fits = self._affordable.get(id(after))  # the ledger keeps totals alive: ids are stable
+                if fits is None:
+                    fits = self._affordable[id(after)] = self.composition.fits(after, self.budget)
+                if not fits:
+                    return record, entry.charge
+        return None
+
+    def _take_back(self, entries: Sequence[Entry]) -> None:
+        with self._charging:
+            self._ledger.withdraw(entries)
+
+    # --- what has been spent ---------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> Ledger:
+        """Every charge so far."""
+        return self._ledger
+
+    def spent(self, record: RecordId) -> Cost:
+        """Return the (epsilon, delta) that `record` has lost so far.
+
+        Exact under basic composition. Under other theorems it is what a run with this total as its limit
+        guarantees at the budget's delta; a figure that holds however the moment was chosen is `odometer`'s.
+        """
+        return self.composition.guarantee(self._ledger.spent(record), self.budget)
+
+    def left(self, record: RecordId) -> Any:
+        """Return what `record` may still spend, in the theorem's currency.
+
+        Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
+        """
+        return self.composition.left(self._ledger.spent(record), self.budget)
+
+    def odometer(self, record: RecordId, delta: float | None = None) -> Cost:
+        """Return the (epsilon, delta) that covers what `record` has lost so far, whenever one looks.
+
+        Parameters
+        ----------
+        record
+            The record.
+        delta
+            The probability with which epsilon may be exceeded at some moment; the budget's by default.
+
+        Raises
+        ------
+        TheoremMissing
+            If the theorem in use gives no such number at this delta.
+        """
+        at = self.budget.delta if delta is None else real("delta", delta)
+        try:
+            return self.composition.odometer(self._ledger.spent(record), at)
+        except UnsupportedCharge as error:
+            raise TheoremMissing(f"{self.composition.name}: {error}", calling_place()) from None
+
+    def guarantee(self, delta: float | None = None) -> CertifiedInterval:
+        """Return the epsilon of every record in the whole run, now and later, at `delta`.
+
+        With a plan it is the plan's, as tight as it gets, with a lower bound; else what the budget implies.
+
+        Raises
+        ------
+        TheoremMissing
+            If no theorem in use supports the number; the message names the one that would.
+        ValueError
+            If delta is outside [0, 1).
+        """
+        at = delta_of_approximate("delta", self.budget.delta if delta is None else delta)
+        try:
+            return self.composition.promise(self.budget, at)
+        except UnsupportedCharge as error:
+            raise TheoremMissing(str(error), calling_place()) from None
+
+    def worst(self) -> tuple[RecordId | None, Cost]:
+        """Return the record that has lost most and its (epsilon, delta): the upper bound of the run."""
+        record, total = self._ledger.worst()
+        return record, self.composition.guarantee(total, self.budget)
+
+
+def _norms(sensitivity: Sensitivity) -> str:
+    return f"(l1 = {sensitivity.l1:.6g}, l2 = {sensitivity.l2:.6g}, linf = {sensitivity.linf:.6g})"

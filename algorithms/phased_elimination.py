@@ -1,0 +1,187 @@
+"""Phased elimination with reporting clients: designs, estimates and exact widths, whatever the trust model."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private
+from algorithms.claim import ClaimForm
+from algorithms.g_optimal import g_optimal_design
+from algorithms.linear_phases import Phase, ReportMean, Schedule
+from mechanisms import Communication
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
+
+_EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a direction is outside the span
+
+
+class PhasedElimination:
+    """What all instances share: designs, phases, and elimination by widths.
+
+    Parameters
+    ----------
+    actions
+        Shape (k, d), each of length at most 1.
+    gate
+        Where reports come from; one lane.
+    horizon
+        T.
+    population
+        How many clients there are; each reports at most once.
+    sigma
+        Sub-Gaussian parameter of clients' deviations.
+    alpha
+        ⌈2^{alpha l}⌉ clients report in phase l.
+    reward_bound
+        If rewards lie in [-B, B] for sure: B. None: rewards are 1-sub-Gaussian around their means, and a report
+        of n rewards is clipped at 1 + √(2 (σ² + 1/n) ln(2 s |U| L T)), which no report of a run exceeds with
+        probability 1 - 1/T.
+
+    Raises
+    ------
+    PopulationTooSmall
+        If the horizon needs more clients than there are.
+    ValueError
+        If a parameter is out of range, or the gate has more than one lane.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[str] = "linear"
+
+    def __init__(
+        self,
+        actions: npt.ArrayLike,
+        gate: Gate,
+        *,
+        horizon: int,
+        population: int,
+        sigma: float,
+        alpha: float = 0.8,
+        reward_bound: float | None = None,
+        fixed_clients: int | None = None,
+    ) -> None:
+        if gate.lanes != 1:
+            raise ValueError(
+                f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
+            )
+        if not 0.0 <= sigma < math.inf:
+            raise ValueError(f"sigma={sigma!r}: must be a finite number, at least 0")
+        if reward_bound is not None and not 0.0 < reward_bound < math.inf:
+            raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0")
+        self.schedule = Schedule(horizon, alpha, fixed_clients)
+        self.schedule.check_population(population)
+        self.actions: FloatArray = np.array(actions, dtype=np.float64)
+        self.gate = gate
+        self.sigma = sigma
+        self.reward_bound = reward_bound
+        self.active: IntArray = np.arange(self.actions.shape[0])
+        self.played = 0
+        self.communication = Communication()
+        self._number = 0
+        self._phase: Phase | None = None
+        self._reports = 0
+        self.exponent = math.log(2.0 * self.active.size * max(self.schedule.phases, 1) * horizon)
+
+    def act(self) -> Phase | None:
+        """Return the next phase: T_l(x) = ⌈h_l π_l(x)⌉ plays of each action in the design's support.
+
+        Raises
+        ------
+        RuntimeError
+            If reports of the open phase are missing.
+        """
+        if self._phase is not None:
+            raise RuntimeError(
+                f"phase {self._number}: {self._phase.clients - self._reports} reports are missing"
+            )
+        left = self.schedule.horizon - self.played
+        if left == 0:
+            return None
+        self._number += 1
+        if self._settled:
+            self.played += left
+            one = np.ones(1, dtype=np.int64)
+            return Phase(self._number, self.active[:1], left * one, 0, self._bounds(left * one, 0))
+        design = g_optimal_design(self.actions[self.active])
+        counts = np.ceil(self.schedule.length(self._number) * design.weights - 1e-9).astype(np.int64)
+        support = self.active[design.support]
+        clients = self.schedule.clients(self._number)
+        if counts.sum() > left:  # cut: play what is left in order, nobody reports
+            counts, clients = np.diff(np.minimum(np.cumsum(counts), left), prepend=0), 0
+            support, counts = support[counts > 0], counts[counts > 0]
+        self.played += int(counts.sum())
+        phase = Phase(self._number, support, counts, clients, self._bounds(counts, clients))
+        if clients:
+            self._phase, self._reports, self._mean = phase, 0, self._private_mean(phase)
+        return phase
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
+        return self.active.size == 1 or not self.actions[self.active].any()
+
+    def _bounds(self, counts: IntArray, clients: int) -> FloatArray:
+        if self.reward_bound is not None:
+            return np.full(counts.shape, self.reward_bound)
+        many = 2.0 * counts.size * max(clients, 1) * max(self.schedule.phases, 1) * self.schedule.horizon
+        bounds: FloatArray = 1.0 + np.sqrt(2.0 * (self.sigma**2 + 1.0 / counts) * math.log(many))
+        return bounds
+
+    def observe(self, report: Private) -> None:
+        """Take one new client's report; the last one of a phase ends it.
+
+        Raises
+        ------
+        RuntimeError
+            If no phase waits for reports.
+        """
+        if self._phase is None:
+            raise RuntimeError("no phase waits for reports: call act first")
+        self._mean.add(report)
+        self._reports += 1
+        if self._reports == self._phase.clients:
+            phase, self._phase = self._phase, None
+            self.communication += self._mean.communication * phase.clients
+            self._eliminate(phase, self._mean.release() * phase.bounds, self._mean.proxy * phase.bounds**2)
+
+    def _private_mean(self, phase: Phase) -> ReportMean:
+        raise NotImplementedError
+
+    def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
+        """Keep x iff <theta~, x> + W_x >= max_b (<theta~, b> - W_b).
+
+        Weights om(x) = 1 / (1/(|U| T(x)) + τ(x)²), the inverse variances; V = Σ om x xᵀ, theta~ = V⁺ Σ om x y~(x).
+        W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
+        """
+        points = self.actions[phase.support]
+        weights = 1.0 / (self._reward_variance / (phase.clients * phase.counts) + noise)
+        inverse = pseudo_inverse((points.T * weights) @ points)
+        theta = inverse @ (points.T @ (weights * averages))
+        candidates = self.actions[self.active]
+        scaled = candidates @ inverse
+        variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / phase.clients
+        variance += np.einsum("ij,ij->i", scaled, candidates)
+        width = np.sqrt(2.0 * self.exponent * variance)
+        value = candidates @ theta
+        self.active = self.active[value + width >= np.max(value - width)]
+
+    @property
+    def _reward_variance(self) -> float:
+        """Sub-Gaussian proxy of one reward around its client's mean: 1, or B² (Hoeffding)."""
+        return 1.0 if self.reward_bound is None else self.reward_bound**2
+
+
+def pseudo_inverse(matrix: FloatArray) -> FloatArray:
+    """Return the inverse of a positive semidefinite matrix on its range."""
+    values, vectors = np.linalg.eigh(matrix)
+    inside = values > _EIGENVALUE_TOLERANCE * values[-1]
+    kept = vectors[:, inside]
+    inverse: FloatArray = (kept / values[inside]) @ kept.T
+    return inverse

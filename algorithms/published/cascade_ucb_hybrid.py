@@ -1,0 +1,91 @@
+"""Cascading bandits under central privacy with hybrid mechanisms, as printed (Algorithm 1).
+
+Verdict on Theorem 1 (epsilon-differential privacy): **false for every epsilon**. w_0 enters raw, and A_1 is a function
+of it; the counts of examinations, which the index and the mechanisms' clocks use, are not private; and a changed
+click inserts values into other items' streams or deletes them, so streams are not neighbours in the sense of the
+proof. The certified learner is `algorithms.CascadeUCBBatch`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.cascade_ucb1 import examined
+from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.problems import RankedLists
+from algorithms.published.hybrid_sums import HybridSums
+from mechanisms import Box, Domain, OneHot
+
+
+class CascadeUCBHybrid:
+    """Algorithm 1: one hybrid mechanism of ``epsilon / L`` for the examined attractions of each item.
+
+    ``U_t(e) = mean_e + sqrt(1.5 ln t / T_e) + 3 c_1 L ln^1.5(n) ln t / (epsilon T_e)``, n the horizon. The constant
+    c_1 is not specified; 1 here.
+
+    Parameters
+    ----------
+    structure
+        The ranked lists: L items, K positions.
+    gate
+        Where feedback comes from.
+    epsilon
+        The claimed privacy of one round.
+    horizon
+        The number of rounds n.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="cascading bandits paper, Algorithm 1, Theorem 1",
+    )
+    family: ClassVar[Family] = "cascade"
+    noise_constant: ClassVar[float] = 1.0  # c_1
+
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = OneHot(structure.size)
+        self.positions = Box(0, 1, structure.size)
+        per_item = check_epsilon(epsilon) / structure.items
+        log_horizon = math.log(check_horizon(horizon))
+        self.noise_width = 3 * self.noise_constant * log_horizon**1.5 / per_item
+        self.sums = HybridSums(
+            gate,
+            structure.items,
+            horizon=horizon,
+            epsilon=per_item,
+            sensitivity=Box(0, 1, structure.size).sensitivity,
+        )
+        self.round = 0
+        self.first: FloatArray = np.zeros((gate.lanes, structure.items))  # w_0
+
+    def observe_initial(self, outcomes: Private) -> None:
+        """Start every mean on one raw attraction."""
+        self.first += self.gate.declassify(outcomes, "Algorithm 1 starts on the raw attractions w_0")
+
+    def act(self) -> IntArray:
+        """Return the list of the largest upper confidence bounds, best first."""
+        self.round += 1
+        log_term = math.log(self.round)
+        count = 1.0 + self.sums.count
+        mean = (self.first + self.sums.total) / count
+        index = mean + np.sqrt(1.5 * log_term / count) + self.noise_width * log_term / count
+        self.shown = self.structure.solve(index)
+        return self.shown
+
+    def observe(self, feedback: Private) -> None:
+        """Insert the attractions of the positions up to the click."""
+        seen = self.gate.declassify(
+            feedback.map(examined, into=self.positions),
+            "Algorithm 1 counts examinations: how many positions were examined gives the click away",
+            shown=False,
+        )
+        self.sums.add(self.shown, feedback, seen > 0)

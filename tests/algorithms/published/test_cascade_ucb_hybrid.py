@@ -1,0 +1,120 @@
+import math
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, Simulation
+from algorithms.play import play_records
+from algorithms.problems import Cascade
+from algorithms.published import CascadeUCBHybrid
+from algorithms.published.hybrid_sums import HybridSums
+from mechanisms import Box, Laplace, OneHot
+
+MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
+ROUNDS, EPSILON = 200, 400.0
+
+
+def hybrid(values, noises, epsilon):
+    """Follow Chan et al.'s hybrid mechanism on one stream; yield each prefix sum (noises: one per step)."""
+    base, segment, alpha, noisy = 0.0, 0.0, {}, {}
+    for t, (value, noise) in enumerate(zip(values, noises, strict=True), start=1):
+        segment += value
+        if t & (t - 1) == 0:  # the segment ends: one noise on its sum, and a new tree
+            base += segment + noise[0]
+            assert noise[1] == pytest.approx(2 / epsilon)
+            segment, alpha, noisy = 0.0, {}, {}
+        else:
+            k = t.bit_length() - 1
+            s = t - 2**k
+            i = min(j for j in range(k) if s >> j & 1)
+            alpha[i] = sum(alpha.pop(j, 0.0) for j in range(i)) + value
+            for j in range(i):
+                noisy.pop(j, None)
+            noisy[i] = alpha[i] + noise[0]
+            assert noise[1] == pytest.approx(2 * k / epsilon)
+        yield base + sum(noisy[j] for j in noisy)
+
+
+def drawn(run, lane):
+    """Return {(round, item): (noise, scale)} of one lane."""
+    width = run.learner.sums.levels + 1
+    found = {}
+    for release in run.releases:
+        for coordinate in np.flatnonzero(release.where[lane]):
+            key = (release.round, int(coordinate) // width)
+            assert key not in found
+            found[key] = (release.noise[lane, coordinate], release.mechanism.scale)
+    return found
+
+
+@pytest.mark.parametrize("positions", [1, 3, 6])
+def test_it_plays_as_the_pseudocode(positions, recorded_run):
+    problem = Cascade(6, positions, MEANS)
+
+    def make(structure, gate):
+        return CascadeUCBHybrid(structure, gate, epsilon=EPSILON, horizon=ROUNDS)
+
+    run = recorded_run(make, problem, ROUNDS, 1)
+    for lane in (0, 17, 63):
+        records, noise = run.records[:, lane], drawn(run, lane)
+        values, noises, total = [[] for _ in MEANS], [[] for _ in MEANS], [0.0] * 6
+        for t in range(1, ROUNDS + 1):
+            index = []
+            for e in range(6):
+                count = 1 + len(values[e])
+                noise_margin = 3 * 6 * math.log(ROUNDS) ** 1.5 * math.log(t) / (EPSILON * count)
+                mean = (records[0, e] + total[e]) / count
+                index.append(mean + math.sqrt(1.5 * math.log(t) / count) + noise_margin)
+            shown = sorted(range(6), key=lambda e: (-index[e], e))[:positions]
+            played = run.actions[t - 1, lane].tolist()
+            assert [index[e] for e in played] == pytest.approx([index[e] for e in shown], rel=1e-12)
+            for e in played:
+                values[e].append(records[t, e])
+                noises[e].append(noise.pop((t, e)))
+                *_, total[e] = hybrid(values[e], noises[e], EPSILON / 6)
+                if records[t, e]:
+                    break
+        assert not noise
+        np.testing.assert_allclose(run.learner.sums.total[lane], total, rtol=0, atol=1e-9)
+        assert run.learner.sums.count[lane].tolist() == [len(v) for v in values]
+
+
+def test_one_value_costs_epsilon_in_its_own_stream():
+    """Whoever comes: once in a segment, and at most once in each of the k levels of a tree."""
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    unit = Box(0, 1, 1).sensitivity
+    sums = HybridSums(accountant, 1, horizon=64, epsilon=1.0, sensitivity=unit)
+    for t in range(1, 65):
+        value = accountant.private(np.ones((1, 1)), OneHot(1), t)
+        sums.add(np.zeros((1, 1), dtype=np.int64), value, np.ones((1, 1), dtype=bool))
+    paid = [float(accountant.spent(record).epsilon) for record in range(1, 65)]
+    assert max(paid) <= 1 + 1e-12
+    assert paid[32] == pytest.approx(1)  # value 33 opens a segment: all 5 levels, and the segment at 64
+    assert paid[0] == pytest.approx(0.5)
+
+
+def test_the_noise_has_the_hybrids_variance():
+    """Over 6,400 lanes at step 13 = 8 + 5: four segments, and two nodes at k = 3; 5 s.e. of the variance."""
+    lanes = 6400
+    gate = Simulation(1, lanes)
+    sums = HybridSums(gate, 1, horizon=64, epsilon=1.0, sensitivity=Box(0, 1, 1).sensitivity)
+    for t in range(1, 14):
+        value = gate.private(np.ones((lanes, 1)), OneHot(1), t)
+        sums.add(np.zeros((lanes, 1), dtype=np.int64), value, np.ones((lanes, 1), dtype=bool))
+    error = sums.total[:, 0] - 13
+    expected = 4 * 2 * 2.0**2 + 2 * 2 * 6.0**2
+    assert abs(error.mean()) < 5 * math.sqrt(expected / lanes)
+    squares = error**2
+    assert abs(squares.mean() - expected) < 5 * squares.std() / math.sqrt(lanes)
+
+
+def test_both_leaks_are_found():
+    problem = Cascade(6, 3, MEANS)
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(1))
+    learner = CascadeUCBHybrid(problem.structure, accountant, epsilon=1.0, horizon=4)
+    for _ in play_records(learner, problem, accountant, np.zeros((5, 6))):
+        pass
+    reasons = {entry.note for entry in accountant.ledger.entries if entry.mechanism is None}
+    assert any("w_0" in reason for reason in reasons)
+    assert any("examinations" in reason for reason in reasons)
+    assert any(isinstance(entry.mechanism, Laplace) for entry in accountant.ledger.entries)
