@@ -31,7 +31,7 @@ class AdvancedComposition:
 
     the run is (ε, δ)-DP: the filter of Whitehouse, Ramdas, Rogers & Wu 2023, "Fully-adaptive composition in
     differential privacy", Section 3, with the constants of advanced composition (Rogers, Roth, Ullman &
-    Vadhan 2016, Theorem 5.1, has larger ones). Proof: but for probability Σ δ_i the losses are those of
+    Vadhan 2016, Section 5, has larger ones). Proof: but for probability Σ δ_i the losses are those of
     ε_i²/2-zCDP mechanisms, and by Ville's inequality their sum exceeds ρ + 2√(ρ ln(1/δ′)) with
     probability at most δ′ while Σ ε_i²/2 <= ρ.
 

@@ -91,7 +91,7 @@ class GaussianComposition:
         return square is not None and square <= square_limit(budget.epsilon, budget.delta)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the epsilon that μ implies at the budget's delta (exact: Dong, Roth & Su 2022, Cor. 1)."""
+        """Return the epsilon that μ implies at the budget's delta (exact: Dong, Roth & Su 2022, Corollary 2.13)."""
         (square,) = spent.values
         delta = Fraction(budget.delta)
         if budget.delta == 1.0 or square == 0:

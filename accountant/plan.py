@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from mechanisms import Mechanism, PrivacyProfile, Sensitivity
+from mechanisms import Mechanism, PrivacyProfile, Sensitivity, mechanism_from_dict
 from mechanisms.parameters import ParameterError, whole
 
 from .budget import Budget, Cost
 from .certified_interval import CertifiedInterval
 from .composed_loss import ComposedLoss, compose
 from .composition import UnsupportedCharge
-from .recorded import describe, recall
+from .recorded import describe
 from .spend import Spend, difference
 
 
@@ -156,10 +156,16 @@ class Plan:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Plan:
-        """Rebuild a plan from `to_dict`'s result."""
+        """Rebuild a plan from `to_dict`'s result.
+
+        Raises
+        ------
+        ParameterError
+            If a mechanism is not of this library: a run cannot be held to what is not known.
+        """
         steps = []
         for row in saved["steps"]:
-            mechanism = recall(row["mechanism"])
+            mechanism = mechanism_from_dict(row["mechanism"])
             sensitivity = Sensitivity(*map(float.fromhex, row["sensitivity"]))
             steps.append(Step(mechanism, row["count"], sensitivity))
         return cls(tuple(steps))

@@ -34,7 +34,7 @@ class ZeroConcentratedComposition:
     2021; with the δ_i: Whitehouse, Ramdas, Rogers & Wu 2023, the approximate zCDP filter of Section 3).
 
     A release costs the ρ of its profile; else ε tanh(ε/2) if it is ε-DP (`pure_to_zcdp`), and δ with it if it
-    is (ε, δ)-DP (Bun & Steinke 2016, Lemma 8.8).
+    is (ε, δ)-DP (Bun & Steinke 2016, Section 8).
     """
 
     name = "zCDP filter"

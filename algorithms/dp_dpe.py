@@ -8,6 +8,26 @@ Theorem (certified): with x = ln(2 k L T) all widths hold in all phases with pro
 is never eliminated, and
 
     R(T) <= 2S + 6 + 2 + 4 Σ_l (2 h_l + S) √(2x [ (σ² + 2d/h_l) / |U_l| + τ_l² Q_l ]),   Q_l <= 2d (1 + 1/h_l) .
+
+In production, one client at a time:
+
+>>> import numpy as np
+>>> from accountant import Accountant, Budget
+>>> rng = np.random.default_rng(0)
+>>> actions = rng.standard_normal((50, 4))
+>>> actions /= np.linalg.norm(actions, axis=1)[:, None]
+>>> accountant = Accountant(Budget(epsilon=2.0, delta=1e-6), seed=1)
+>>> learner = DPDPEShuffle(
+...     actions, accountant, epsilon=2.0, delta=1e-6, horizon=300, population=1000, sigma=0.1, reward_bound=1.0
+... )
+>>> clients = iter(rng.permutation(1000).tolist())  # each reports at most once
+>>> while (phase := learner.act()) is not None:  # play phase.support, phase.counts times each
+...     for client in (next(clients) for _ in range(phase.clients)):
+...         averages = rng.uniform(-1, 1, phase.counts.size)  # the client's averages of its rewards
+...         report = phase.report(averages)[np.newaxis]
+...         learner.observe(accountant.private(report, phase.domain, client))
+>>> accountant.worst()[1].epsilon <= 2, learner.communication.reals
+(True, 0)
 """
 
 from __future__ import annotations

@@ -123,6 +123,17 @@ def _cascade_as_printed() -> SymbolicPlan:
     )
 
 
+def _cascade_hybrid_as_printed() -> SymbolicPlan:
+    """The sums of the hybrid mechanism add to what is infinite already."""
+    return _plan(
+        {
+            "one round": (SymbolicStep(Declassified("the counts of examinations are used raw")),),
+            "the round-0 vector": (SymbolicStep(Declassified("w_0 is used raw")),),
+        },
+        "cascading bandits paper, Algorithm 1",
+    )
+
+
 def _cucb_gaussian_as_printed() -> SymbolicPlan:
     noise = _gaussian(symbols()[0], "each of at most K played outcomes is sent once")
     raw = SymbolicStep(Declassified("u_0 is sent raw"))
@@ -171,6 +182,7 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     ),
     "published/dpucb-mat": _matroid_as_printed,
     "published/dpts-mat": _matroid_as_printed,
+    "published/cascade-ucb-hybrid": _cascade_hybrid_as_printed,
     "published/cascade-ucb-ldp-laplace": _cascade_as_printed,
     "published/cascade-ucb-ldp-gaussian": _cascade_as_printed,
     "published/cascade-ucb-ldp-composition": _cascade_as_printed,

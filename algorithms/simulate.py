@@ -99,7 +99,9 @@ def simulate(
 ) -> Trace:
     """Simulate `runs` independent runs.
 
-    A run's outcome depends on `seed` and its own number only, not on `runs` or `workers`.
+    A run's outcome depends on `seed` and its own number only, not on `runs` or `workers`. A learner that holds its
+    actions (`PhasedLearner`) is played phase by phase, each lane on its own clock: the law is the same, and a
+    horizon of 10^9 rounds costs less than a millisecond a run.
 
     Parameters
     ----------

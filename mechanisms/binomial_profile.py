@@ -57,7 +57,7 @@ class BinomialProfile(PrivacyProfile):
 
     One coordinate: δ(ε) = Σ_y (P(y) - e^ε Q(y))^+ summed term by term, exact (relative error below 1e-11,
     upwards). Several: the losses on a grid that dominates them, tilted, convolved by FFT, all errors added;
-    the result is above the exact curve by a relative 1e-3 or less in ε. Losses of probability below 1e-30 count as
+    its ε is above the exact one by a few parts in 10⁵ (p = 1/2) or 10⁴. Losses of probability below 1e-30 count as
     infinite there.
 
     Parameters

@@ -87,11 +87,14 @@ class DiscreteGaussianProfile(PrivacyProfile):
         if u < -40.0 * self.sigma - 1.0:
             return 0.0  # below the smallest float
         # Keep k with (k² - top²)/2σ² <= 45, where top is the likeliest noise in the sum.
-        last = min(math.ceil(u) - 1, math.ceil(10.0 * self.sigma))
+        # Just above a whole number u - k is small, and rounding u would spoil it: so u is exact.
+        exact = Fraction(s, 2) - Fraction(self.sigma) ** 2 * Fraction(x) / s
+        last = min(math.ceil(exact) - 1, math.ceil(10.0 * self.sigma))
         top = min(last, 0)
         first = math.floor(-math.sqrt(top * top + 90.0 * variance)) - 1
         k = np.arange(first, last + 1, dtype=np.float64)
-        terms = np.exp(-0.5 * (k / self.sigma) ** 2) * -np.expm1(-(s / variance) * (u - k))
+        beyond = float(exact - last) + (last - k)  # u - k
+        terms = np.exp(-0.5 * (k / self.sigma) ** 2) * -np.expm1(-(s / variance) * beyond)
         return float(np.sum(terms)) / self._total
 
 

@@ -89,7 +89,7 @@ class LaplaceProfile(PrivacyProfile):
         """2 Φ⁻¹(1 - e^{-e/2} / 2), e = shift / scale: the curves touch on the diagonal; rounded up.
 
         Laplace noise has the trade-off curve f(a) = c²/a between a = e^{-e}/2 and 1/2, c = e^{-e/2}/2 (Dong,
-        Roth & Su 2022, Prop. A.6), and lines to (0, 1) and (1, 0) outside. G(a) = Φ(Φ⁻¹(1-a) - μ) passes
+        Roth & Su 2022, appendix A), and lines to (0, 1) and (1, 0) outside. G(a) = Φ(Φ⁻¹(1-a) - μ) passes
         (c, c) for this μ, and with r(x) = φ(x)/Φ(-x), which increases, d ln G / d ln a = -r(μ-z)/r(z) at
         a = Φ(-z). For a < c that is above -1, so a G(a) increases up to c: G <= f in the middle, and
         outside because G is convex and has the line's ends on or below it.

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-from accountant import Accountant
+from accountant import Accountant, RecordId
 from mechanisms import (
     ApproximateProfile,
     BuiltInMechanism,
@@ -105,11 +105,11 @@ def _within(group: Group, other: Group) -> bool:
     return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
 
 
-def _grouped(members: Mapping[str, Mapping[int, int]]) -> tuple[Group, ...]:
-    alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
+def _grouped(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
+    alike: dict[tuple[tuple[int, int], ...], list[RecordId]] = {}
     for label, counts in members.items():
         alike.setdefault(tuple(sorted(counts.items())), []).append(label)
-    return tuple(Group(labels[0], len(labels), dict(counts)) for counts, labels in alike.items())
+    return tuple(Group(str(labels[0]), len(labels), dict(counts)) for counts, labels in alike.items())
 
 
 def read_releases(path: Path) -> Releases:
@@ -166,7 +166,7 @@ def _from_tables(path: Path, content: Any, lines: Lines) -> Releases:
             line = lines.key(i, problem.key)
             raise ReleaseFileError(f"{path}: line {line}: release {i + 1}: {problem}") from None
     labels = list(dict.fromkeys(label for held in holders for label in held)) or [EVERYONE]
-    members: dict[str, dict[int, int]] = {label: {} for label in labels}
+    members: dict[RecordId, dict[int, int]] = {label: {} for label in labels}
     for i, held in enumerate(holders):
         for label in held or labels:
             members[label][i] = counts[i]
@@ -360,7 +360,7 @@ def _hint(word: str, known: Iterator[str] | Sequence[str] | Mapping[str, Any]) -
 def _from_ledger(path: Path) -> Releases:
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
-    members: dict[str, dict[int, int]] = {}
+    members: dict[RecordId, dict[int, int]] = {}  # 7 and "7" are two records
     for entry in Accountant.load(path).ledger.entries:
         key = (entry.mechanism, entry.sensitivity)
         if key not in kinds:
@@ -370,7 +370,7 @@ def _from_ledger(path: Path) -> Releases:
                 name, profile = repr(entry.mechanism), entry.mechanism.profile(entry.sensitivity)
             releases.append(Release(f"{len(releases) + 1}: {name}", _unchanging(profile)))
         for record in entry.records:
-            counts = members.setdefault(str(record), {})
+            counts = members.setdefault(record, {})
             counts[kinds[key]] = counts.get(kinds[key], 0) + 1
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")

@@ -184,6 +184,16 @@ def test_saving_and_loading_keeps_the_plan(tmp_path):
         again.release(response, again.private([2], Categories(3), "a"))
 
 
+def test_a_plan_of_unknown_mechanisms_is_saved_and_not_loaded(tmp_path):
+    class Mine(Laplace):
+        pass
+
+    accountant = open_with(Plan((Step(Mine(scale=2.0)),)))
+    accountant.save(tmp_path / "ledger.json")
+    with pytest.raises(ValueError, match="'Mine': must be one of"):
+        Accountant.load(tmp_path / "ledger.json")
+
+
 def test_the_sum_of_largest_losses_is_compared_exactly():
     plan = Plan((Step(Laplace.for_epsilon(0.1, sensitivity=UNIT), 3),))
     assert Fraction(0.1) * 3 > Fraction(0.3)

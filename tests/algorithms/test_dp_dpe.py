@@ -1,6 +1,8 @@
 """Distributed phased elimination, certified: accounting, estimates, widths, refusals."""
 
+import doctest
 import functools
+import importlib
 import math
 
 import numpy as np
@@ -211,6 +213,13 @@ def test_a_last_action_needs_no_reports(make: type) -> None:
         assert (phase.clients, phase.counts.tolist()) == (0, [5000])
     else:
         assert phase.clients > 0
+
+
+@pytest.mark.parametrize("module", ["algorithms.dp_dpe", "algorithms.g_optimal", "mechanisms.tree_counter"])
+def test_documented_examples_run(module: str) -> None:
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.attempted > 1
+    assert result.failed == 0
 
 
 def test_schedule() -> None:

@@ -13,6 +13,7 @@ from algorithms.play import play_fresh, play_phases
 from algorithms.problems import Cascade, SemiBandit, ShortestPath, TopK, UniformMatroid
 from algorithms.simulate import simulate
 from mechanisms import LaneStreams
+from mechanisms.parameters import ParameterError
 
 PATHS = ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
 CASES = {
@@ -156,6 +157,16 @@ def test_the_shortest_runs(name, horizon):
         assert action.shape == (64, problem.structure.size)
         played += held
     assert (played == horizon).all()
+
+
+def test_binomial_draws_of_a_lane_do_not_depend_on_the_other_lanes():
+    n, p = np.full((64 * 3, 2), 10**9), np.linspace(0, 1, 64 * 6).reshape(64 * 3, 2)
+    all_lanes = LaneStreams(1, 64 * 3).binomial(n, p)
+    last = LaneStreams(1, 64, first_block=2).binomial(n[128:], p[128:])
+    np.testing.assert_array_equal(all_lanes[128:], last)
+    assert (all_lanes[0, 0], all_lanes[-1, -1]) == (0, 10**9)
+    with pytest.raises(ParameterError, match="leading axis"):
+        LaneStreams(1, 64).binomial(n, p)
 
 
 # --- totals ------------------------------------------------------------------------------------------

@@ -86,6 +86,18 @@ def test_delta_at_an_epsilon_is_the_inverse(file):
     assert at.answer.width < 1e-12
 
 
+def test_approximate_releases_at_epsilon_zero(file):
+    """Total variation of three (1, 1e-3) responses: all mass lost, or the majority of three coins tells."""
+    text = '[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-3\ncount = 3\n'
+    result = audit(read_releases(file(text)), Question(epsilon=0.0))
+    p = 1 / (1 + math.exp(-1))
+    majority = p**3 + 3 * p**2 * (1 - p)
+    expected = 1 - (1 - 1e-3) ** 3 * (1 - (2 * majority - 1))
+    assert result.answer.lower <= expected <= result.answer.upper
+    assert result.answer.width < 1e-9
+    assert all(found.upper >= expected for found in result.theorems.values())
+
+
 def test_groups_that_share_no_record_do_not_add_up(file):
     releases = read_releases(file(GROUPS))
     result = audit(releases, Question(delta=1e-6))
