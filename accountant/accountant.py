@@ -326,8 +326,16 @@ class Accountant(Closing, Accounts):
         }
 
     def save(self, path: str | Path) -> None:
-        """Write `to_dict` to a JSON file; the file is complete or absent, never half-written."""
+        """Write `to_dict` to a JSON file; the file is complete or absent, never half-written.
+
+        Raises
+        ------
+        ValueError
+            If the path is a folder, or its own folder does not exist.
+        """
         target = Path(path)
+        if target.is_dir() or not target.absolute().parent.is_dir():
+            raise ValueError(f"path={str(path)!r}: must be a file in a folder that exists")
         partial = target.with_name(target.name + ".partial")
         with partial.open("w", encoding="ascii") as file:
             json.dump(self.to_dict(), file)

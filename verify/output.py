@@ -28,6 +28,13 @@ def check_plot(path: Path) -> None:
         raise ParameterError(f"--plot {path}: must end in .png")
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"--plot {path}: its folder does not exist")
+    existed = path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise ParameterError(f"--plot {path}: cannot be written ({error.strerror})") from None
+    if not existed:
+        path.unlink()
     try:
         import matplotlib  # noqa: F401
     except ImportError:

@@ -65,3 +65,11 @@ def test_a_closed_accountant_charges_nothing_more():
     with pytest.raises(GateClosed):
         gate.release(Laplace(scale=1.0), private)
     assert len(gate.ledger) == 0
+
+
+def test_a_ledger_is_saved_to_a_file_only(tmp_path):
+    with pytest.raises(ValueError, match="must be a file"):
+        accountant().save(tmp_path)
+    with pytest.raises(ValueError, match="folder that exists"):
+        accountant().save(tmp_path / "nowhere" / "ledger.json")
+    assert list(tmp_path.iterdir()) == []

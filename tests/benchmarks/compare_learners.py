@@ -146,7 +146,7 @@ def main() -> None:
         problem_name, rows = TABLES[table]
         problem = problems[problem_name].build()
         print(
-            f"{table}: {problem}, T = {given.horizon:,}, {given.runs} runs, seed {given.seed}, delta = {DELTA:g}"
+            f"{table}: {problem_name}, T = {given.horizon:,}, {given.runs} runs, seed {given.seed}, delta = {DELTA:g}"
         )
         print(f"  {'learner':42s} {'claim':>6s} {'private':>8s} {'noise':>7s} {'regret':>9s} {'s.e.':>6s}")
         for epsilon in given.epsilons:

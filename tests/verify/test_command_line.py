@@ -159,6 +159,7 @@ BAD = [
     (["simulate", f"{LEARNERS}:Crashes"], "learners.py:"),
     (["simulate", f"{LEARNERS}:BranchesOnRaw"], "private value was compared"),
     (["verify", f"{LEARNERS}:CannotBeBuilt", "--epsilon", "1"], "could not be built: TypeError"),
+    (["simulate", "cucb-ldp2", "--plot", "/proc/picture.png"], "--plot /proc/picture.png"),
     (["prove"], "prove"),
 ]
 
