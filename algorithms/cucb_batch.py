@@ -91,7 +91,8 @@ class CUCBBatchAll(_BatchLearner):
     """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: for sums and other B_1-smooth rewards.
 
     Its bound is the smaller one for such rewards where sampling dominates; `CUCBBatchLeast` had less regret below
-    about epsilon = 5 in simulation (top-K sums, K = 4 and 10, T = 10^5 and 10^7). A record feeds at most K batches, each with an outcome in [0, 1]: exactly epsilon.
+    about epsilon = 5 in simulation (top-K sums, K = 4 and 10, T = 10^5 and 10^7). A record feeds at most K batches,
+    each with an outcome in [0, 1]: exactly epsilon.
 
     Parameters
     ----------
@@ -155,8 +156,8 @@ class CUCBBatchGaussian(_BatchLearner):
 class CUCBBatchLeast(_BatchLearner):
     """Only the arm played of fewest released outcomes is fed, with ``Lap(1 / epsilon)`` on every batch.
 
-    For B_inf-smooth rewards, and for sums too unless epsilon is large (see `CUCBBatchAll`). Which arm is fed follows from public counts; a record
-    feeds one batch: exactly epsilon.
+    For B_inf-smooth rewards, and for sums too unless epsilon is large (see `CUCBBatchAll`). Which arm is fed follows
+    from public counts; a record feeds one batch: exactly epsilon.
 
     Parameters
     ----------
