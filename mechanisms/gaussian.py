@@ -102,6 +102,11 @@ class GaussianProfile(PrivacyProfile):
         """μ itself: the definition of Gaussian DP."""
         return self.mu
 
+    @property
+    def relative_error(self) -> float:
+        """1e-12, and 1e-14 μ: the difference μ/2 - ε/μ is rounded, which the tail (|t| < 39) amplifies."""
+        return 1e-12 + 1e-14 * self.mu
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return np.zeros_like(epsilon) if self.mu == 0.0 else _gaussian_delta(self.mu, epsilon)
 

@@ -37,11 +37,14 @@ def true_delta(mu: float, x: float) -> mpmath.mpf:
 def test_delta_is_accurate_relative_to_itself(log_mu: float, t: float) -> None:
     mu = 10.0**log_mu
     x = max(0.0, mu * (t + mu / 2))
-    # Rounding x by one part in 2^53 alone moves delta by about t (t + μ/2) parts.
-    conditioning = 1.0 + abs(t) * (abs(t) + mu / 2)
-    assert GaussianProfile(mu).delta(x) == pytest.approx(
+    # Rounding x by one part in 2^53 alone moves delta by h(t) (t + μ/2) parts, with the hazard rate
+    # h(t) = φ(t)/Φ(-t) <= 1 + |t| of the normal law.
+    conditioning = 1.0 + (1.0 + abs(t)) * (abs(t) + mu / 2)
+    profile = GaussianProfile(mu)
+    assert profile.delta(x) == pytest.approx(
         float(true_delta(mu, x)), rel=4e-16 * conditioning + 2e-14, abs=0.0
     )
+    assert 2.0**-53 * conditioning <= profile.relative_error
 
 
 @pytest.mark.parametrize("x", [-50.0, -2.0, -1e-9, 0.0, 0.3, 7.0])
