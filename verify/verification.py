@@ -19,8 +19,15 @@ from verify.accounting_run import failing_place
 from verify.effort import EFFORTS
 from verify.evidence import Evidence, Progress
 from verify.neighbours import InitialRecords
-from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, SubjectError, resolve
-from verify.verdict import Decision, Verification, decide
+from verify.subject import (
+    FunctionSubject,
+    LearnerSubject,
+    MechanismSubject,
+    Subject,
+    SubjectError,
+    resolve,
+)
+from verify.verdict import Verification, decide
 from verify.verify_function import verify_function
 from verify.verify_learner import verify_learner
 from verify.verify_mechanism import verify_mechanism
@@ -132,7 +139,7 @@ def verify(
         evidence = verify_function(
             found, claim, effort=EFFORTS[effort], seed=int(seed), reproduce=reproduce, progress=tell
         )
-    return _conclude(found.name, claim, evidence, int(seed))
+    return _conclude(found, claim, evidence, int(seed))
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
@@ -156,18 +163,27 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialReco
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
 
 
-def _with_horizon(decision: Decision, rounds: int) -> Decision:
-    """Say of a certificate how far the runs went, and what holds beyond."""
-    if decision.verdict != "certified":
-        return decision
-    reach = (
-        f"Runs of {rounds:,} rounds were looked at. In longer ones the accountant enforces the bound: with the claim "
-        "as its budget it refuses what would exceed it."
+def _beyond_the_runs(found: LearnerSubject, rounds: int) -> str:
+    """Say what holds beyond the rounds that were looked at."""
+    looked = f"Runs of {rounds:,} rounds were looked at."
+    if found.entry is not None:
+        from accountant.symbolic import Proved  # SymPy is loaded for a certificate only
+        from algorithms.plans import privacy_proof
+
+        proof = privacy_proof(found.entry.name)
+        if isinstance(proof, Proved):
+            costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
+            return (
+                f"{looked} For all K, L, epsilon and any number of rounds, the learner's plan says: {costs} "
+                "(proved)."
+            )
+    return (
+        f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
+        "would exceed it."
     )
-    return replace(decision, reasons=(*decision.reasons, reach))
 
 
-def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verification:
+def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Verification:
     decision = decide(
         claim,
         upper=evidence.upper,
@@ -177,10 +193,11 @@ def _conclude(name: str, claim: Claim, evidence: Evidence, seed: int) -> Verific
         declassified=evidence.declassified,
         contradictions=evidence.contradictions,
     )
-    if "accounting" in evidence.details:
-        decision = _with_horizon(decision, evidence.details["accounting"]["rounds"])
+    if decision.verdict == "certified" and isinstance(found, LearnerSubject):
+        reach = _beyond_the_runs(found, evidence.details["accounting"]["rounds"])
+        decision = replace(decision, reasons=(*decision.reasons, reach))
     return Verification(
-        subject=name,
+        subject=found.name,
         claim=claim,
         decision=decision,
         upper=evidence.upper,
