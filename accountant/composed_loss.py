@@ -248,7 +248,8 @@ class _Direction:
             result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
             if result.width <= 10.0 * width * saddle.s * result.upper:
                 break
-        upper = min(1.0, (result.upper + mass) * (1.0 + 4 * ROUNDING))
+        least = 5e-324  # below the largest loss delta is positive, even where no float can show it
+        upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
         return CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
 

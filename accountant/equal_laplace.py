@@ -32,6 +32,7 @@ from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from .saddle import Saddle, log_chernoff_factor
 
 _LARGEST_TABLE = 6_000_000
+_MOST_TERMS = 4000
 _STIRLING = (1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360360.0)
 
 
@@ -115,7 +116,7 @@ def equal_laplace(loss: PrivacyLoss, epsilon: float, count: int, saddle: Saddle)
     log_all = float(value[0].real + error[0]) + float(log_chernoff_factor(np.array(s)))
     target = saddle.log_delta + s * saddle.epsilon - log_all - 15.0 * math.log(10.0)
     first = math.ceil(count * p)
-    k = np.arange(first + 1, min(count, first + 4000) + 1, dtype=np.float64)
+    k = np.arange(first + 1, min(count, first + _MOST_TERMS) + 1, dtype=np.float64)
     log_tail = -count * _divergence(k / count, p)
     enough = np.flatnonzero(log_tail <= target)
     if enough.size == 0:
@@ -123,11 +124,13 @@ def equal_laplace(loss: PrivacyLoss, epsilon: float, count: int, saddle: Saddle)
     else:
         terms = int(k[enough[0]]) - 1
         remainder = log_all + float(log_tail[enough[0]]) + 1e-9
+    if terms > _MOST_TERMS:
+        return None
     lowest, left_out = _lowest(count, epsilon, terms, saddle.log_delta - 40.0)
     remainder = float(np.logaddexp(remainder, left_out + s * saddle.epsilon + 1.0)) if lowest else remainder
     width = count // 2 + 1 - lowest
     series = 2 * terms + 42 + math.ceil(0.5 * count * epsilon + 12.0 * math.sqrt(0.5 * count * epsilon))
-    if terms > 4000 or width * series > _LARGEST_TABLE or count * epsilon > 1000.0:
+    if width * series > _LARGEST_TABLE or count * epsilon > 1000.0:
         return None
     return EqualLaplace(epsilon, count, saddle, terms, remainder, lowest)
 

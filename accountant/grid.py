@@ -228,8 +228,8 @@ def grid(
     if h < float(spacing):
         exact = [profile.pure_epsilon for profile in profiles if profile.pure_epsilon]
         unit = min(exact, default=None)
-        # Nodes at ±ε of the smallest pure mechanism keep its atoms in place.
-        fits = unit is not None and float(unit) / h < _MOST_NODES
+        # Nodes at ±ε of the smallest pure mechanism keep its atoms in place, unless they lie too close.
+        fits = unit is not None and h <= float(unit) < h * _MOST_NODES
         spacing = unit / math.ceil(float(unit) / h) if unit is not None and fits else Fraction(h)
     engines = []
     for up in (True, False):

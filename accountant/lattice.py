@@ -51,7 +51,7 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
     """
     origin = sum((Fraction(n) * own[0] for own, n in values), Fraction(0))
     span = sum((Fraction(n) * (own[-1] - own[0]) for own, n in values), Fraction(0))
-    differences = sorted({b - own[0] for own, _ in values for b in own[1:]})
+    differences = sorted({b - own[0] for own, _ in values for b in own[1:] if b != own[0]})
     if not differences:
         return CommonLattice(origin, Fraction(1), 0.0)
     top = math.gcd(*(d.numerator * (_lcm(differences) // d.denominator) for d in differences))
@@ -142,6 +142,8 @@ class LatticeContour:
     def _on_lattice(self, epsilon: float) -> tuple[float, float]:
         with np.errstate(over="ignore", invalid="ignore"):
             lower, upper = self._bounds(epsilon)
+        if math.isnan(lower) or math.isnan(upper):
+            return 0.0, 1.0
         return (lower, upper) if lower <= upper else (0.0, 1.0)  # far from the saddle all may overflow
 
     def _bounds(self, epsilon: float) -> tuple[float, float]:
@@ -159,7 +161,8 @@ class LatticeContour:
             logs = self._log_w.real[large] - first_point * self.s + error[large]
             slack += float(np.sum(np.exp(logs) * sizes[large]))
         if self._lattice.moved:
-            scale = math.exp(self._log_top - self.s * first_point) * 2.0 / self._period * self._g
+            log_scale = self._log_top - self.s * first_point
+            scale = math.inf if log_scale > 700.0 else math.exp(log_scale) * 2.0 / self._period * self._g
             slack += scale * float(np.sum(np.expm1(self._abs_z * self._lattice.moved) * sizes))
         slack *= 1.0 + 1e-9
         right = 0.0

@@ -116,6 +116,11 @@ class SymbolicLaplace:
         return 1 / self.scale
 
     @property
+    def positive(self) -> Mapping[str, Any]:
+        """What has to be above 0, by name."""
+        return {"the scale": self.scale, "the number of coordinates": self.coordinates}
+
+    @property
     def mu_squared(self) -> Any:
         """No rational formula: infinity."""
         import sympy as sp
@@ -152,6 +157,11 @@ class SymbolicGaussian:
         return sp.oo
 
     @property
+    def positive(self) -> Mapping[str, Any]:
+        """What has to be above 0, by name."""
+        return {"the variance": self.variance, "the number of coordinates": self.coordinates}
+
+    @property
     def mu_squared(self) -> Any:
         """1 / variance."""
         return 1 / self.variance
@@ -169,6 +179,11 @@ class SymbolicResponse:
 
     size: Any
     epsilon: Any
+
+    @property
+    def positive(self) -> Mapping[str, Any]:
+        """What has to be above 0, by name."""
+        return {"epsilon": self.epsilon, "one less than the number of categories": self.size - 1}
 
     @property
     def mu_squared(self) -> Any:
@@ -190,6 +205,11 @@ class Declassified:
     """A value that is published as it is."""
 
     reason: str
+
+    @property
+    def positive(self) -> Mapping[str, Any]:
+        """Nothing: it has no parameters."""
+        return {}
 
     @property
     def epsilon(self) -> Any:
@@ -238,6 +258,10 @@ class SymbolicPlan:
     records: Mapping[str, tuple[SymbolicStep, ...]]
     source: str = ""
     currency: Literal["epsilon", "mu_squared"] = "epsilon"
+
+    def __post_init__(self) -> None:
+        if not self.records:
+            raise ValueError("records = {}: a plan must say what at least one kind of record is part of")
 
     def costs(self) -> dict[str, Any]:
         """Return what each kind of record pays in total, as an expression."""
@@ -320,7 +344,9 @@ class Unknown:
 def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
     """Decide whether every record's cost is at most `claim` for all values of the domain.
 
-    Every symbol is written as its bound plus a nonnegative one. The claim is proved if cost - claim is then
+    Every symbol is written as its bound plus a nonnegative one. Before anything is proved, every count is
+    shown to be a whole number of at least 0 and every parameter of noise to be above 0, for a plan that cannot
+    be run has no cost. The claim is proved if cost - claim is then
     a quotient of polynomials of which the denominator has coefficients >= 0 and is not zero, and the
     numerator coefficients <= 0. It is refuted by exact evaluation at small values. Else: unknown.
 
@@ -342,11 +368,54 @@ def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
                 return Unknown(f"{kind}: cost {cost} or claim {claim} is no real number at {point}")
             if (paid > claimed) == True:  # noqa: E712 (a relation that stays symbolic is not True)
                 return Refuted(kind, point, paid, claimed, cost)
+    for kind, steps in plan.records.items():
+        for step in steps:
+            doubt = _doubt(step, plan.values)
+            if doubt:
+                return Unknown(f"{kind}: it is not shown for all values that {doubt}")
     for kind, cost in costs.items():
         if not _never_above(sp.sympify(cost), claim, plan.values):
             return Unknown(f"{kind}: neither proved nor refuted that {cost} <= {claim}")
     argument = "cost - claim has no positive coefficient in nonnegative symbols"
     return Proved(costs, argument)
+
+
+def _doubt(step: SymbolicStep, values: Values) -> str:
+    """Return which requirement of a step is not shown to hold on the whole domain; empty if none.
+
+    Costs of impossible steps (half a release, noise of negative scale) would cancel those of real ones.
+    """
+    import sympy as sp
+
+    replaced, _ = values.shifted()
+    count = sp.simplify(sp.sympify(step.count).subs(replaced))
+    if count.is_integer is not True:
+        return f"the count {step.count} is a whole number"
+    if not (count.is_nonnegative or _never_above(sp.Integer(0), sp.sympify(step.count), values)):
+        return f"the count {step.count} is at least 0"
+    for name, value in step.release.positive.items():
+        if not _is_positive(sp.sympify(value), values):
+            return f"{name} {value} is above 0"
+    return ""
+
+
+def _is_positive(expression: sp.Expr, values: Values) -> bool:
+    """Whether an expression is a quotient of polynomials with coefficients >= 0 that are nowhere zero."""
+    import sympy as sp
+
+    replaced, positive = values.shifted()
+    shifted = sp.simplify(expression.subs(replaced))
+    if shifted.is_positive:
+        return True
+    symbols = sorted(set().union(*(new.free_symbols for new in replaced.values())), key=str)
+    for part in sp.fraction(sp.together(shifted)):
+        try:
+            polynomial = sp.Poly(part, *symbols)
+        except sp.PolynomialError:
+            return False
+        if not (_has_sign(polynomial, 1) and _is_nonzero(polynomial, positive)):
+            return False
+    return True
 
 
 def _never_above(cost: sp.Expr, claim: sp.Expr, values: Values) -> bool:

@@ -65,7 +65,7 @@ class Remaining:
     epsilon
         Budget - what is certainly not exceeded, at least 0.
     more
-        How many more of each kind of release fit, by the kind's name; inf if any number does.
+        How many more of each kind of release fit, by the kind's name; inf if more than a trillion do.
     """
 
     budget: float

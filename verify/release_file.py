@@ -157,8 +157,10 @@ def _from_tables(path: Path, content: Any, lines: Lines) -> Releases:
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise ReleaseFileError(f"{path}: must hold at least one [[release]] table")
     kinds, holders, counts = [], [], []
+    named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
     for i, table in enumerate(tables):
         try:
+            _check_one_way(table, named_by)
             kinds.append(_kind_of_release(table, i))
             holders.append(_holders(table))
             counts.append(_count(table))
@@ -181,6 +183,7 @@ class _Problem(ValueError):
         self.key = key
 
 
+_MOST = 10**12  # counts beyond serve nobody, and floats no longer hold them exactly
 _COMMON = ("mechanism", "sensitivity", "count", "sampling_rate", "records", "partition", "name")
 _ALIASES = {"k": "size"}
 _POWER = {
@@ -245,6 +248,8 @@ def _checked(key: str, check: Callable[[], Any]) -> Any:
 
 def _count(table: Mapping[str, Any]) -> int:
     found: int = _checked("count", lambda: whole("count", table.get("count", 1), least=1))
+    if found > _MOST:
+        raise _Problem("count", f"count = {found}: must be at most {_MOST:,}")
     return found
 
 
@@ -270,9 +275,18 @@ def _sensitivity(value: Any) -> Sensitivity:
     return found
 
 
+def _check_one_way(table: Mapping[str, Any], named_by: str | None) -> None:
+    """Refuse a file that names some groups by record and others by partition: who is in which is unknown."""
+    for key in ("records", "partition"):
+        if key in table and key != named_by:
+            raise _Problem(
+                key,
+                f"{key}: an earlier release names its group by '{named_by}', and which record lies in which "
+                "partition is unknown; use one of the two keys throughout",
+            )
+
+
 def _holders(table: Mapping[str, Any]) -> tuple[str, ...]:
-    if "records" in table and "partition" in table:
-        raise _Problem("partition", "give 'records' or 'partition', not both")
     key = "records" if "records" in table else "partition"
     value = table.get(key, [])
     labels = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value

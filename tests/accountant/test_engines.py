@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accountant.composed_loss import compose
 from accountant.contour import Contour, ContourPlan, plan_contour
 from accountant.equal_laplace import equal_laplace, log_binomial_half
 from accountant.grid import grid, rounded_down, rounded_up
@@ -15,10 +16,12 @@ from accountant.inversion import invert
 from accountant.lattice import common_lattice, lattice_contour
 from accountant.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms import (
+    ApproximateProfile,
     DiscreteLaplaceProfile,
     GaussianProfile,
     LaplaceProfile,
     PrivacyProfile,
+    PureProfile,
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
@@ -270,3 +273,32 @@ class Staircase:
 def test_inversion_proves_both_ends(delta: float, start: float) -> None:
     lower, upper = invert(Staircase(), delta, start, math.inf)
     assert lower <= -math.log(delta) <= upper
+
+
+# Compositions that once broke an engine: every one is answered, and the interval holds what is known.
+
+
+def test_a_law_with_all_its_mass_at_zero_has_no_lattice_of_its_own() -> None:
+    answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).epsilon(1e-6)
+    assert answer.lower == answer.upper == 0.0
+    mixed = compose([(subsampled(GaussianProfile(1.0), 0.01), 10), (PureProfile(Fraction(1, 10)), 50)])
+    assert mixed.delta(1.0).lower <= mixed.delta(1.0).upper <= 1.0
+
+
+def test_a_billion_releases_need_little_memory() -> None:
+    # 10^9 Laplace releases with b = 10^6: nearly Gaussian with mu^2 = 10^9 / 10^12.
+    answer = compose([(LaplaceProfile(1.0, 1e6), 10**9)]).epsilon(1e-6)
+    assert answer.lower <= answer.upper
+    assert answer.upper == pytest.approx(GaussianProfile(math.sqrt(1e-3)).epsilon(1e-6), rel=1e-2)
+
+
+def test_far_from_the_saddle_nothing_overflows() -> None:
+    loss = compose(
+        [(DiscreteLaplaceProfile(4, 1 / 6.0), 2), (subsampled(PureProfile(Fraction(466, 10000)), 1e-8), 3)]
+    )
+    answer = loss.epsilon(1e-20)
+    assert 0.0 <= answer.lower <= answer.upper <= 48.0 + 0.15
+
+
+def test_delta_below_the_largest_loss_is_positive() -> None:
+    assert compose([(GaussianProfile(1.0), 3)]).delta(335.0).upper > 0.0

@@ -170,3 +170,30 @@ def test_at_values_a_plan_can_hold_a_run():
     assert (laplace.count, laplace.moved) == (3, Sensitivity(1, 1, 1))
     assert response.mechanism == RandomizedResponse(size=4, epsilon=0.1)
     assert symbolic.at({K: 3, L: 5, eps: 0.1}, "s") is None
+
+
+IMPOSSIBLE = {
+    "half a release": (SymbolicStep(SymbolicLaplace(1 / eps), count=sp.Rational(1, 2)),),
+    "a negative count": (
+        SymbolicStep(SymbolicLaplace(1 / eps), count=3),
+        SymbolicStep(SymbolicLaplace(1 / eps), count=-2),
+    ),
+    "a negative scale": (
+        SymbolicStep(SymbolicLaplace(1 / eps), count=3),
+        SymbolicStep(SymbolicLaplace(-1 / (2 * eps)), count=4),
+    ),
+    "one category": (SymbolicStep(SymbolicResponse(1, eps)),),
+    "a count that may be a fraction": (SymbolicStep(SymbolicLaplace(1 / eps), count=1 / (1 + eps)),),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_nothing_is_proved_of_steps_that_cannot_be_made(name):
+    answer = prove(SymbolicPlan(Values({eps: Above(0)}), {"a record": IMPOSSIBLE[name]}), eps)
+    assert isinstance(answer, Unknown)
+    assert "not shown" in answer.reason
+
+
+def test_a_plan_says_something_of_some_record():
+    with pytest.raises(ValueError, match="at least one kind"):
+        SymbolicPlan(Values({eps: Above(0)}), {})

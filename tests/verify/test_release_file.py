@@ -122,7 +122,7 @@ def test_groups_of_records(read):
         mechanism = "laplace"
         scale = 2
         count = 5
-        partition = "bob"
+        records = "bob"
         [[release]]
         mechanism = "laplace"
         scale = 3
@@ -165,7 +165,18 @@ BAD = [
     ('[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1', 4, "delta = 1"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = []', 4, "a label or a list"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = [1.5]', 4, "records = [1.5]"),
-    ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "a"\npartition = "b"', 5, "not both"),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "a"\npartition = "b"',
+        5,
+        "use one of the two keys",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\npartition = "photos"\n'
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "ann"',
+        8,
+        "release 2: records: an earlier release names its group by 'partition'",
+    ),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\ncount = 10000000000000', 4, "at most 1,000,000,000,000"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nname = 3', 4, "name = 3"),
     (
         '[[release]]\nmechanism = "laplace"\nscale = 1\n[[release]]\nmechanism = "gaussian"\nsigma = -3',
