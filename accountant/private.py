@@ -8,8 +8,7 @@ out is through its gate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -151,31 +150,32 @@ class Private:
         if (into is None) == (stability is None):
             raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if into is not None:
-            with self._closing_on_errors():
+            try:
                 results = _inside(into, self._apply(function, self._values), self._values.shape[:2])
                 if results is None:
                     raise DomainError(
                         f"map: a result lies outside {into}, or has another shape than its values"
                     )
+            except BaseException as error:
+                self._close_gate(error)
+                raise
             categories = into.size if isinstance(into, Categories) else 0
             return Private(self._gate, results, self._provenance.mapped(into), categories=categories)
         assert stability is not None
         self._check_number("mapped by a Lipschitz function")
         if not 0 <= stability < math.inf:
             raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
-        with self._closing_on_errors():
+        try:
             results = self._apply_in_form(function)
+        except BaseException as error:
+            self._close_gate(error)
+            raise
         self._gate.check_stability(self._values, results, stability)
         return Private(self._gate, results, self._provenance.stretched(stability, results.shape[-1]))
 
-    @contextmanager
-    def _closing_on_errors(self) -> Iterator[None]:
-        """Close the gate if a function of the raw value fails: that it fails may depend on the value."""
-        try:
-            yield
-        except BaseException as error:
-            self._gate.close(f"a function in map failed ({type(error).__name__})", calling_place())
-            raise
+    def _close_gate(self, error: BaseException) -> None:
+        """Close the gate after a function of the raw value failed: that it fails may depend on the value."""
+        self._gate.close(f"a function in map failed ({type(error).__name__})", calling_place())
 
     @staticmethod
     def _apply(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -109,7 +109,8 @@ class Influence:
         l2 = max(independent.linf, min(independent.l2, self.l2_cap, l1))
         return Sensitivity(l1, l2, independent.linf)
 
-    def at(self, coordinates: Sequence[int]) -> Influence:
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 (values, few of them)
+    def at(self, coordinates: tuple[int, ...]) -> Influence:
         """Restrict to `coordinates`; a negative one is padding.
 
         Projection shortens distances; a coordinate taken m times makes them at most m times as long.
@@ -154,7 +155,7 @@ class Traced:
 
     def take(self, index: np.ndarray) -> Traced:
         """Restrict every record to the coordinates of `index`, shape (1, k)."""
-        coordinates = index[0].tolist()
+        coordinates = tuple(index[0].tolist())
         return Traced({record: moved.at(coordinates) for record, moved in self.influences.items()})
 
     def plus(self, other: Provenance) -> Traced:
@@ -199,7 +200,7 @@ class Traced:
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
-        chosen = None if where is None else np.flatnonzero(where[0]).tolist()
+        chosen = None if where is None else tuple(np.flatnonzero(where[0]).tolist())
         groups: dict[Sensitivity, list[RecordId]] = {}
         for record, moved in self.influences.items():
             sensitivity = (moved if chosen is None else moved.at(chosen)).sensitivity()

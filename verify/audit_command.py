@@ -117,7 +117,9 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]
         table.add_row(
-            kind.name, str(result.worst.counts.get(i, 0)), "over a trillion" if math.isinf(count) else f"{count:,}"
+            kind.name,
+            str(result.worst.counts.get(i, 0)),
+            "over a trillion" if math.isinf(count) else f"{count:,}",
         )
     console.print(table)
 
