@@ -32,6 +32,7 @@ PURE = "sum of largest losses"
 CLOSED = "closed form"
 RENYI = "Renyi composition"
 NOTHING = "nothing"
+CEILING = "mass near the largest loss"
 
 _TIGHT = 1e-12  # relative error of δ that costs next to nothing
 _NOT_TIGHT = 4e-6  # from here on the grid may do better
@@ -187,6 +188,45 @@ class _Direction:
         return first.repeat(self.counts[0])
 
     def epsilon(self, delta: float, width: float) -> CertifiedInterval:
+        """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss."""
+        result = self._epsilon_by_engines(delta, width)
+        if delta == 0.0 or result.width <= _NOT_TIGHT * max(1.0, result.lower):
+            return result
+        for bound, log_mass in self._near_the_ceiling():
+            if math.log(delta) < log_mass:
+                lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
+                if lower > result.lower:
+                    result = result.intersect(CertifiedInterval(lower, math.inf, CEILING, NOTHING))
+        return result
+
+    def _near_the_ceiling(self) -> list[tuple[float, float]]:
+        """Return (x, ln q) with P(total loss > x) >= q, for x a little below the largest loss.
+
+        For one release, δ(x) <= P(L > x) (1 - e^{-h}) for x = sup L - h, as no loss exceeds the supremum. So
+        every release exceeds its x_i with probability at least δ_i(x_i) / (1 - e^{-h_i}), all of them with the
+        product, and the total then exceeds Σ n_i x_i. Hence δ(ε) >= q (1 - e^{ε - Σ n_i x_i}), that is
+        ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
+        """
+        bounds: list[tuple[float, float]] = []
+        if any(profile.pure_epsilon is None for profile in self.profiles):
+            return bounds
+        for share in (1e-2, 1e-4, 1e-6):
+            total, log_mass = 0.0, 0.0
+            for profile, count in zip(self.profiles, self.counts, strict=True):
+                largest = profile.pure_epsilon
+                if not largest:
+                    continue
+                x = float(largest) * (1.0 - share)
+                fall = float(largest - Fraction(x)) * (1.0 + ROUNDING)
+                mass = float(profile.delta(x)) / -math.expm1(-fall) * (1.0 - 1e-6)
+                if not mass > 0.0:
+                    return bounds
+                total += count * x
+                log_mass += count * math.log(min(1.0, mass))
+            bounds.append((total * (1.0 - 8 * ROUNDING), log_mass * (1.0 + 8 * ROUNDING) - 1e-12))
+        return bounds
+
+    def _epsilon_by_engines(self, delta: float, width: float) -> CertifiedInterval:
         if self._closed is not None and (self.loss is None or not self.loss.precision):
             return _closed_epsilon(self._closed, delta)
         if self.loss is None:

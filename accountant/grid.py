@@ -214,8 +214,8 @@ def grid(
     small = 1e-7 * (1e-10 if delta is None else delta) / total
     ends = [_range(profile, small) for profile in profiles]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
-    if not math.isfinite(high):
-        return None
+    if not max(high, -low) <= 700.0:
+        return None  # e^loss would overflow
     spacing = Fraction(max(high - low, 1e-6) / 1024.0)
     coarse = _losses(profiles, ends, spacing, up=True)
     rough = LossSum(coarse, tuple(counts))

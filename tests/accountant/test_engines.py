@@ -302,3 +302,29 @@ def test_far_from_the_saddle_nothing_overflows() -> None:
 
 def test_delta_below_the_largest_loss_is_positive() -> None:
     assert compose([(GaussianProfile(1.0), 3)]).delta(335.0).upper > 0.0
+
+
+@pytest.mark.parametrize(
+    ("profile", "count", "delta"),
+    [
+        (RandomizedResponse(size=2, epsilon=math.log(3)).profile(), 100, 1e-100),
+        (PureProfile(Fraction(4.397068780548205)), 2, 1e-16),
+        (subsampled(LaplaceProfile(1.0, 1.0), 0.1), 2, 1e-30),
+        (LaplaceProfile(1.0, 1e-3), 10, 1e-100),
+    ],
+)
+def test_near_the_ceiling_the_lower_end_follows(profile: PrivacyProfile, count: int, delta: float) -> None:
+    loss = compose([(profile, count)])
+    ceiling = float(loss.pure_epsilon)
+    answer = loss.epsilon(delta)
+    assert 0.98 * ceiling < answer.lower <= answer.upper <= ceiling * (1 + 1e-12)
+
+
+def test_the_bound_near_the_ceiling_never_passes_a_closed_form() -> None:
+    profile = RandomizedResponse(size=2, epsilon=1.0).profile()
+    for count in (1, 2, 5, 20):
+        for delta in (1e-3, 1e-6, 1e-12):
+            exact = profile.repeat(count).epsilon(delta)
+            answer = compose([(profile, count)]).epsilon(delta)
+            assert answer.lower <= exact * (1 + 1e-12)
+            assert answer.upper >= exact * (1 - 1e-12)
