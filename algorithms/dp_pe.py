@@ -11,6 +11,7 @@ holds for all actions in all phases with probability 1 - 1/T (rewards in [-B, B]
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
@@ -32,7 +33,7 @@ ONE_REWARD = "one client: the reward of the one round that it plays"
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
 
-class StandardElimination:
+class StandardElimination(abc.ABC):
     """What all instances share.
 
     Parameters
@@ -144,9 +145,9 @@ class StandardElimination:
         self.communication += Communication(reals=1)
         self._sums.add(reward, at=np.array([[coordinate]]))
 
+    @abc.abstractmethod
     def _close(self) -> tuple[FloatArray, FloatArray]:
         """Return the private sums of the open phase, shape (s,), and the variance proxy of each one's noise."""
-        raise NotImplementedError
 
     def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
         """Keep x iff <theta~, x> + W_x >= max_b (<theta~, b> - W_b); see the module."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
@@ -22,7 +23,7 @@ ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
 _EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a direction is outside the span
 
 
-class PhasedElimination:
+class PhasedElimination(abc.ABC):
     """What all instances share: designs, phases, and elimination by widths.
 
     Parameters
@@ -151,8 +152,9 @@ class PhasedElimination:
             self.communication += self._mean.communication * phase.clients
             self._eliminate(phase, self._mean.release() * phase.bounds, self._mean.proxy * phase.bounds**2)
 
+    @abc.abstractmethod
     def _private_mean(self, phase: Phase) -> ReportMean:
-        raise NotImplementedError
+        """Return what averages the reports of a phase."""
 
     def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
         """Keep x iff <theta~, x> + W_x >= max_b (<theta~, b> - W_b).

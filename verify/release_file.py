@@ -122,6 +122,8 @@ def read_releases(path: Path) -> Releases:
     OSError
         If it cannot be read.
     """
+    if not path.is_file():
+        raise ReleaseFileError(f"{path}: no such file")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
