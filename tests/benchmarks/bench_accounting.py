@@ -12,9 +12,20 @@ import statistics
 import time
 from collections.abc import Callable
 
+import numpy as np
+
+from accountant import Accountant, Budget, Plan, Step
 from accountant.calibration import least_noise
 from accountant.composed_loss import compose
-from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile, RandomizedResponse
+from mechanisms import (
+    Gaussian,
+    GaussianProfile,
+    Interval,
+    Laplace,
+    LaplaceProfile,
+    PrivacyProfile,
+    RandomizedResponse,
+)
 from mechanisms.subsampled import subsampled
 
 Releases = list[tuple[PrivacyProfile, int]]
@@ -72,6 +83,26 @@ def calibrate(
     return least_noise(lambda noise: [[(profile_of(noise), count)]], epsilon, delta)
 
 
+def one_more_release_and_epsilon(calls: int = 10_000) -> list[tuple[int, int, float]]:
+    """Return CPU ms a call of release + odometer under a plan, alternating two mechanisms, by stretch."""
+    share = Interval(0, 1)
+    noises = (Laplace(scale=20.0), Gaussian(sigma=20.0, sensitivity=share.sensitivity))
+    accountant = Accountant(
+        Budget(50.0, delta=1e-6),
+        plan=Plan(tuple(Step(noise, count=calls // 2) for noise in noises)),
+        noise=np.random.default_rng(0),
+    )
+    times = []
+    for i in range(calls):
+        value = accountant.private([0.4], share, record="ann")
+        start = time.process_time()
+        accountant.release(noises[i % 2], value)
+        accountant.odometer("ann", 1e-6)
+        times.append((time.process_time() - start) * 1e3)
+    stretches = ((0, 100), (100, 1000), (1000, calls))
+    return [(first, last, float(np.mean(times[first:last]))) for first, last in stretches]
+
+
 def anchors() -> None:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -123,6 +154,9 @@ def main() -> None:
         noise = calibrate(kind, count, 1.0, 1e-6)
         elapsed = median_ms(lambda kind=kind, count=count: calibrate(kind, count, 1.0, 1e-6), 3)
         print(f"{name:40s}{elapsed:10.2f}{'':10s}  noise {noise:.9g}")
+    for first, last, elapsed in one_more_release_and_epsilon():
+        name = f"one more release and epsilon, {first}-{last}"
+        print(f"{name:40s}{elapsed:10.2f}")
     if arguments.anchors:
         anchors()
 
