@@ -17,6 +17,7 @@ Li, Zhou & Ji 2022, "Differentially private linear bandits with partial distribu
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -130,7 +131,7 @@ def checked_vectors(privatizer: Privatizer, values: npt.ArrayLike) -> FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Gaussian:
+class _Gaussian(abc.ABC):
     """What the two Gaussian instances share.
 
     Parameters
@@ -156,8 +157,9 @@ class _Gaussian:
             )
 
     @property
+    @abc.abstractmethod
     def _moved(self) -> Sensitivity:
-        raise NotImplementedError
+        """How far one client can move the vector that the noise is added to."""
 
     @property
     def communication(self) -> Communication:

@@ -6,6 +6,7 @@ matters"; Henzinger, Upadhyay & Upadhyay 2023). Gaussian noise only: cost is the
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +34,7 @@ def square_root_coefficients(steps: int) -> FloatArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToeplitzCounter:
+class ToeplitzCounter(abc.ABC):
     """What counters with Toeplitz factors L and R = L⁻¹A share.
 
     Parameters
@@ -58,18 +59,18 @@ class ToeplitzCounter:
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
 
+    @abc.abstractmethod
     def left(self, steps: int) -> FloatArray:
         """Return the first column of L."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def right(self, steps: int) -> FloatArray:
         """Return the first column of R."""
-        raise NotImplementedError
 
     @property
+    @abc.abstractmethod
     def column_norm(self) -> float:
         """The L2 norm of R's first column, its longest, rounded up."""
-        raise NotImplementedError
 
     def moved(self, sensitivity: Sensitivity) -> Sensitivity:
         """Return how far a record moves R x: l2 times `column_norm`; l1 is bounded by √T times that."""
