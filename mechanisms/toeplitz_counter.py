@@ -82,9 +82,9 @@ class ToeplitzCounter(abc.ABC):
         """Return the Gaussian profile at μ = l2 ‖R e₁‖ / σ: exact for the record of the first step."""
         return self.mechanism.profile(self.moved(self.sensitivity if sensitivity is None else sensitivity))
 
+    @abc.abstractmethod
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> Stream:
         """Start a stream of increments of this shape (lanes first)."""
-        raise NotImplementedError
 
     def noise_path(
         self, steps: int, noise: NoiseSource | np.random.Generator, lanes: tuple[int, ...] = ()

@@ -5,6 +5,7 @@ Chan, Shi & Song 2011, "Private and continual release of statistics"; Dwork, Nao
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +40,7 @@ def in_levels(moved: Sensitivity, levels: int) -> Sensitivity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeOfNodes:
+class TreeOfNodes(abc.ABC):
     """What counters on trees share: a horizon, node noise, and a record in at most one node per level.
 
     Parameters
@@ -60,9 +61,9 @@ class TreeOfNodes:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
 
     @property
+    @abc.abstractmethod
     def levels(self) -> int:
         """How many nodes hold one record, at most."""
-        raise NotImplementedError
 
     @property
     def moved(self) -> Sensitivity:
@@ -74,9 +75,9 @@ class TreeOfNodes:
         moved = self.sensitivity if sensitivity is None else sensitivity
         return self.mechanism.profile(in_levels(moved, self.levels))
 
+    @abc.abstractmethod
     def weight(self, t: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Return how many nodes' noise is in the running sum after t steps, elementwise."""
-        raise NotImplementedError
 
     def variance(self, t: npt.ArrayLike) -> FloatArray:
         """Return the node variance times `weight`.
