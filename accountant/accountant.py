@@ -374,14 +374,25 @@ class Accountant(Closing, Accounts):
         if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
             raise ValueError(f"{path}: not a dpwitness ledger (format {_FORMAT!r})")
         try:
-            return cls._from_dict(saved, noise, seed)
+            return cls.from_dict(saved, noise=noise, seed=seed)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})") from None
 
     @classmethod
-    def _from_dict(
-        cls, saved: dict[str, Any], noise: NoiseSource | np.random.Generator | None, seed: int | None
+    def from_dict(
+        cls,
+        saved: dict[str, Any],
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
     ) -> Accountant:
+        """Return the accountant that `to_dict` described; `noise` and `seed` as for the class.
+
+        Raises
+        ------
+        ValueError
+            If the composition theorem is unknown, or the data are no saved ledger.
+        """
         if saved["composition"] not in COMPOSITIONS:
             raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
         accountant = cls(

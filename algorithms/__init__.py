@@ -12,12 +12,14 @@ from algorithms.continual import PrivateHybridSums, PrivateTreeSums
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
 from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from algorithms.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
+from algorithms.durable_run import DurableRun
 from algorithms.g_optimal import Design, DesignError, g_optimal_design
 from algorithms.learner import Learner
 from algorithms.linear_phases import PopulationTooSmall
@@ -28,6 +30,7 @@ from algorithms.simulate import Trace, simulate
 __all__ = [
     "CTS",
     "CUCB",
+    "CUCBDP",
     "CUCBLDP1",
     "CUCBLDP2",
     "DPE",
@@ -36,6 +39,7 @@ __all__ = [
     "CUCBBatchAll",
     "CUCBBatchGaussian",
     "CUCBBatchLeast",
+    "CUCBDPLeast",
     "CUCBLDPBit",
     "CUCBLDPGaussian",
     "CUCBLDPLaplaceAll",
@@ -57,6 +61,7 @@ __all__ = [
     "DPUCBMat",
     "Design",
     "DesignError",
+    "DurableRun",
     "Learner",
     "PhasedTrace",
     "PopulationTooSmall",

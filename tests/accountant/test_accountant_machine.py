@@ -210,7 +210,7 @@ class AccountantMachine(RuleBasedStateMachine):
     @rule(record=st.sampled_from(RECORDS), scale=st.sampled_from([2.0, 3.0, 1000.0]))
     def save_load_and_charge_both(self, record, scale):
         text = json.dumps(self.accountant.to_dict())
-        loaded = Accountant._from_dict(json.loads(text), np.random.default_rng(5), None)
+        loaded = Accountant.from_dict(json.loads(text), noise=np.random.default_rng(5))
         assert json.dumps(loaded.to_dict()) == text
         for name in RECORDS:
             assert loaded.spent(name) == self.accountant.spent(name)

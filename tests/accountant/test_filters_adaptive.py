@@ -209,7 +209,7 @@ class FilterMachine(RuleBasedStateMachine):
     @rule()
     def reload(self):
         saved = self.accountant.to_dict()
-        self.accountant = Accountant._from_dict(saved, np.random.default_rng(2), None)
+        self.accountant = Accountant.from_dict(saved, noise=np.random.default_rng(2))
         assert self.accountant.to_dict() == saved
 
     @invariant()

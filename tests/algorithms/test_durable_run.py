@@ -1,0 +1,330 @@
+"""Runs that are stopped, saved, loaded and gone on with: bit for bit the run that never stopped."""
+
+from __future__ import annotations
+
+import json
+import math
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, BudgetExceeded, GateClosed, RenyiComposition
+from accountant.durable import RandomnessMismatch
+from algorithms import CUCBBatchAll, CUCBBatchLeast, DPDPECentral, DurableRun, PrivateHybridSums
+from algorithms.catalogue import learner_builder, learners
+from algorithms.linear_catalogue import linear_learners
+from algorithms.play import start_warm
+from algorithms.problems import TopK, build_problem
+from algorithms.problems.linear import LinearBandit
+from algorithms.state import StateError
+from mechanisms import Hybrid, OpenDPNoise
+
+ROUNDS = 23
+STOPS = (0, 1, 7, 16)
+
+
+def open_accountant(noise: np.random.Generator | None = None) -> Accountant:
+    return Accountant(
+        Budget(math.inf, 1.0), noise=np.random.default_rng(1) if noise is None else noise, seed=2
+    )
+
+
+@pytest.mark.parametrize("name", list(learners))
+def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(name: str, tmp_path: Path) -> None:
+    entry = learners[name]
+    if entry.family == "linear":
+        pytest.skip("played in phases: tested below")
+    problem = build_problem(entry.default_problem, {})
+    build = learner_builder(entry.make, problem, epsilon=1.0, delta=1e-3, horizon=ROUNDS, settings={})
+    records = problem.draw_records(np.random.default_rng(3), ROUNDS + 1)
+
+    def play(interrupted: bool) -> tuple[list[Any], dict[str, Any]]:
+        run = DurableRun(build, open_accountant())
+        learner: Any = run.learner
+        if hasattr(learner, "observe_initial"):
+            start_warm(learner, run.accountant, problem, records[:1])
+        shown = []
+        for t in range(ROUNDS):
+            if interrupted and t in STOPS:
+                run.save(tmp_path / "run.npz")
+                run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                learner = run.learner
+            action = learner.act()
+            shown.append(action.tolist())
+            if interrupted and t in STOPS:  # between act and observe as well
+                run.save(tmp_path / "run.npz")
+                run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                learner = run.learner
+            values = problem.feedback(records[t + 1 : t + 2], action)
+            learner.observe(run.accountant.private(values, learner.feedback_domain, f"user-{t}"))
+        shown.append(learner.act().tolist())
+        return shown, run.accountant.to_dict()
+
+    whole, parts = play(False), play(True)
+    assert whole[0] == parts[0]
+    assert without_places(whole[1]) == without_places(parts[1])
+
+
+def without_places(ledger: dict[str, Any]) -> str:
+    return json.dumps(ledger, sort_keys=True)
+
+
+@pytest.mark.parametrize("name", list(linear_learners))
+def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
+    entry = linear_learners[name]
+    problem = LinearBandit.random(
+        actions=12, dimension=3, length=0.6, sigma=0.1, population=300, seed=5, rewards="signs"
+    )
+    private = {"epsilon": 5.0, "delta": 0.1} if entry.claim.model != "none" else {}
+
+    def build(gate: Accountant) -> Any:
+        settings: dict[str, Any] = {"horizon": 60, "reward_bound": 1.0, **private}
+        if "dpe" in name:
+            settings |= {"population": problem.population, "sigma": problem.sigma}
+        for surplus in ("reward_bound", "epsilon", "delta"):
+            try:
+                return entry.make(problem.actions, gate, **settings)
+            except TypeError as error:
+                if surplus in str(error):
+                    settings.pop(surplus)
+        return entry.make(problem.actions, gate, **settings)
+
+    def play(interrupted: bool) -> tuple[list[Any], str]:
+        run = DurableRun(build, open_accountant())
+        client, shown = 0, []
+        while (phase := run.learner.act()) is not None:
+            shown.append([phase.support.tolist(), phase.counts.tolist(), phase.clients])
+            reports = phase.clients if "dpe" in name else phase.rounds if phase.clients else 0
+            for _ in range(reports):
+                if interrupted and client % 11 == 3:
+                    run.save(tmp_path / "run.npz")
+                    run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                domain = phase.domain if "dpe" in name else report_domain()
+                values = np.cos(client + np.arange(math.prod(domain.shape)))[np.newaxis]
+                run.learner.observe(run.accountant.private(values, domain, client))
+                client += 1
+        return shown, without_places(run.accountant.to_dict())
+
+    assert play(False) == play(True)
+
+
+def report_domain() -> Any:
+    from algorithms.dp_pe import REWARD_DOMAIN
+
+    return REWARD_DOMAIN
+
+
+def build_least(gate: Any) -> CUCBBatchLeast:
+    return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000)
+
+
+def observe(run: DurableRun[Any], record: str, values: tuple[float, float] = (1.0, 0.0)) -> None:
+    run.learner.act()
+    run.learner.observe(run.accountant.private(values, run.learner.feedback_domain, record))
+
+
+def observe_often(run: DurableRun[Any], record: str) -> None:
+    for _ in range(20):
+        observe(run, record)
+
+
+def test_opendp_noise_needs_no_generator_and_the_budget_is_remembered(tmp_path: Path) -> None:
+    run = DurableRun(build_least, Accountant(Budget(1.0)))
+    observe(run, "ann")
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(tmp_path / "run.npz", build_least)
+    with pytest.raises(
+        BudgetExceeded
+    ):  # ann's first outcome is released alone: the second exceeds the budget
+        observe_often(again, "ann")
+
+
+def test_a_record_waiting_for_its_release_is_charged_after_the_restart(tmp_path: Path) -> None:
+    """The sums of an open batch are saved with the records in them."""
+    run = DurableRun(build_least, open_accountant())
+    for t in range(9):
+        observe(run, f"user-{t}")
+    waiting = [f"user-{t}" for t in range(9) if float(run.accountant.spent(f"user-{t}").epsilon) == 0]  # type: ignore[arg-type]
+    assert waiting
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.default_rng(0))
+    for t in range(100, 160):
+        observe(again, f"user-{t}")
+    assert all(again.accountant.spent(name).epsilon == 1 for name in waiting)
+
+
+def test_other_theorems_come_back(tmp_path: Path) -> None:
+    accountant = Accountant(
+        Budget(50.0, 1e-6), composition=RenyiComposition(), noise=np.random.default_rng(1)
+    )
+    run = DurableRun(build_least, accountant)
+    for t in range(4):
+        observe(run, f"user-{t}")
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.default_rng(0))
+    assert again.accountant.to_dict() == run.accountant.to_dict()
+
+
+def test_the_file_is_the_owners_and_holds_no_pickle(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    observe(run, "ann")
+    run.save(tmp_path / "run.npz")
+    assert stat.S_IMODE((tmp_path / "run.npz").stat().st_mode) == 0o600
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as archive:
+        assert {archive[key].dtype.kind for key in archive.files} <= set("biuf")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_a_learner_with_other_parameters_is_refused_by_name(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    run.save(tmp_path / "run.npz")
+
+    def other(gate: Any) -> CUCBBatchLeast:
+        return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=2.0, horizon=1000)
+
+    with pytest.raises(StateError, match=r"other parameters.*mechanism"):
+        DurableRun.load(tmp_path / "run.npz", other, noise=np.random.default_rng(0))
+    with pytest.raises(StateError, match="structure"):
+        DurableRun.load(
+            tmp_path / "run.npz",
+            lambda gate: CUCBBatchLeast(TopK(arms=7, size=2), gate, epsilon=1.0, horizon=1000),
+            noise=np.random.default_rng(0),
+        )
+    with pytest.raises(StateError, match="holds a CUCBBatchLeast, but build made a CUCBBatchAll"):
+        DurableRun.load(
+            tmp_path / "run.npz",
+            lambda gate: CUCBBatchAll(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000),
+            noise=np.random.default_rng(0),
+        )
+
+
+def test_noise_from_elsewhere_is_refused(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    run.save(tmp_path / "run.npz")
+    with pytest.raises(RandomnessMismatch, match="noise=None"):
+        DurableRun.load(tmp_path / "run.npz", build_least)
+    with pytest.raises(RandomnessMismatch, match="MT19937"):
+        DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.Generator(np.random.MT19937(0)))
+    DurableRun.load(tmp_path / "run.npz", build_least, noise=OpenDPNoise())  # on purpose: allowed
+
+
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.SFC64, np.random.Philox, np.random.PCG64])
+def test_every_numpy_generator_goes_on(kind: Any, tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant(np.random.Generator(kind(5))))
+    observe(run, "ann")
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.Generator(kind(6)))
+    for t in range(5):
+        for one in (run, again):
+            observe(one, f"user-{t}")
+    np.testing.assert_array_equal(run.learner.batches.mean, again.learner.batches.mean)
+
+
+def test_a_closed_accountant_is_not_saved(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    value = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, "ann")
+    with pytest.raises(ZeroDivisionError):
+        value.map(lambda values: 1 // 0, into=run.learner.feedback_domain)
+    with pytest.raises(GateClosed):
+        run.save(tmp_path / "run.npz")
+    assert not list(tmp_path.iterdir())
+
+
+class Odd:
+    """A learner of somebody else's, with attributes that can and cannot be saved."""
+
+    def __init__(self, gate: Any, extra: Any) -> None:
+        self.gate = gate
+        self.random = gate.random
+        self.counter = PrivateHybridSums(gate, Hybrid(epsilon=1.0), 3)
+        self.shared = [np.arange(3.0)]
+        self.again = self.shared
+        self.table = {("a", 1): (1.5, math.inf, -0.0), "n": None}
+        self.extra = extra
+
+
+def test_shared_objects_stay_shared_and_counters_come_back(tmp_path: Path) -> None:
+    run = DurableRun(lambda gate: Odd(gate, None), open_accountant())
+    domain = build_least(run.accountant).feedback_domain
+    at = np.array([[2, -1]])
+    for t in range(6):
+        run.learner.counter.step(run.accountant.private([1.0, 0.5], domain, t), at)
+    run.learner.random.random(3)
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(
+        tmp_path / "run.npz", lambda gate: Odd(gate, None), noise=np.random.default_rng(0)
+    )
+    assert again.learner.again is again.learner.shared
+    assert again.learner.table == run.learner.table
+    assert math.copysign(1.0, again.learner.table["a", 1][2]) == -1.0
+    assert again.learner.random.random() == run.learner.random.random()
+    for t in range(6, 12):
+        totals = [
+            one.learner.counter.step(one.accountant.private([1.0, 0.5], domain, t), at)
+            for one in (run, again)
+        ]
+        np.testing.assert_array_equal(*totals)
+
+
+@pytest.mark.parametrize(
+    ("extra", "word"),
+    [
+        (lambda x: x, "function"),
+        (np.random.default_rng(0), "Generator"),
+        (np.array(["a"]), "type <U1"),
+        ({1}, "set"),
+    ],
+)
+def test_what_is_no_data_is_refused_by_name(extra: Any, word: str) -> None:
+    with pytest.raises(StateError, match=rf"extra is .*{word}"):
+        DurableRun(lambda gate: Odd(gate, extra), open_accountant())
+
+
+def as_bytes(content: dict[str, Any]) -> Any:
+    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+
+
+def test_files_that_are_no_runs(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    with pytest.raises(FileNotFoundError):
+        DurableRun.load(path, build_least)
+    path.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match="not a saved run"):
+        DurableRun.load(path, build_least)
+    DurableRun(build_least, open_accountant()).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="not a saved run"):
+        DurableRun.load(path, build_least)
+    np.savez(path, run=as_bytes({"format": "something else"}))
+    with pytest.raises(ValueError, match="dpwitness-run-1"):
+        DurableRun.load(path, build_least)
+    with pytest.raises(ValueError, match="must be a file in a folder"):
+        DurableRun(build_least, open_accountant()).save(tmp_path)
+    with pytest.raises(ValueError, match="must be a file in a folder"):
+        DurableRun(build_least, open_accountant()).save(tmp_path / "none" / "run.npz")
+
+
+def test_a_damaged_run_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    DurableRun(build_least, open_accountant()).save(path)
+    with np.load(path) as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    saved = json.loads(arrays["run"].tobytes())
+    saved["state"]["index"]["array"] = "array999"
+    np.savez(path, **{**arrays, "run": as_bytes(saved)})
+    with pytest.raises(ValueError, match="damaged run"):
+        DurableRun.load(path, build_least, noise=np.random.default_rng(0))
+
+
+def test_linear_learners_are_refused_with_other_actions(tmp_path: Path) -> None:
+    def build(gate: Any, shift: float = 0.0) -> DPDPECentral:
+        actions = np.eye(3) * (0.5 + shift)
+        return DPDPECentral(actions, gate, epsilon=1.0, delta=0.1, horizon=20, population=50, sigma=0.1)
+
+    DurableRun(build, open_accountant()).save(tmp_path / "run.npz")
+    with pytest.raises(StateError, match="actions"):
+        DurableRun.load(tmp_path / "run.npz", lambda gate: build(gate, 0.1), noise=np.random.default_rng(0))
