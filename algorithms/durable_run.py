@@ -35,8 +35,8 @@ class DurableRun(Generic[LearnerType]):
     every message, or charge in an `accountant.Reservation` first.
 
     **Where to save.** The archive holds raw data (sums that wait for release): only its owner may read it (mode
-    600), and it belongs where raw data may be. Saving takes about 6 ms for every 1,000 charges in the ledger. Go on from the newest archive only: an older one has forgotten
-    what was spent since.
+    600), and it belongs where raw data may be. Saving takes about 6 ms for every 1,000 charges in the ledger. Go
+    on from the newest archive only: an older one has forgotten what was spent since.
 
     Parameters
     ----------
