@@ -15,7 +15,7 @@ Refuted(...)
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -201,6 +201,39 @@ class SymbolicResponse:
 
 
 @dataclass(frozen=True)
+class SymbolicCalibrated:
+    """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
+
+    Parameters
+    ----------
+    epsilon
+        What it is calibrated to.
+    make
+        Builds the mechanism at given values.
+    """
+
+    epsilon: Any
+    make: Callable[[Mapping[Any, Any]], Mechanism]
+
+    @property
+    def positive(self) -> Mapping[str, Any]:
+        """What has to be above 0, by name."""
+        return {"epsilon": self.epsilon}
+
+    @property
+    def mu_squared(self) -> Any:
+        """No formula: infinity."""
+        import sympy as sp
+
+        return sp.oo
+
+    def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
+        """Return the mechanism at these values."""
+        mechanism = self.make(point)
+        return mechanism, mechanism.sensitivity
+
+
+@dataclass(frozen=True)
 class Declassified:
     """A value that is published as it is."""
 
@@ -232,7 +265,7 @@ class Declassified:
 class SymbolicStep:
     """So many releases of one kind; what a record may be part of at most."""
 
-    release: SymbolicLaplace | SymbolicGaussian | SymbolicResponse | Declassified
+    release: SymbolicLaplace | SymbolicGaussian | SymbolicResponse | SymbolicCalibrated | Declassified
     count: Any = 1
     reason: str = ""
 

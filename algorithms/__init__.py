@@ -3,7 +3,7 @@
 `algorithms.published` holds algorithms exactly as printed, whatever is wrong with their claims.
 """
 
-from algorithms.cascade_batch import CascadeUCBBatch
+from algorithms.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
 from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascade_rr import CascadeUCBRR
 from algorithms.cascade_ucb1 import CascadeUCB1
@@ -46,6 +46,7 @@ __all__ = [
     "CUCBLDPLaplaceOne",
     "CascadeUCB1",
     "CascadeUCBBatch",
+    "CascadeUCBBatchGaussian",
     "CascadeUCBLDPGaussian",
     "CascadeUCBLDPLaplace",
     "CascadeUCBRR",

@@ -10,7 +10,7 @@ from typing import Any
 
 from accountant import Gate
 from algorithms import published
-from algorithms.cascade_batch import CascadeUCBBatch
+from algorithms.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
 from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascade_rr import CascadeUCBRR
 from algorithms.cascade_ucb1 import CascadeUCB1
@@ -18,6 +18,7 @@ from algorithms.claim import ClaimForm
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
 from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from algorithms.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
@@ -57,6 +58,8 @@ class LearnerEntry:
         The problem of the catalogue that it plays if none is named.
     parameters
         Its own settings.
+    repaired_by
+        Of an algorithm as printed: the name of the certified learner that takes its place.
     """
 
     name: str
@@ -66,6 +69,13 @@ class LearnerEntry:
     as_printed: str
     default_problem: str
     parameters: tuple[Parameter, ...] = ()
+    repaired_by: str = ""
+
+    @property
+    def certified_form(self) -> str:
+        """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
+        claims = not self.as_printed.startswith("makes no privacy claim")
+        return self.repaired_by or (self.name if claims else "")
 
     @property
     def claim(self) -> ClaimForm:
@@ -277,6 +287,22 @@ learners: dict[str, LearnerEntry] = {
             "top-k",
         ),
         LearnerEntry(
+            "cucb-dp",
+            CUCBDP,
+            "combinatorial UCB on running sums of a binary tree with the exact noise; batches have less regret",
+            "Chen et al. 2020, Algorithm 3, exact scale and radius",
+            "certified repair of published/cucb-dp",
+            "top-k",
+        ),
+        LearnerEntry(
+            "cucb-dp-least",
+            CUCBDPLeast,
+            "the same tree, fed by the least-counted arm played; batches have less regret",
+            "Chen et al. 2020, least-pulled variant of Algorithm 3, exact scale and radius",
+            "certified repair of published/cucb-dp-least",
+            "top-k",
+        ),
+        LearnerEntry(
             "omm",
             OMM,
             "optimistic matroid maximisation, no privacy",
@@ -349,6 +375,32 @@ learners: dict[str, LearnerEntry] = {
             "cascade",
         ),
         LearnerEntry(
+            "cascade-ucb-batch-gaussian",
+            CascadeUCBBatchGaussian,
+            "UCB on ranked lists, lists held for phases whose click counts get Gaussian noise",
+            "cascading bandits paper, Algorithm 1, repaired",
+            "certified repair of published/cascade-ucb-hybrid, (epsilon, delta)",
+            "cascade",
+        ),
+        LearnerEntry(
+            "published/cucb-dp",
+            published.CUCBDP,
+            "combinatorial UCB on running sums of a binary tree, as printed",
+            "Chen et al. 2020, Algorithm 3, Theorem 7",
+            "holds with slack: all nodes lose 0.738 epsilon at T = 1e5 (only at T = 2 and 4 more than epsilon)",
+            "top-k",
+            repaired_by="cucb-dp",
+        ),
+        LearnerEntry(
+            "published/cucb-dp-least",
+            published.CUCBDPLeast,
+            "the same tree, fed by the least-pulled arm played, as proposed in words",
+            "Chen et al. 2020, least-pulled variant of Algorithm 3",
+            "holds with slack, as published/cucb-dp; the paper gives no scale, here that of Algorithm 3 with K = 1",
+            "top-k",
+            repaired_by="cucb-dp-least",
+        ),
+        LearnerEntry(
             "published/dpucb-mat",
             published.DPUCBMat,
             "DPUCB-MAT as printed, with the round-0 vector",
@@ -356,6 +408,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE: one round-0 record loses up to L epsilon / K",
             "uniform-matroid",
             (_INITIAL_RECORDS,),
+            repaired_by="dpucb-mat",
         ),
         LearnerEntry(
             "published/dpts-mat",
@@ -365,6 +418,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE: one round-0 record loses up to L epsilon / K",
             "uniform-matroid",
             (_INITIAL_RECORDS,),
+            repaired_by="dpts-mat",
         ),
         LearnerEntry(
             "published/cascade-ucb-hybrid",
@@ -373,6 +427,7 @@ learners: dict[str, LearnerEntry] = {
             "cascading bandits paper, Algorithm 1, Theorem 1",
             "FALSE for every epsilon: w_0 and the counts of examinations are not private",
             "cascade",
+            repaired_by="cascade-ucb-batch",
         ),
         LearnerEntry(
             "published/cascade-ucb-ldp-laplace",
@@ -382,6 +437,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE for every epsilon: the number of reports is the click position",
             "cascade",
             (_NOISE_MULTIPLIER,),
+            repaired_by="cascade-ucb-ldp-laplace",
         ),
         LearnerEntry(
             "published/cascade-ucb-ldp-gaussian",
@@ -391,6 +447,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE for every epsilon: the number of reports is the click position",
             "cascade",
             (_NOISE_MULTIPLIER,),
+            repaired_by="cascade-ucb-ldp-gaussian",
         ),
         LearnerEntry(
             "published/cascade-ucb-ldp-composition",
@@ -400,6 +457,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE for every epsilon: the number of reports is the click position",
             "cascade",
             (_NOISE_MULTIPLIER,),
+            repaired_by="cascade-ucb-ldp-laplace",
         ),
         LearnerEntry(
             "published/cucb-ldp-gaussian",
@@ -409,6 +467,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE: u_0 is sent raw; the noise part holds with slack up to epsilon = 7.46 at delta = 1e-3",
             "top-k",
             (_NOISE_MULTIPLIER,),
+            repaired_by="cucb-ldp-gaussian",
         ),
     )
 }

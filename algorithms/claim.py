@@ -11,11 +11,17 @@ Model = Literal["central", "local", "shuffle"]
 
 
 class View(Enum):
-    """What the adversary of a claim sees."""
+    """What the adversary of a claim sees.
+
+    Without the action of a record's own round it is the view of joint differential privacy.
+    """
 
     ACTIONS = "the sequence of actions"
+    OTHER_ACTIONS = "the actions of all rounds but the record's own"
+    RELEASES = "everything that is released"
     MESSAGE = "one user's message"
     OUTPUT = "the output"
+    SHUFFLED = "how many ones the shuffled bits of every action hold"
 
 
 @dataclass(frozen=True, slots=True)

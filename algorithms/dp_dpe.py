@@ -32,14 +32,14 @@ In production, one client at a time:
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.claim import ClaimForm, View
-from algorithms.learner import check_epsilon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear_phases import (
     CentralMean,
     LocalMean,
@@ -48,7 +48,7 @@ from algorithms.linear_phases import (
     ReportMean,
     ShuffledReportMean,
 )
-from algorithms.phased_elimination import ONE_CLIENT, PhasedElimination
+from algorithms.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings
 from mechanisms import Gaussian, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class _Private(PhasedElimination):
 
     Parameters
     ----------
-    actions, gate, horizon, population, sigma, alpha, reward_bound
+    actions, gate, **settings
         As for `PhasedElimination`.
     epsilon, delta
         The privacy of one client's report; exact at every epsilon > 0.
@@ -84,29 +84,14 @@ class _Private(PhasedElimination):
         *,
         epsilon: float,
         delta: float,
-        horizon: int,
-        population: int,
-        sigma: float,
-        alpha: float = 0.8,
-        reward_bound: float | None = None,
+        **settings: Unpack[PhasedSettings],
     ) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        if not 0.0 < delta < 1.0:
-            raise ValueError(f"delta={delta!r}: must be in (0, 1)")
-        self.delta = delta
-        super().__init__(
-            actions,
-            gate,
-            horizon=horizon,
-            population=population,
-            sigma=sigma,
-            alpha=alpha,
-            reward_bound=reward_bound,
-        )
+        self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
+        super().__init__(actions, gate, **settings)
 
     def _gaussian(self, phase: Phase) -> Gaussian:
         """Return the analytic Gaussian mechanism for a whole report, of diameter 2√s."""
-        return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=phase.domain.sensitivity)
+        return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=phase.calibration)
 
 
 class DPDPECentral(_Private):
@@ -142,7 +127,7 @@ class DPDPEShuffle(_Private):
 
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="shuffle",
-        view=View.OUTPUT,
+        view=View.SHUFFLED,
         unit=ONE_CLIENT,
         source="distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
     )

@@ -12,6 +12,7 @@ holds for all actions in all phases with probability 1 - 1/T (rewards in [-B, B]
 from __future__ import annotations
 
 import abc
+import copy
 import math
 from typing import ClassVar
 
@@ -21,10 +22,10 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
 from algorithms.g_optimal import g_optimal_design, support_bound
-from algorithms.learner import check_epsilon, check_horizon
+from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
 from algorithms.linear_phases import Phase
-from algorithms.phased_elimination import pseudo_inverse
-from mechanisms import Box, Communication, Gaussian, Integers, Sensitivity, ShuffledMean
+from algorithms.phased_elimination import keeps, pseudo_inverse
+from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -54,7 +55,7 @@ class StandardElimination(abc.ABC):
     """
 
     claim: ClassVar[ClaimForm]
-    family: ClassVar[str] = "linear"
+    family: ClassVar[Family] = "linear"
 
     def __init__(
         self, actions: npt.ArrayLike, gate: Gate, *, horizon: int, reward_bound: float = 1.0
@@ -135,8 +136,7 @@ class StandardElimination(abc.ABC):
             raise RuntimeError("no phase waits for rewards: call act first")
         self._add(reward, self._missing.pop())
         if not self._missing:
-            sums, noise = self._close()
-            self._eliminate(self._phase, self.bound * sums, self.bound**2 * noise)
+            self._eliminate(self._phase, self.bound * self._close(), self.bound**2 * self._noise())
 
     def _open(self, phase: Phase) -> None:
         self._sums = self.gate.sums(phase.support.size)
@@ -146,19 +146,74 @@ class StandardElimination(abc.ABC):
         self._sums.add(reward, at=np.array([[coordinate]]))
 
     @abc.abstractmethod
-    def _close(self) -> tuple[FloatArray, FloatArray]:
-        """Return the private sums of the open phase, shape (s,), and the variance proxy of each one's noise."""
+    def _close(self) -> FloatArray:
+        """Return the private sums of the open phase, shape (s,)."""
 
     def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
-        """Keep x iff <theta~, x> + W_x >= max_b (<theta~, b> - W_b); see the module."""
+        self.active = self.active[keeps(self.values(phase, sums, noise), self.widths(phase, noise))]
+
+    def _noise(self) -> FloatArray:
+        """Return the variance proxy of the noise on each sum of the open phase, in units of B²."""
+        return np.zeros(self._phase.support.size)
+
+    def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return <theta~, a> for every active action, shape (..., active); see the module.
+
+        Parameters
+        ----------
+        phase
+            What was played.
+        sums
+            Private sums of the rewards of the support's actions, shape (..., s): one outcome, or many at once.
+        noise
+            Proxies τ(x)² of the noise on them, shape (s,).
+        """
+        points, weights, inverse = self._weighted(phase, noise)
+        theta = (weights * sums / phase.counts) @ points @ inverse
+        return theta @ self.actions[self.active].T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Return W_a for every active action: public, whatever the sums are.
+
+        Parameters
+        ----------
+        phase, noise
+            As for `values`.
+        """
+        _, _, inverse = self._weighted(phase, noise)
+        candidates = self.actions[self.active]
+        width: FloatArray = np.sqrt(
+            2.0 * self.exponent * np.einsum("ij,ij->i", candidates @ inverse, candidates)
+        )
+        return width
+
+    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the support's vectors, their weights v⁻¹ and V⁺."""
         points = self.actions[phase.support]
         weights = 1.0 / (self.bound**2 / phase.counts + noise / phase.counts**2)
-        inverse = pseudo_inverse((points.T * weights) @ points)
-        theta = inverse @ (points.T @ (weights * sums / phase.counts))
-        candidates = self.actions[self.active]
-        width = np.sqrt(2.0 * self.exponent * np.einsum("ij,ij->i", candidates @ inverse, candidates))
-        value = candidates @ theta
-        self.active = self.active[value + width >= np.max(value - width)]
+        return points, weights, pseudo_inverse((points.T * weights) @ points)
+
+    # --- what a released value would lead to, for audits of the action sequence ------------------
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """What the open phase's sums are released with; None if nothing is private."""
+        return None
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """How the rewards of the open phase's first action are shuffled; None if they are not."""
+        return None
+
+    def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return sums and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
+        return self.bound * released, self.bound**2 * self._noise()
+
+    def after(self, kept: npt.NDArray[np.bool_]) -> Phase | None:
+        """Return the phase that follows the open one if these active actions survive; nothing changes here."""
+        other = copy.copy(self)
+        other.active, other._missing = self.active[kept], []
+        return other.act()
 
 
 class PE(StandardElimination):
@@ -168,9 +223,9 @@ class PE(StandardElimination):
         model="central", view=View.ACTIONS, unit=ONE_REWARD, source="makes no privacy claim"
     )
 
-    def _close(self) -> tuple[FloatArray, FloatArray]:
-        sums = self.gate.declassify(self._sums, "PE is not private")[0]
-        return sums, np.zeros(sums.size)
+    def _close(self) -> FloatArray:
+        sums: FloatArray = self.gate.declassify(self._sums, "PE is not private")[0]
+        return sums
 
 
 class _Private(StandardElimination):
@@ -194,10 +249,7 @@ class _Private(StandardElimination):
         horizon: int,
         reward_bound: float = 1.0,
     ) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        if not 0.0 < delta < 1.0:
-            raise ValueError(f"delta={delta!r}: must be in (0, 1)")
-        self.delta = delta
+        self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
         super().__init__(actions, gate, horizon=horizon, reward_bound=reward_bound)
         self.gaussian = self._calibrated()
 
@@ -216,9 +268,17 @@ class DPPECentral(_Private):
         source="distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise",
     )
 
-    def _close(self) -> tuple[FloatArray, FloatArray]:
-        sums = self.gate.release(self.gaussian, self._sums)[0]
-        return sums, np.full(sums.size, self.gaussian.sigma**2)
+    @property
+    def mechanism(self) -> Gaussian:
+        """Gaussian noise on each sum."""
+        return self.gaussian
+
+    def _close(self) -> FloatArray:
+        sums: FloatArray = self.gate.release(self.gaussian, self._sums)[0]
+        return sums
+
+    def _noise(self) -> FloatArray:
+        return np.full(self._phase.support.size, self.gaussian.sigma**2)
 
 
 class DPPELocal(_Private):
@@ -231,6 +291,11 @@ class DPPELocal(_Private):
         source="distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise",
     )
 
+    @property
+    def mechanism(self) -> Gaussian:
+        """Gaussian noise on each reward."""
+        return self.gaussian
+
     def _open(self, phase: Phase) -> None:
         self._totals: FloatArray = np.zeros(phase.support.size)
 
@@ -238,8 +303,11 @@ class DPPELocal(_Private):
         self.communication += Communication(reals=1)
         self._totals[coordinate] += self.gate.release(self.gaussian, reward)[0, 0]
 
-    def _close(self) -> tuple[FloatArray, FloatArray]:
-        return self._totals, np.asarray(self.gaussian.sigma**2 * self._phase.counts, dtype=np.float64)
+    def _close(self) -> FloatArray:
+        return self._totals
+
+    def _noise(self) -> FloatArray:
+        return np.asarray(self.gaussian.sigma**2 * self._phase.counts, dtype=np.float64)
 
 
 class DPPEShuffle(_Private):
@@ -247,10 +315,20 @@ class DPPEShuffle(_Private):
 
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="shuffle",
-        view=View.OUTPUT,
+        view=View.SHUFFLED,
         unit=ONE_REWARD,
         source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
     )
+
+    @property
+    def protocol(self) -> ShuffledMean:
+        """Bits of the clients that play the first action of the open phase's support."""
+        return self._protocols[0]
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the shuffler lets through of them."""
+        return self.protocol.mechanism
 
     def _protocol(self, clients: int) -> ShuffledMean:
         return ShuffledMean.calibrated(self.epsilon, self.delta, clients=clients, size=1, bound=1.0)
@@ -269,14 +347,16 @@ class DPPEShuffle(_Private):
         self.communication += protocol.communication
         self._each[coordinate].add(encoded, at=np.zeros((1, 1), dtype=np.int64))
 
-    def _close(self) -> tuple[FloatArray, FloatArray]:
+    def _close(self) -> FloatArray:
         means = [
             protocol.analyze(self.gate.release(protocol.mechanism, sums)[0])[0]
             for protocol, sums in zip(self._protocols, self._each, strict=True)
         ]
-        counts = self._phase.counts
+        return np.array(means) * self._phase.counts
+
+    def _noise(self) -> FloatArray:
         proxies = np.array([protocol.proxy for protocol in self._protocols])
-        return np.array(means) * counts, proxies * counts**2
+        return np.asarray(proxies * self._phase.counts**2)
 
 
 REWARD_DOMAIN = Box(-1.0, 1.0, 1)

@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
 
-Family = Literal["semi-bandit", "matroid", "cascade"]
+Family = Literal["semi-bandit", "matroid", "cascade", "linear"]
 
 
 class Learner(Protocol):

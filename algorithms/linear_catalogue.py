@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from accountant import Gate
 from algorithms import dp_dpe, dp_pe
 from algorithms.claim import ClaimForm
+from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
+from algorithms.linear_play import BuildPhased
+from algorithms.problems import LinearBandit, Parameter, ProblemError, Value, parse_settings
 from algorithms.published import dp_dpe as printed
 from algorithms.published import dp_pe as printed_pe
 
@@ -30,6 +37,10 @@ class LinearEntry:
         The paper and the number of the algorithm.
     as_printed
         The verdict on the paper's privacy claim, or on this class if it is a repair.
+    parameters
+        Its own settings.
+    default_problem
+        The problem of `linear_problems` that it plays if none is named.
     """
 
     name: str
@@ -37,6 +48,13 @@ class LinearEntry:
     summary: str
     source: str
     as_printed: str
+    parameters: tuple[Parameter, ...] = ()
+    default_problem: str = "linear"
+
+    @property
+    def certified_form(self) -> str:
+        """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
+        return "" if self.as_printed.startswith("makes no privacy") else self.name.removeprefix("published/")
 
     @property
     def claim(self) -> ClaimForm:
@@ -44,6 +62,115 @@ class LinearEntry:
         form: ClaimForm = self.make.claim
         return form
 
+    @property
+    def family(self) -> Family:
+        """``"linear"``."""
+        family: Family = self.make.family
+        return family
+
+    def build(
+        self,
+        problem: LinearBandit,
+        *,
+        epsilon: float,
+        horizon: int,
+        delta: float = DEFAULT_DELTA,
+        settings: Mapping[str, Value] | None = None,
+    ) -> BuildPhased:
+        """Return a function that makes the learner on a gate.
+
+        Raises
+        ------
+        ProblemError
+            If a setting is unknown or out of range.
+        PopulationTooSmall
+            If the problem has fewer clients than the horizon needs.
+        ValueError
+            If the learner takes epsilon, delta or the horizon and it is out of range.
+        """
+        return linear_builder(
+            self.make,
+            problem,
+            epsilon=epsilon,
+            delta=delta,
+            horizon=horizon,
+            settings=parse_settings(settings or {}, self.parameters),
+        )
+
+
+def linear_builder(
+    make: type[Any],
+    problem: LinearBandit,
+    *,
+    epsilon: float,
+    horizon: int,
+    delta: float = DEFAULT_DELTA,
+    settings: Mapping[str, Value] | None = None,
+) -> BuildPhased:
+    """Return a function that makes a learner of class `make` on a gate.
+
+    Passed are those of epsilon, delta, horizon, population, sigma, replacement and reward_bound that the class takes.
+    reward_bound is the setting of that name; 0 or none stands for what the problem's rewards keep: 1, or no bound.
+
+    Raises
+    ------
+    ProblemError
+        If the problem is not a linear bandit.
+    ValueError
+        If the class takes epsilon, delta or horizon and it is out of range.
+    """
+    if not isinstance(problem, LinearBandit):
+        raise ProblemError(f"{make.__name__} plays linear problems, not {type(problem).__name__}")
+    accepted = inspect.signature(make).parameters
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
+    if "epsilon" in accepted:
+        check_epsilon(epsilon)
+    if "delta" in accepted:
+        check_delta(delta)
+    check_horizon(horizon)
+    chosen = dict(settings or {})
+    bound = chosen.pop("reward_bound", 0.0) or (1.0 if problem.rewards == "signs" else None)
+    offered: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "horizon": horizon,
+        "population": problem.population,
+        "sigma": problem.sigma,
+        "replacement": problem.replacement,
+        "reward_bound": bound,
+    }
+    keywords = {
+        name: value
+        for name, value in offered.items()
+        if value is not None and (name in accepted or (anything and name not in ("epsilon", "delta")))
+    }
+    return functools.partial(_make, make, problem.actions, keywords | chosen)
+
+
+def _make(make: type[Any], actions: Any, keywords: dict[str, Any], gate: Gate) -> Any:
+    return make(actions, gate, **keywords)
+
+
+_ALPHA = Parameter("alpha", "float", 0.8, 0.01, 0.99, "2^(alpha l) clients report in phase l")
+_BOUND = Parameter(
+    "reward_bound",
+    "float",
+    0.0,
+    0,
+    None,
+    "B of rewards in [-B, B]; 0: as the problem's rewards are, without a bound wide enough for no report to be clipped",
+)
+_ASSUMED_BOUND = Parameter(
+    "reward_bound", "float", 1.0, 1e-9, None, "B; what a client reports is clipped to [-B, B]"
+)
+_CLIPPING = Parameter(
+    "clipping",
+    "str",
+    "yes",
+    meaning="clip reports to [-B, B]; no: as in the paper, which assumes that they lie there",
+    choices=("yes", "no"),
+)
+_FIXED = Parameter("fixed_clients", "int", 155, 1, None, "how many clients report in every phase, U")
 
 linear_learners: dict[str, LinearEntry] = {
     entry.name: entry
@@ -54,6 +181,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination with exact widths, no privacy",
             _PAPER + "Algorithm 1",
             "makes no privacy claim",
+            (_ALPHA, _BOUND),
         ),
         LinearEntry(
             "dp-dpe-central",
@@ -61,6 +189,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, analytic Gaussian noise on each phase's sum",
             _PAPER + "Algorithm 1 with (5), repaired",
             "certified repair of published/dp-dpe-central",
+            (_ALPHA, _BOUND),
         ),
         LinearEntry(
             "dp-dpe-local",
@@ -68,6 +197,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, analytic Gaussian noise on each report",
             _PAPER + "Algorithm 1 with (7), repaired",
             "certified repair of published/dp-dpe-local",
+            (_ALPHA, _BOUND),
         ),
         LinearEntry(
             "dp-dpe-shuffle",
@@ -75,13 +205,23 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, numerically calibrated shuffled bits",
             _PAPER + "Algorithm 1 with (9), repaired",
             "certified repair of published/dp-dpe-shuffle",
+            (_ALPHA, _BOUND),
         ),
         LinearEntry(
             "published/dpe",
             printed.DPE,
-            "distributed phased elimination as printed, no privacy; also DPE-FixedU",
+            "distributed phased elimination as printed, no privacy",
             _PAPER + "Algorithm 1",
             "makes no privacy claim",
+            (_ALPHA, _ASSUMED_BOUND),
+        ),
+        LinearEntry(
+            "published/dpe-fixed-u",
+            printed.DPEFixedU,
+            "distributed phased elimination, the same number of clients in every phase, no privacy",
+            _PAPER + "DPE-FixedU of Section 7",
+            "makes no privacy claim",
+            (_FIXED, _ASSUMED_BOUND),
         ),
         LinearEntry(
             "published/dp-dpe-central",
@@ -89,6 +229,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise, common width",
             _PAPER + "Algorithm 1 with (5), Theorem 4.2",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            (_ALPHA, _ASSUMED_BOUND, _CLIPPING),
         ),
         LinearEntry(
             "published/dp-dpe-local",
@@ -96,6 +237,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise on each report, common width",
             _PAPER + "Algorithm 1 with (7), Theorem 4.4",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            (_ALPHA, _ASSUMED_BOUND, _CLIPPING),
         ),
         LinearEntry(
             "published/dp-dpe-shuffle",
@@ -103,6 +245,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: Algorithm 2's bits, common width",
             _PAPER + "Algorithm 1 with (9), Theorem 4.6",
             "holds with huge slack (g rounded up): true epsilon is claim / 200 or less",
+            (_ALPHA, _ASSUMED_BOUND),
         ),
         LinearEntry(
             "pe",
@@ -110,6 +253,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination with exact widths, one client per round, no privacy",
             _PAPER + "Algorithm 3",
             "makes no privacy claim",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "dp-pe-central",
@@ -117,6 +261,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination, analytic Gaussian noise on each action's sum",
             _PAPER + "Algorithm 3 with (55), repaired",
             "certified repair of published/dp-pe-central",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "dp-pe-local",
@@ -124,6 +269,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination, analytic Gaussian noise on each reward",
             _PAPER + "Algorithm 3 with (57), repaired",
             "certified repair of published/dp-pe-local",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "dp-pe-shuffle",
@@ -131,6 +277,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination, numerically calibrated shuffled bits",
             _PAPER + "Algorithm 3 with (59), repaired",
             "certified repair of published/dp-pe-shuffle",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "published/pe",
@@ -138,6 +285,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination as printed, no privacy",
             _PAPER + "Algorithm 3",
             "makes no privacy claim",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "published/dp-pe-central",
@@ -145,6 +293,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise, common width",
             _PAPER + "Algorithm 3 with (55), Theorem C.1",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "published/dp-pe-local",
@@ -152,6 +301,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise on each reward, common width",
             _PAPER + "Algorithm 3 with (57), Theorem C.3",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            (_ASSUMED_BOUND,),
         ),
         LinearEntry(
             "published/dp-pe-shuffle",
@@ -159,6 +309,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: Algorithm 4's bits, common width",
             _PAPER + "Algorithm 3 with (59), Theorem C.6",
             "holds with slack: true epsilon is claim / 10 or less",
+            (_ASSUMED_BOUND,),
         ),
     )
 }

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
-from mechanisms import Box, Communication, Gaussian, Integers, ShuffledMean
+from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -40,6 +40,8 @@ class Phase:
         How many new clients report at its end; 0 if the horizon cuts the phase.
     bounds
         A report's coordinate is clipped to [-bounds, bounds] and divided by it; shape (s,).
+    clipped
+        Whether it is clipped at all; noise is calibrated as if it were.
     """
 
     number: int
@@ -47,6 +49,7 @@ class Phase:
     counts: IntArray
     clients: int
     bounds: FloatArray
+    clipped: bool = True
 
     @property
     def rounds(self) -> int:
@@ -55,13 +58,19 @@ class Phase:
 
     @property
     def domain(self) -> Box:
-        """Where a report lies: [-1, 1]^s."""
-        return Box(-1.0, 1.0, self.support.size)
+        """Where a report lies: [-1, 1]^s, or anywhere if nothing is clipped."""
+        bound = 1.0 if self.clipped else math.inf
+        return Box(-bound, bound, self.support.size)
+
+    @property
+    def calibration(self) -> Sensitivity:
+        """How far one report moves a sum if it lies in [-1, 1]^s: what noise is calibrated for."""
+        return Box(-1.0, 1.0, self.support.size).sensitivity
 
     def report(self, averages: npt.ArrayLike) -> FloatArray:
         """Return what a client with these average rewards hands over: clipped, in units of ``bounds``."""
-        clipped: FloatArray = np.clip(np.asarray(averages) / self.bounds, -1.0, 1.0)
-        return clipped
+        scaled: FloatArray = np.asarray(averages) / self.bounds
+        return np.clip(scaled, -1.0, 1.0) if self.clipped else scaled
 
 
 class DistributedLearner(Protocol):
@@ -124,13 +133,18 @@ class Schedule:
             return self.fixed_clients
         return math.ceil(math.pow(2.0, self.alpha * number) - _WHOLE)
 
-    def check_population(self, population: int) -> None:
-        """Raise `PopulationTooSmall` unless every phase that can complete finds enough new clients."""
-        needed = sum(self.clients(number) for number in range(1, self.phases + 1))
+    def check_population(self, population: int, *, replacement: bool = False) -> None:
+        """Raise `PopulationTooSmall` unless every phase that can complete finds enough clients.
+
+        Without `replacement` they must be new in every phase.
+        """
+        numbers = [self.clients(number) for number in range(1, self.phases + 1)]
+        needed = max(numbers, default=0) if replacement else sum(numbers)
         if needed > population:
+            rule = "the largest of them" if replacement else "each reporting once"
             raise PopulationTooSmall(
                 f"population={population!r}: {self.phases} phases within horizon {self.horizon} need {needed} clients, "
-                "each reporting once"
+                f"{rule}"
             )
 
 
@@ -142,6 +156,14 @@ class ReportMean(Protocol):
 
     def release(self) -> FloatArray:
         """Return the private mean, shape (s,)."""
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """What is released through; None if nothing is private."""
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """How reports are shuffled; None if they are not."""
 
     @property
     def proxy(self) -> float:
@@ -158,8 +180,12 @@ class CentralMean:
     One client moves the sum by at most the box diameter 2√s.
     """
 
+    mechanism: Gaussian | None
+    protocol: ShuffledMean | None = None
+
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
         self._gate, self._mechanism, self._clients = gate, mechanism, phase.clients
+        self.mechanism = mechanism
         self._size = phase.support.size
         self._sums = gate.sums(self._size)
         self.proxy = (mechanism.sigma / phase.clients) ** 2
@@ -179,8 +205,8 @@ class RawMean(CentralMean):
     """No privacy: the sum is published as it is."""
 
     def __init__(self, gate: Gate, phase: Phase) -> None:
-        super().__init__(gate, phase, Gaussian(sigma=1.0, sensitivity=phase.domain.sensitivity))
-        self.proxy = 0.0
+        super().__init__(gate, phase, Gaussian(sigma=1.0, sensitivity=phase.calibration))
+        self.mechanism, self.proxy = None, 0.0
 
     def release(self) -> FloatArray:
         """Return sum / n."""
@@ -191,15 +217,17 @@ class RawMean(CentralMean):
 class LocalMean:
     """Every client adds Gaussian noise to its own report."""
 
+    protocol: ShuffledMean | None = None
+
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
-        self._gate, self._mechanism, self._clients = gate, mechanism, phase.clients
+        self._gate, self.mechanism, self._clients = gate, mechanism, phase.clients
         self._total: FloatArray = np.zeros(phase.support.size)
         self.proxy = mechanism.sigma**2 / phase.clients
         self.communication = Communication(reals=phase.support.size)
 
     def add(self, report: Private) -> None:
         """Release one report with noise, and add it up in public."""
-        self._total += self._gate.release(self._mechanism, report)[0]
+        self._total += self._gate.release(self.mechanism, report)[0]
 
     def release(self) -> FloatArray:
         """Return the mean of the messages."""
@@ -213,7 +241,8 @@ class ShuffledReportMean:
     """
 
     def __init__(self, gate: Gate, phase: Phase, protocol: ShuffledMean) -> None:
-        self._gate, self._protocol = gate, protocol
+        self._gate, self.protocol = gate, protocol
+        self.mechanism = protocol.mechanism
         self._sums = gate.sums(protocol.size)
         low, high = protocol.encode(np.array([-1.0, 1.0]), np.array([0.0, 1.0 - 2.0**-53]))
         self._numbers = Integers(int(low), int(high), protocol.size)
@@ -222,11 +251,11 @@ class ShuffledReportMean:
 
     def add(self, report: Private) -> None:
         """Add one client's whole numbers to the sum that its bits will show."""
-        uniform = self._gate.random.random((1, self._protocol.size))
-        encoded = report.map(lambda values: self._protocol.encode(values, uniform), into=self._numbers)
-        self._sums.add(encoded, at=np.arange(self._protocol.size)[np.newaxis])
+        uniform = self._gate.random.random((1, self.protocol.size))
+        encoded = report.map(lambda values: self.protocol.encode(values, uniform), into=self._numbers)
+        self._sums.add(encoded, at=np.arange(self.protocol.size)[np.newaxis])
 
     def release(self) -> FloatArray:
         """Return the mean estimated from the numbers of ones."""
-        ones = self._gate.release(self._protocol.mechanism, self._sums)[0]
-        return self._protocol.analyze(ones)
+        ones = self._gate.release(self.protocol.mechanism, self._sums)[0]
+        return self.protocol.analyze(ones)

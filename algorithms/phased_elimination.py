@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import abc
+import copy
 import math
-from typing import ClassVar
+from typing import ClassVar, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,9 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.g_optimal import g_optimal_design
+from algorithms.learner import Family
 from algorithms.linear_phases import Phase, ReportMean, Schedule
-from mechanisms import Communication
+from mechanisms import Communication, Mechanism, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -21,6 +23,18 @@ IntArray = npt.NDArray[np.int64]
 ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
 
 _EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a direction is outside the span
+
+
+class PhasedSettings(TypedDict, total=False):
+    """Keywords of `PhasedElimination`."""
+
+    horizon: Required[int]
+    population: Required[int]
+    sigma: Required[float]
+    alpha: float
+    reward_bound: float | None
+    fixed_clients: int | None
+    replacement: bool
 
 
 class PhasedElimination(abc.ABC):
@@ -44,6 +58,10 @@ class PhasedElimination(abc.ABC):
         If rewards lie in [-B, B] for sure: B. None: rewards are 1-sub-Gaussian around their means, and a report
         of n rewards is clipped at 1 + √(2 (σ² + 1/n) ln(2 s |U| L T)), which no report of a run exceeds with
         probability 1 - 1/T.
+    fixed_clients
+        If given, that many clients report in every phase.
+    replacement
+        Whether clients may report again in a later phase; each report then costs its privacy again.
 
     Raises
     ------
@@ -54,7 +72,8 @@ class PhasedElimination(abc.ABC):
     """
 
     claim: ClassVar[ClaimForm]
-    family: ClassVar[str] = "linear"
+    family: ClassVar[Family] = "linear"
+    clipped: bool = True
 
     def __init__(
         self,
@@ -67,17 +86,20 @@ class PhasedElimination(abc.ABC):
         alpha: float = 0.8,
         reward_bound: float | None = None,
         fixed_clients: int | None = None,
+        replacement: bool = False,
     ) -> None:
         if gate.lanes != 1:
             raise ValueError(
                 f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
             )
+        if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
+            raise ValueError(f"population={population!r}: must be a whole number of at least 1")
         if not 0.0 <= sigma < math.inf:
             raise ValueError(f"sigma={sigma!r}: must be a finite number, at least 0")
         if reward_bound is not None and not 0.0 < reward_bound < math.inf:
             raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0")
         self.schedule = Schedule(horizon, alpha, fixed_clients)
-        self.schedule.check_population(population)
+        self.schedule.check_population(population, replacement=replacement)
         self.actions: FloatArray = np.array(actions, dtype=np.float64)
         self.gate = gate
         self.sigma = sigma
@@ -118,7 +140,7 @@ class PhasedElimination(abc.ABC):
             counts, clients = np.diff(np.minimum(np.cumsum(counts), left), prepend=0), 0
             support, counts = support[counts > 0], counts[counts > 0]
         self.played += int(counts.sum())
-        phase = Phase(self._number, support, counts, clients, self._bounds(counts, clients))
+        phase = Phase(self._number, support, counts, clients, self._bounds(counts, clients), self.clipped)
         if clients:
             self._phase, self._reports, self._mean = phase, 0, self._private_mean(phase)
         return phase
@@ -157,27 +179,81 @@ class PhasedElimination(abc.ABC):
         """Return what averages the reports of a phase."""
 
     def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
-        """Keep x iff <theta~, x> + W_x >= max_b (<theta~, b> - W_b).
+        self.active = self.active[keeps(self.values(phase, averages, noise), self.widths(phase, noise))]
+
+    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return <theta~, a> for every active action, shape (..., active).
 
         Weights om(x) = 1 / (1/(|U| T(x)) + τ(x)²), the inverse variances; V = Σ om x xᵀ, theta~ = V⁺ Σ om x y~(x).
-        W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
+
+        Parameters
+        ----------
+        phase
+            What was played and who reported.
+        averages
+            Private averages y~ of the actions in the support, shape (..., s): one outcome, or many at once.
+        noise
+            Sub-Gaussian proxies τ(x)² of the noise on them, shape (s,).
         """
+        points, weights, inverse = self._weighted(phase, noise)
+        theta = (weights * averages) @ points @ inverse
+        return theta @ self.actions[self.active].T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Return W_a for every active action: public, whatever the averages are.
+
+        W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
+
+        Parameters
+        ----------
+        phase, noise
+            As for `values`.
+        """
+        _, _, inverse = self._weighted(phase, noise)
+        candidates = self.actions[self.active]
+        variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / phase.clients
+        variance += np.einsum("ij,ij->i", candidates @ inverse, candidates)
+        width: FloatArray = np.sqrt(2.0 * self.exponent * variance)
+        return width
+
+    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the support's vectors, their weights om and V⁺."""
         points = self.actions[phase.support]
         weights = 1.0 / (self._reward_variance / (phase.clients * phase.counts) + noise)
-        inverse = pseudo_inverse((points.T * weights) @ points)
-        theta = inverse @ (points.T @ (weights * averages))
-        candidates = self.actions[self.active]
-        scaled = candidates @ inverse
-        variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / phase.clients
-        variance += np.einsum("ij,ij->i", scaled, candidates)
-        width = np.sqrt(2.0 * self.exponent * variance)
-        value = candidates @ theta
-        self.active = self.active[value + width >= np.max(value - width)]
+        return points, weights, pseudo_inverse((points.T * weights) @ points)
+
+    # --- what a released value would lead to, for audits of the action sequence ------------------
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """What the open phase's reports are released with; None if nothing is private."""
+        return self._mean.mechanism
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """How the open phase's reports are shuffled; None if they are not."""
+        return self._mean.protocol
+
+    def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
+        return released / phase.clients * phase.bounds, self._mean.proxy * phase.bounds**2
+
+    def after(self, kept: npt.NDArray[np.bool_]) -> Phase | None:
+        """Return the phase that follows the open one if these active actions survive; nothing changes here."""
+        other = copy.copy(self)
+        other.active, other._phase = self.active[kept], None
+        return other.act()
 
     @property
     def _reward_variance(self) -> float:
         """Sub-Gaussian proxy of one reward around its client's mean: 1, or B² (Hoeffding)."""
         return 1.0 if self.reward_bound is None else self.reward_bound**2
+
+
+def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
+    """Keep a iff <theta~, a> + W_a >= max_b (<theta~, b> - W_b); shape (..., active)."""
+    kept: npt.NDArray[np.bool_] = values + widths >= np.max(values - widths, axis=-1, keepdims=True)
+    return kept
 
 
 def pseudo_inverse(matrix: FloatArray) -> FloatArray:

@@ -1,9 +1,9 @@
 """What every private learner releases of one record, with symbols for K, L and epsilon.
 
-K is the size of a super arm (of a basis, of a list), L the number of arms. A plan says what one record is
-part of at most; `privacy_proof` compares its cost with the learner's claim for all K, L and epsilon. Where noise
-is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed (epsilon, delta) holds.
-The runtime ledger of each learner is tested against the same plan.
+K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan says
+what one record is part of at most; `privacy_proof` compares its cost with the learner's claim for all K, L, epsilon
+and T. Where noise is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed
+(epsilon, delta) holds. The runtime ledger of each learner is tested against the same plan.
 
 >>> print(privacy_proof("published/dpucb-mat"))
 the round-0 vector pays L*epsilon/K = 2, more than 1, at K = 1, L = 2, epsilon = 1
@@ -30,6 +30,7 @@ from accountant.symbolic import (
     Whole,
     prove,
 )
+from algorithms.linear_plans import LINEAR_PLANNED, linear_proof
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -45,6 +46,14 @@ def symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol]:
 
 
 @functools.cache
+def horizon_symbol() -> sp.Symbol:
+    """Return T: the number of rounds that a learner with a tree is built for."""
+    import sympy
+
+    return sympy.Symbol("T", positive=True)
+
+
+@functools.cache
 def gaussian_mu() -> sp.Symbol:
     """Return mu: the one of Gaussian DP with which exactly the claimed (epsilon, delta) holds."""
     import sympy
@@ -53,11 +62,17 @@ def gaussian_mu() -> sp.Symbol:
 
 
 def _plan(
-    records: Mapping[str, tuple[SymbolicStep, ...]], source: str, *, gaussian: bool = False
+    records: Mapping[str, tuple[SymbolicStep, ...]],
+    source: str,
+    *,
+    gaussian: bool = False,
+    least_horizon: int | None = None,
 ) -> SymbolicPlan:
+    """Make a plan; with `least_horizon` it has T, at least that, for a further symbol."""
     size, arms, epsilon = symbols()
     parameter = gaussian_mu() if gaussian else epsilon
-    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0)})
+    horizon = {} if least_horizon is None else {horizon_symbol(): Whole(least_horizon)}
+    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon})
     return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
 
 
@@ -101,6 +116,20 @@ def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
     return SymbolicStep(SymbolicResponse(size, symbols()[2]), 1, why)
 
 
+def _tree(fed: sp.Expr | int, *, printed: bool = False) -> SymbolicPlan:
+    """`fed` coordinates in floor(log2 T) + 1 nodes each: exact noise, or the printed 2 fed ln(T) / epsilon."""
+    import sympy
+
+    horizon, epsilon = horizon_symbol(), symbols()[2]
+    nodes = sympy.floor(sympy.log(horizon, 2)) + 1
+    scale = fed * (2 * sympy.log(horizon) if printed else nodes) / epsilon
+    why = "every outcome fed lies in one node of each of the tree's floor(log2 T) + 1 levels"
+    step = SymbolicStep(SymbolicLaplace(scale, coordinates=fed), fed * nodes, why)
+    source = "Chen et al. 2020, Algorithm 3" + ("" if printed else ", exact scale")
+    # At T = 1 the printed scale is 0.
+    return _plan({"one round": (step,)}, source, least_horizon=2 if printed else 1)
+
+
 def _matroid_as_printed() -> SymbolicPlan:
     _, arms, _ = symbols()
     first = SymbolicStep(_all_outcomes("", arms).release, arms, "line 2: one noisy value of every element")
@@ -138,7 +167,9 @@ def _cucb_gaussian_as_printed() -> SymbolicPlan:
     noise = _gaussian(symbols()[0], "each of at most K played outcomes is sent once")
     raw = SymbolicStep(Declassified("u_0 is sent raw"))
     return _plan(
-        {"one user": (noise,), "the round-0 vector": (raw,)}, "Chen et al. 2020, Algorithm 4", gaussian=True
+        {"one user": (noise,), "the round-0 vector": (raw,)},
+        "cascading bandits paper, Algorithm 4",
+        gaussian=True,
     )
 
 
@@ -164,6 +195,8 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-batch-gaussian": lambda: _central(
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
+    "cucb-dp": lambda: _tree(symbols()[0]),
+    "cucb-dp-least": lambda: _tree(1),
     "dpucb-mat": lambda: _central(
         lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 2, repaired"
     ),
@@ -180,6 +213,13 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cascade-ucb-batch": lambda: _central(
         lambda: _clicks("the click vector enters one histogram, released once"), "this library"
     ),
+    "cascade-ucb-batch-gaussian": lambda: _central(
+        lambda: _gaussian(_moved_clicks(), "the click vector enters one histogram, released once"),
+        "this library",
+        gaussian=True,
+    ),
+    "published/cucb-dp": lambda: _tree(symbols()[0], printed=True),
+    "published/cucb-dp-least": lambda: _tree(1, printed=True),
     "published/dpucb-mat": _matroid_as_printed,
     "published/dpts-mat": _matroid_as_printed,
     "published/cascade-ucb-hybrid": _cascade_hybrid_as_printed,
@@ -207,12 +247,14 @@ def symbolic_plan(name: str) -> SymbolicPlan:
 
 
 def privacy_proof(name: str) -> Proved | Refuted | Unknown:
-    """Decide for all K, L and epsilon (or mu) whether every record of a learner pays at most what it claims.
+    """Decide for all K, L, epsilon (or mu) and T whether every record of a learner pays at most what it claims.
 
     Raises
     ------
     ValueError
         As `symbolic_plan`.
     """
+    if name in LINEAR_PLANNED:
+        return linear_proof(name)
     plan = symbolic_plan(name)
     return prove(plan, symbols()[2] if plan.currency == "epsilon" else gaussian_mu() ** 2)

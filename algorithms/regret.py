@@ -13,13 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from algorithms.gaps import exchange_gaps
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import Problem
+from algorithms.linear_regret import LINEAR_THEOREMS, linear_values
+from algorithms.problems import LinearBandit, Problem
 from mechanisms import Gaussian, Sensitivity
 
 T, epsilon, K, L, B, B1 = sp.symbols("T epsilon K L B_inf B_1", positive=True)
@@ -63,17 +65,28 @@ class RegretBound:
     applies: Callable[[float, int, int], bool] = field(default=lambda epsilon, size, horizon: True)
 
     def evaluate(
-        self, problem: Problem, *, epsilon_value: float, horizon: int, delta_value: float = DEFAULT_DELTA
+        self,
+        problem: Problem | LinearBandit,
+        *,
+        epsilon_value: float,
+        horizon: int,
+        delta_value: float = DEFAULT_DELTA,
     ) -> float:
         """Return the bound's value on an instance; infinite where the theorem says nothing.
 
-        `delta_value` counts for learners with Gaussian noise.
+        `delta_value` counts for learners with Gaussian noise. Linear bandits have symbols of their own
+        (`algorithms.linear_regret`).
 
         Raises
         ------
         GapsUnavailable
             If the instance's gaps have no closed form.
         """
+        if isinstance(problem, LinearBandit):
+            values = linear_values(
+                problem, epsilon_value=epsilon_value, horizon=horizon, delta_value=delta_value
+            )
+            return self._number(self.constant, values)
         gaps = exchange_gaps(problem)
         structure = problem.structure
         best = np.sort(problem.means)[::-1][: structure.size]
@@ -104,7 +117,7 @@ class RegretBound:
     def _number(self, expression: sp.Expr, values: dict[sp.Symbol, float]) -> float:
         for symbol, definition in reversed(self.definitions):
             expression = expression.subs(symbol, definition)
-        number = expression.subs(values)
+        number = expression.subs(values).doit()
         return float(number) if number.is_finite else math.inf  # infinite where p_0 = 0
 
 
@@ -116,6 +129,7 @@ _message_exponent = (x, sp.log(2 * L * T**2))
 _item = w_K - Delta  # the item's own mean
 _local_item = x / p0 * (8 * A**2 / Delta + 4 * A * F * (1 + sp.log(rho)) + F**2 * Delta_max) + Delta_max
 _phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
+_phase_exponent = ((M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2)))
 _gain = (sp.exp(epsilon) - 1) / (sp.exp(epsilon) + K)
 
 # Accumulated batches: radius at most sqrt(x / 2n) + F / n, and an arm's N-th feed has n >= (N - 1) / 2.
@@ -123,6 +137,23 @@ _batch_exponent = (x, sp.log(2 * L * _batches * T))
 _laplace_tail = (F, b * (2 * sp.sqrt(_batches * x) + x))
 _all_fed = 20 * K * B1**2 * x / Delta + 8 * B1 * F * (1 + sp.Max(0, sp.log(N))) + 4 * B1 * sp.sqrt(x) + R_max
 _feeds = (N, 16 * B1**2 * K**2 * x / Delta**2 + 16 * K * B1 * F / Delta)
+
+# A tree: radius at most sqrt(x / 2n) + F / n after n feeds; F with the noises of all levels at once.
+_nodes = sp.floor(sp.log(T, 2)) + 1
+_tree_exponent = (x, sp.log(4 * L * T**2))
+_tree_tail = (F, b * (2 * sp.sqrt(_nodes * x) + x))
+_printed_regime: dict[str, Any] = {
+    "regime": "T >= 10 and L <= T: for fewer rounds the printed radius is too small for its own noise",
+    "applies": lambda epsilon, size, horizon: horizon >= 10,
+}
+
+
+def _phases(noise: sp.Expr, scarce: sp.Expr) -> sp.Expr:
+    """Theorem 6 with the noise B_e of an item's clicks and B' of its examinations."""
+    spread = 1 + sp.log(rho)
+    sampling = x / (2 * p0) * (8 / Delta + 4 * spread + Delta_max)
+    return (1 + 1 / p0) * (sampling + 4 * noise * spread + 2 * scarce * Delta_max) + Delta_max
+
 
 BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
@@ -210,6 +241,55 @@ BOUNDS: dict[str, RegretBound] = {
         ),
         source="accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
     ),
+    "cucb-dp": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=10 * K * B1**2 * x / Delta
+        + 4 * B1 * F * (1 + sp.Max(0, sp.log(N)))
+        + 2 * sp.sqrt(2 * x) * B1
+        + R_max,
+        definitions=(
+            (b, K * _nodes / epsilon),
+            _tree_exponent,
+            _tree_tail,
+            (N, 8 * B1**2 * K**2 * x / Delta**2 + 8 * K * B1 * F / Delta),
+        ),
+        source="Chen et al. 2020, Theorem 8, for the exact noise and radius (summed as Theorem 1c)",
+    ),
+    "cucb-dp-least": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=4 * B**2 * x / Delta + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
+        definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
+        source="a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
+    ),
+    "published/cucb-dp": RegretBound(
+        constant=3 * L * R_max,
+        per_arm=sp.S.Zero,
+        per_member=(256 + 8 * sp.sqrt(96)) * K * B1**2 * x / Delta
+        + (8 * sp.sqrt(96) + 48 + 48 * sp.log(N)) * K * B1 * sp.log(T) ** 3 / epsilon,
+        definitions=(
+            (x, sp.log(L * T)),
+            (
+                N,
+                sp.Max(
+                    256 * B1**2 * K**2 * x / Delta**2, 96 * B1 * K**2 * sp.log(T) ** 3 / (epsilon * Delta)
+                ),
+            ),
+        ),
+        source="Chen et al. 2020, Theorem 8; constants from its proof, with ln(mT) where the radius has it",
+        **_printed_regime,
+    ),
+    "published/cucb-dp-least": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=32 * B**2 * x / Delta
+        + 48 * B * sp.log(T) ** 3 / epsilon * (1 + sp.log(R_max / Delta))
+        + R_max,
+        definitions=((x, sp.log(L * T)),),
+        source="Chen et al. 2020, end of section 3.2, stated there without proof (counted as in Theorem 1b)",
+        **_printed_regime,
+    ),
     "omm": RegretBound(
         constant=sp.Integer(0),
         per_arm=16 * sp.log(T) / Delta + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,
@@ -265,15 +345,23 @@ BOUNDS: dict[str, RegretBound] = {
     ),
     "cascade-ucb-batch": RegretBound(
         constant=sp.Integer(1),
-        per_arm=(1 + 1 / p0)
-        * (
-            x / (2 * p0) * (8 / Delta + 4 * (1 + sp.log(rho)) + Delta_max)
-            + 4 * _phase_noise * (1 + sp.log(rho))
-            + 2 * (4 * b * sp.sqrt(x * M * (K - 1)) + b * x) * Delta_max
-        )
-        + Delta_max,
-        definitions=(*_clicks, (M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2))),
+        per_arm=_phases(_phase_noise, 4 * b * sp.sqrt(x * M * (K - 1)) + b * x),
+        definitions=(*_clicks, *_phase_exponent),
         source="phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
     ),
+    "cascade-ucb-batch-gaussian": RegretBound(
+        constant=sp.Integer(1),
+        per_arm=_phases(
+            sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
+        ),
+        definitions=(*_clicks, *_phase_exponent),
+        source="phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
+    ),
+    **{
+        name: RegretBound(
+            constant=theorem.bound, per_arm=sp.S.Zero, source=theorem.source, regime=theorem.regime
+        )
+        for name, theorem in LINEAR_THEOREMS.items()
+    },
 }
 """Regret bounds by the learner's registered name."""

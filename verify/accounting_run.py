@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from accountant import (
     Budget,
     Composition,
     Cost,
+    Entry,
     GateClosed,
     Place,
     RawRead,
@@ -31,11 +33,37 @@ from verify.verdict import Finding
 
 FloatArray = npt.NDArray[np.float64]
 
+Play = Callable[[Any, Accountant], Iterable[object]]
+"""Lets a learner play on its gate, one step at a time."""
+
 _KINDS: tuple[tuple[type[Refusal], str], ...] = (
     (RawRead, "raw-read"),
     (SensitivityExceeded, "sensitivity"),
     (TrustViolation, "trust"),
 )
+
+
+@dataclass(frozen=True)
+class Charges:
+    """What one line's releases charged a record.
+
+    Attributes
+    ----------
+    where
+        The line.
+    mechanism
+        What it releases through, in words.
+    times
+        How many of its releases the record entered.
+    epsilon, delta
+        Of each, rounded up.
+    """
+
+    where: Place
+    mechanism: str
+    times: int
+    epsilon: float
+    delta: float
 
 
 @dataclass
@@ -48,12 +76,16 @@ class Accounting:
         The largest (epsilon, delta) that any record paid in any run; None if a run was refused.
     record
         The record that paid it.
+    charges
+        What that record was charged for, line by line.
     findings
         Refusals, crashes and declassifications, each with its line.
     declassified
         The places of declassifications, in words.
     mechanisms
         Every mechanism used, with the line that first released through it.
+    paid
+        What the worst record was charged for.
     releases
         How many charges there were.
     runs, rounds
@@ -62,9 +94,11 @@ class Accounting:
 
     worst: Cost | None = None
     record: int | str | None = None
+    charges: list[Charges] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     declassified: list[str] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
+    paid: tuple[Entry, ...] = ()
     releases: int = 0
     runs: int = 0
     rounds: int = 0
@@ -84,10 +118,37 @@ def run_accounting(
 
     The theorem that adds up losses is basic composition by default; others answer for `delta`.
     """
-    result = Accounting(rounds=len(datasets[0]) - 1)
+    plays = [_records_player(problem, data) for data in datasets]
+    return run_accounts(
+        build,
+        plays,
+        rounds=len(datasets[0]) - 1,
+        trust=trust,
+        seed=seed,
+        composition=composition,
+        delta=delta,
+    )
+
+
+def _records_player(problem: Problem, data: FloatArray) -> Play:
+    return lambda learner, accountant: play_records(learner, problem, accountant, data)
+
+
+def run_accounts(
+    build: Callable[[Accountant], Any],
+    plays: Sequence[Play],
+    *,
+    rounds: int,
+    trust: Trust,
+    seed: np.random.SeedSequence,
+    composition: Composition | None = None,
+    delta: float = 1.0,
+) -> Accounting:
+    """Do the same for learners of any family: each of `plays` lets a learner play `rounds` rounds."""
+    result = Accounting(rounds=rounds)
     refused = False
     act = Place("", 0)
-    for data, child in zip(datasets, seed.spawn(len(datasets)), strict=True):
+    for play, child in zip(plays, seed.spawn(len(plays)), strict=True):
         noise_seed, learner_seed = child.generate_state(2)
         accountant = Accountant(
             Budget(math.inf, delta),
@@ -99,7 +160,7 @@ def run_accounting(
         try:
             learner = build(accountant)
             act = place_of_act(learner)
-            for _ in play_records(learner, problem, accountant, data):
+            for _ in play(learner, accountant):
                 pass
         except GateClosed:
             refused = True  # reported below, at the line that closed it
@@ -140,9 +201,26 @@ def run_accounting(
         record, worst = accountant.worst()
         if result.worst is None or _exceeds(worst, result.worst):
             result.worst, result.record = worst, record
+            result.paid = () if record is None else tuple(accountant.ledger.charges(record))
+            result.charges = _charges(accountant, record)
     if refused:
         result.worst = None
     return result
+
+
+def _charges(accountant: Accountant, record: int | str | None) -> list[Charges]:
+    """Add up a record's charges by line and cost; under basic composition only, where costs are (ε, δ)."""
+    if record is None:
+        return []
+    found: dict[tuple[Place, str, float, float], int] = {}
+    for entry in accountant.ledger.charges(record):
+        if entry.mechanism is not None and isinstance(entry.charge, Cost):
+            cost = entry.charge
+            key = (entry.where, type(entry.mechanism).__name__, cost.epsilon_up, cost.delta_up)
+            found[key] = found.get(key, 0) + 1
+    return [
+        Charges(where, name, times, epsilon, delta) for (where, name, epsilon, delta), times in found.items()
+    ]
 
 
 def failing_place(error: BaseException) -> Place:

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from verify.predicted_bound import predicted_epsilon as predicted_epsilon
+
 FloatArray = npt.NDArray[np.float64]
 
 
@@ -65,15 +67,14 @@ def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, error
     return np.asarray(np.where(k < n, bound, 1.0), dtype=np.float64)
 
 
-def epsilon_lower(hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float) -> float:
+def epsilon_lower(
+    hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float, share: float = 0.5
+) -> float:
     """Lower confidence bound on the ε that an event forces at a given δ.
 
-    With p ≥ p_low and q ≤ q_up, each wrong with probability at most `error`/2, every (ε, δ)-DP mechanism has
-    ε ≥ ln((p - δ) / q) ≥ ln((p_low - δ) / q_up). By the union bound this is wrong with probability at most
-    `error`.
-
-    The error is halved rather than split where the bound comes out best: a split that looks at the counts is
-    one more choice made on the data that decide, and would have to be paid for.
+    With p ≥ p_low, wrong with probability at most `share` · `error`, and q ≤ q_up, wrong with probability at
+    most (1 - `share`) · `error`, every (ε, δ)-DP mechanism has ε ≥ ln((p - δ) / q) ≥ ln((p_low - δ) / q_up).
+    By the union bound this is wrong with probability at most `error`.
 
     Parameters
     ----------
@@ -85,6 +86,9 @@ def epsilon_lower(hits: int, n: int, hits_other: int, n_other: int, delta: float
         The δ at which ε is bounded, in [0, 1).
     error
         Probability that the bound is wrong, in (0, 1).
+    share
+        Of the error, spent on p_low; in (0, 1). It must not look at the counts: a split that does is one more
+        choice made on the data that decide, and would have to be paid for.
 
     Returns
     -------
@@ -98,11 +102,13 @@ def epsilon_lower(hits: int, n: int, hits_other: int, n_other: int, delta: float
     """
     if not 0.0 <= delta < 1.0:
         raise ValueError(f"delta must lie in [0, 1), got {delta}")
-    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error)
+    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error, share)
     return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
 
 
-def delta_lower(hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float) -> float:
+def delta_lower(
+    hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float, share: float = 0.5
+) -> float:
     """Lower confidence bound on the δ that an event forces at a given ε.
 
     It is p_low - e^ε q_up, with the same two bounds as `epsilon_lower`; so both statements, for all ε and
@@ -115,55 +121,21 @@ def delta_lower(hits: int, n: int, hits_other: int, n_other: int, epsilon: float
     """
     if math.isnan(epsilon):
         raise ValueError("epsilon must be a number, got nan")
-    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error)
+    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error, share)
     # q_up ≤ 1, so that beyond ε ≈ 709 the product is out of floating-point range only where it is far above
     # 1.
     exponent = epsilon + math.log(q_up)
     return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
 
 
-def predicted_epsilon(
-    p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, error: float, chosen_on: int | None = None
-) -> FloatArray:
-    """What `epsilon_lower` will return on `n` fresh draws a side if they show the estimates p and q again.
-
-    It serves to *choose* an event and decides nothing.
-
-    Parameters
-    ----------
-    p, q
-        Estimated probabilities of the events under D and D′; arrays of one shape.
-    n
-        Draws a side of the coming test.
-    delta, error
-        As in `epsilon_lower`.
-    chosen_on
-        The number of draws a side that p and q were estimated from. If given, each estimate is first moved
-        three standard errors towards the harmless side (Wilson's score bound, which stays sound at counts of
-        zero). The best of many noisy estimates is too good on average (the winner's curse); without this,
-        rare events with lucky counts win.
-    """
-    p_safe, q_safe = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    if chosen_on is not None:
-        p_safe, q_safe = _wilson(p_safe, chosen_on, -3.0), _wilson(q_safe, chosen_on, 3.0)
-    # The Beta quantiles are continuous in the count, so that expected counts need not be whole.
-    p_low = clopper_pearson_lower(np.minimum(p_safe * n, n), n, error / 2.0)
-    q_up = clopper_pearson_upper(np.minimum(q_safe * n, n), n, error / 2.0)
-    ratio = np.where(p_low > delta, (p_low - delta) / q_up, 1.0)
-    return np.asarray(np.where(p_low > delta, np.log(ratio), -np.inf), dtype=np.float64)
-
-
-def _wilson(p: FloatArray, n: int, z: float) -> FloatArray:
-    """Wilson's score bound |z| standard errors above (z > 0) or below (z < 0) the estimate p."""
-    centre = p + z * z / (2.0 * n)
-    half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
-    return np.asarray(np.clip((centre + half) / (1.0 + z * z / n), 0.0, 1.0), dtype=np.float64)
-
-
-def _two_bounds(hits: int, n: int, hits_other: int, n_other: int, error: float) -> tuple[float, float]:
-    """p_low and q_up, each wrong with probability at most error / 2."""
-    p_low = float(clopper_pearson_lower(hits, n, error / 2.0))
-    q_up = float(clopper_pearson_upper(hits_other, n_other, error / 2.0))
+def _two_bounds(
+    hits: int, n: int, hits_other: int, n_other: int, error: float, share: float
+) -> tuple[float, float]:
+    """p_low and q_up; together wrong with probability at most `error`."""
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"share must lie in (0, 1), got {share}")
+    p_low = float(clopper_pearson_lower(hits, n, error * share))
+    q_up = float(clopper_pearson_upper(hits_other, n_other, error * (1.0 - share)))
     return p_low, q_up
 
 

@@ -7,9 +7,11 @@ standard error. Exit codes of ``verify``: 0 certified, 1 refuted, 3 unproven; 2 
 from __future__ import annotations
 
 import io
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from algorithms.catalogue import learner_builder, learners
+from algorithms.catalogue import learner_builder
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import ParameterError, problems
+from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
+from algorithms.simulate import Trace, simulate
 from verify.accounting_run import failing_place
 from verify.audit_command import audit_command, calibrate_command
 from verify.effort import EFFORTS
+from verify.linear_subject import build_linear, is_linear, simulate_linear
+from verify.named_subject import named_subject
 from verify.output import check_plot, print_json
 from verify.report import render
-from verify.subject import LearnerSubject, SubjectError, resolve
+from verify.subject import LearnerSubject, SubjectError, every_learner, resolve
 from verify.verification import choose_problem, initial_records, verify
+from verify.verify_function import SECONDS
 
 Tell = Callable[[float, str], None]
 
@@ -63,7 +69,7 @@ def cli() -> None:
 @cli.command("list")
 @_json_option
 def list_command(as_json: bool) -> None:
-    """Show all learners and problems, with their parameters."""
+    """Show all learners and problems, with their parameters, and the specimens of the zoo."""
     if as_json:
         print_json(_catalogue())
         return
@@ -72,25 +78,54 @@ def list_command(as_json: bool) -> None:
     table.add_column("learner", overflow="fold", min_width=20)
     for heading in ("model", "plays", "privacy claim, and what it does"):
         table.add_column(heading)
-    for entry in learners.values():
+    for entry in every_learner.values():
         table.add_row(
             entry.name,
             entry.claim.model,
             f"{entry.family}\n({entry.default_problem})",
-            f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]",
+            f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]{_certified(entry)}",
         )
     console.print(table)
     table = Table(title="Problems", title_justify="left")
     table.add_column("problem", overflow="fold", min_width=12)
     table.add_column("kind")
     table.add_column("what it is, and its parameters")
-    for problem in problems.values():
+    for problem in _every_problem():
         lines = [f"{p.name}={p.default}  [dim]{p.meaning}; {p.rule}[/dim]" for p in problem.parameters]
         table.add_row(problem.name, problem.family, "\n".join([f"[bold]{problem.summary}[/bold]", *lines]))
     console.print(table)
+    from verify.zoo import specimens
+
+    table = Table(title="Zoo (dpwitness verify zoo/...)", title_justify="left")
+    table.add_column("specimen", overflow="fold", min_width=16)
+    table.add_column("claim", justify="right")
+    table.add_column("true epsilon", justify="right")
+    table.add_column("why, and who says so")
+    for specimen in specimens.values():
+        claim = f"{specimen.epsilon:.4g}" + (f", δ {specimen.delta:g}" if specimen.delta else "")
+        mark = "correct" if specimen.correct else "[bold]false[/bold]"
+        table.add_row(
+            specimen.name,
+            claim,
+            f"{specimen.true_epsilon:.4g}",
+            f"{mark}: {specimen.why}\n[dim]{specimen.source}[/dim]",
+        )
+    console.print(table)
+
+
+def _certified(entry: Any) -> str:
+    """Name the certified form of a learner that is not it."""
+    other = entry.certified_form not in ("", entry.name)
+    return f"\n[dim]certified form:[/dim] {entry.certified_form}" if other else ""
+
+
+def _every_problem() -> list[ProblemEntry[Any]]:
+    return [*problems.values(), *linear_problems.values()]
 
 
 def _catalogue() -> dict[str, Any]:
+    from verify.zoo import specimens
+
     def parameters(entry: Any) -> list[dict[str, Any]]:
         return [
             {
@@ -114,11 +149,12 @@ def _catalogue() -> dict[str, Any]:
                 "view": entry.claim.view.value,
                 "source": entry.source,
                 "as_printed": entry.as_printed,
+                "certified_form": entry.certified_form,
                 "summary": entry.summary,
                 "default_problem": entry.default_problem,
                 "parameters": parameters(entry),
             }
-            for entry in learners.values()
+            for entry in every_learner.values()
         ],
         "problems": [
             {
@@ -127,43 +163,89 @@ def _catalogue() -> dict[str, Any]:
                 "summary": entry.summary,
                 "parameters": parameters(entry),
             }
-            for entry in problems.values()
+            for entry in _every_problem()
+        ],
+        "zoo": [
+            {
+                "name": specimen.name,
+                "epsilon": specimen.epsilon,
+                "delta": specimen.delta,
+                "true_epsilon": specimen.true_epsilon if math.isfinite(specimen.true_epsilon) else None,
+                "correct": specimen.correct,
+                "floating_point": specimen.floating_point,
+                "hidden": specimen.hidden,
+                "why": specimen.why,
+                "source": specimen.source,
+            }
+            for specimen in specimens.values()
         ],
     }
 
 
 @cli.command("verify")
-@click.argument("subject")
-@click.option("--epsilon", type=float, required=True, help="The claimed epsilon.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="The claimed delta.")
+@click.argument("subject", required=False)
+@click.option("--epsilon", type=float, help="The claimed epsilon; only a specimen of the zoo has its own.")
+@click.option("--delta", type=float, help="The claimed delta; default: 0, or the specimen's own.")
 @_problem_option
 @_set_option
 @click.option(
     "--horizon", type=int, help="Rounds of the learner and of every accounting run; default: by effort."
 )
 @click.option("--effort", default="default", show_default=True, help=f"One of {', '.join(EFFORTS)}.")
+@click.option("--command", help="A command to verify in place of SUBJECT: data and outputs are JSON.")
+@click.option("--data", "domain", help="Of a command or function: the domain, as in 'interval(0, 1)'.")
+@click.option("--neighbours", help="Or which data are neighbours: 'within(box(-10, 10, 5), linf=1)'.")
+@click.option("--samples", type=int, help="Draws of the black-box test in all; default: by effort.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of sampled lower bounds.")
+@click.option("--floating-point", is_flag=True, help="What only floating-point arithmetic leaks counts too.")
+@click.option(
+    "--time-limit", type=float, default=SECONDS, show_default=True, help="Seconds, of functions and commands."
+)
+@click.option("--workers", type=int, default=1, show_default=True, help="Processes of the black-box test.")
+@click.option("--anytime", is_flag=True, help="Bet while drawing; stop as soon as the claim is refuted.")
+@click.option(
+    "--wealth", type=click.Path(path_type=Path), help="Keep what the bets of all runs won in a file."
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw the privacy-loss band to a PNG file.")
 @_seed_option
 @_json_option
 @click.pass_context
 def verify_command(
     ctx: click.Context,
-    subject: str,
-    epsilon: float,
-    delta: float,
+    subject: str | None,
+    epsilon: float | None,
+    delta: float | None,
     problem: str | None,
     settings: tuple[tuple[str, str], ...],
     horizon: int | None,
     effort: str,
+    command: str | None,
+    domain: str | None,
+    neighbours: str | None,
+    samples: int | None,
+    confidence: float,
+    floating_point: bool,
+    time_limit: float,
+    workers: int,
+    anytime: bool,
+    wealth: Path | None,
+    plot: Path | None,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Verify SUBJECT: a learner's name, or path/to/file.py:object.
+    """Verify SUBJECT: a learner's name, zoo/<name>, path/to/file.py:object, or a file.toml about a command.
 
     Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error.
     """
-    with redirect_stdout(sys.stderr), _progress(subject) as tell:  # standard output is the result's alone
+    named, adjacency = named_subject(subject, command, domain, neighbours)
+    if plot is not None:
+        check_plot(plot)
+    with (
+        redirect_stdout(sys.stderr),
+        _progress(subject or str(command)) as tell,
+    ):  # stdout is the result's alone
         result = verify(
-            subject,
+            named,
             epsilon=epsilon,
             delta=delta,
             problem=problem,
@@ -171,8 +253,21 @@ def verify_command(
             horizon=horizon,
             seed=seed,
             effort=effort,
+            samples=samples,
+            confidence=confidence,
+            floating_point=floating_point,
+            time_limit=time_limit,
+            neighbours=adjacency,
+            workers=workers,
+            anytime=anytime,
+            wealth=wealth,
             progress=tell,
         )
+    if plot is not None:
+        from verify.plot_band import plot_verification
+
+        if not plot_verification(result, plot):
+            click.echo(f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True)
     if as_json:
         print_json(result.json())
     else:
@@ -210,21 +305,30 @@ def simulate_command(
     as_json: bool,
 ) -> None:
     """Simulate LEARNER (a name, or path/to/file.py:object) and report its regret."""
-    from algorithms.simulate import simulate
-
     with redirect_stdout(sys.stderr):
         found = resolve(learner)
     if not isinstance(found, LearnerSubject):
         raise SubjectError(f"{learner}: only learners can be simulated")
-    played, own, problem_name = choose_problem(found, problem, _unique(settings))
+    run: Callable[..., tuple[Trace, dict[str, Any]]]
+    if is_linear(found):
+        phased, linear, problem_name = build_linear(
+            found, problem, _unique(settings), epsilon=epsilon, delta=delta, horizon=horizon
+        )
+        run = partial(simulate_linear, phased, linear)
+    else:
+        played, own, problem_name = choose_problem(found, problem, _unique(settings))
+        build = learner_builder(
+            found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=own
+        )
+        initial_records(build, found)
+
+        def run(**keywords: Any) -> tuple[Trace, dict[str, Any]]:
+            return simulate(build, played, **keywords), {}
+
     if plot is not None:
         check_plot(plot)
-    build = learner_builder(found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=own)
-    initial_records(build, found)
     with redirect_stdout(sys.stderr), _progress(found.name) as tell, _blaming(found):
-        trace = simulate(
-            build,
-            played,
+        trace, further = run(
             horizon=horizon,
             runs=runs,
             seed=seed,
@@ -249,6 +353,7 @@ def simulate_command(
                 "seed": seed,
                 "seconds": trace.seconds,
                 "lane_rounds_per_second": trace.lane_rounds_per_second,
+                **further,
             }
         )
         return
@@ -272,6 +377,13 @@ def simulate_command(
     console = Console()
     console.print(table)
     console.print(f"{trace.seconds:.2f} s, {trace.lane_rounds_per_second:,.0f} lane-rounds per second")
+    if further:
+        sent = " and ".join(
+            f"{count:,.0f} {unit}" for unit, count in further["communication"].items() if count
+        )
+        console.print(
+            f"clients sent {sent or 'nothing'} a run; best action kept in {further['best_kept']:.0%} of runs"
+        )
 
 
 def _unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:

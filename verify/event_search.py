@@ -1,45 +1,29 @@
 """Find the event of a view that tells two worlds apart best.
 
 Two disjoint samples of each world are used. On the first, families of events are laid out: quantiles become
-thresholds, counts become likelihood-ratio tables. On the second, all events are counted at once. The winner
-is the event whose *predicted lower bound* on a coming test is highest, never the one with the highest raw
-ratio: a ratio is worth nothing where its error is as large. Nothing here decides about a claim; the test on
-fresh draws does.
+thresholds, counts become likelihood-ratio tables, scores are fitted. On the second, all events are counted
+at once. The winner is the event whose *predicted lower bound* on a coming test is highest, never the one
+with the highest raw ratio: a ratio is worth nothing where its error is as large. Nothing here decides about
+a claim; the test on fresh draws does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
 
 import numpy as np
-import numpy.typing as npt
+from scipy import special
 
-from verify.binomial import predicted_epsilon
-from verify.events import (
-    AdditiveScore,
-    Event,
-    FloatArray,
-    HalfLine,
-    Near,
-    Reading,
-    ReportCount,
-    RowTable,
-    ScoreTable,
-    ViewSample,
-    additive_score,
-    bin_of,
-    report_counts,
-    row_keys,
-)
+from verify.binomial import clopper_pearson_lower, clopper_pearson_upper
+from verify.event_families import Family, Worlds
+from verify.event_layout import all_families, lattice_families, quick_families
+from verify.events import Event
+from verify.predicted_bound import predicted_epsilon
+from verify.view_sample import FloatArray
 
-IntArray = npt.NDArray[np.int64]
-Worlds = tuple[ViewSample, ViewSample]
-
-MOST_PAIRS = 28  # pairs of columns whose difference is looked at
-MOST_CATEGORY_PAIRS = 66  # pairs of category columns read together (all pairs of 12)
-MOST_BINS = 24  # bins of one column in an additive score
+CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
+SHORTLIST = 64  # events of a family that are looked at closely
 SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
 
 
@@ -52,7 +36,8 @@ class ChosenEvent:
     event
         The event.
     predicted
-        Predicted lower bound on ε of the coming test.
+        Predicted lower bound of the coming test: on ε at the given δ for an event of `Found.best`, on δ at
+        the ε it was chosen for for one of `Found.band`.
     swapped
         False: the event is the likelier one in the first world; True: in the second.
     """
@@ -63,18 +48,47 @@ class ChosenEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class _Family:
-    """Counts of many events in both worlds, and how to write one of them down."""
+class Found:
+    """What a search found.
 
-    hits: IntArray
-    hits_prime: IntArray
+    Attributes
+    ----------
+    best
+        The best event that is likelier in the first world, and the best that is likelier in the second.
+    band
+        For every ε of `band_epsilons` at which one is predicted to be positive, the event, of either order,
+        with the largest predicted lower bound on δ; distinct events only, in the order of `band_epsilons`.
+    """
+
+    best: tuple[ChosenEvent, ChosenEvent]
+    band: tuple[ChosenEvent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The best event of a family, not yet written down."""
+
+    predicted: float
     build: Callable[[int], Event]
+    at: int
+    swapped: bool
+
+    def chosen(self) -> ChosenEvent:
+        return ChosenEvent(self.build(self.at), self.predicted, self.swapped)
 
 
 def search_events(
-    fit: Worlds, choose: Worlds, *, final_samples: int, delta: float, error: float
-) -> tuple[ChosenEvent, ChosenEvent]:
-    """The best event for each order of the two worlds.
+    fit: Worlds,
+    choose: Worlds,
+    *,
+    final_samples: int,
+    delta: float,
+    error: float,
+    band_epsilons: Sequence[float] = (),
+    lattice: bool = False,
+    quick: bool = False,
+) -> Found:
+    """The best event for each order of the two worlds, and events for a band of δ over ε.
 
     Parameters
     ----------
@@ -84,216 +98,98 @@ def search_events(
         A fresh sample of each world, both of one size, on which they are compared.
     final_samples, delta, error
         Draws a side, δ and error of the coming test.
+    band_epsilons
+        Values of ε for which events with a large lower bound on δ are wanted.
+    lattice
+        Look only at how numbers lie on the floating-point lattice (sign, exponent, trailing bits), which the
+        mechanism as written in real arithmetic knows nothing of.
+    quick
+        Look only at families that cost little.
 
     Returns
     -------
-    tuple
-        The best event that is likelier in the first world, and the best that is likelier in the second.
+    Found
         Among events within 1 % of the best prediction the one simplest to say is taken.
     """
-    n = len(choose[0].values)
-    best: list[list[tuple[float, Callable[[int], Event], int]]] = [[], []]
-    for family in _families(fit, choose):
-        p, q = family.hits / n, family.hits_prime / n
-        for order, (a, b) in enumerate(((p, q), (q, p))):
-            predicted = predicted_epsilon(a, b, final_samples, delta, error, chosen_on=n)
-            at = int(np.argmax(predicted))
-            best[order].append((float(predicted[at]), family.build, at))
-    return _simplest(best[0], swapped=False), _simplest(best[1], swapped=True)
+    best: tuple[list[_Entry], list[_Entry]] = ([], [])
+    band: list[list[_Entry]] = [[] for _ in band_epsilons]
+    families = lattice_families if lattice else quick_families if quick else all_families
+    for family in families(fit, choose):
+        for swapped in (False, True):
+            p, q = cautious_estimates(family, swapped, delta)
+            best[swapped].append(_best_entry(family, swapped, p, q, final_samples, delta, error))
+            if band_epsilons:
+                low = _rough_bound(p, final_samples, -1.0)
+                up = _rough_bound(q, final_samples, 1.0)
+                for entries, epsilon in zip(band, band_epsilons, strict=True):
+                    factor = float(np.exp(min(epsilon, 700.0)))
+                    at = int(np.argmax(low - factor * up))
+                    p_low = float(clopper_pearson_lower(p[at] * final_samples, final_samples, error / 2.0))
+                    q_up = float(clopper_pearson_upper(q[at] * final_samples, final_samples, error / 2.0))
+                    entries.append(_Entry(p_low - factor * q_up, family.build, at, swapped))
+    band_events: dict[tuple[int, int, bool], ChosenEvent] = {}
+    for entries in band:
+        entry = _simplest(entries)
+        if entry.predicted > 0.0:
+            band_events.setdefault((id(entry.build), entry.at, entry.swapped), entry.chosen())
+    return Found((_simplest(best[0]).chosen(), _simplest(best[1]).chosen()), tuple(band_events.values()))
 
 
-def _simplest(found: list[tuple[float, Callable[[int], Event], int]], *, swapped: bool) -> ChosenEvent:
-    top = max(predicted for predicted, _, _ in found)
+def cautious_estimates(family: Family, swapped: bool, delta: float) -> tuple[FloatArray, FloatArray]:
+    """Estimates of p and q of each event of a family, moved towards the harmless side.
+
+    The best of many noisy estimates is too good on average (the winner's curse): among K unrelated ones by
+    about sqrt(2 ln K) standard errors. So ln((p - δ)/q) is moved by as many, K by `Family.alternatives`; p
+    and q share the move in proportion to their variances, as they do in the final bound. The moves are
+    Wilson's score bounds, which stay sound at counts of zero.
+    """
+    hits, trials = (family.hits, family.hits_prime), family.trials
+    n, m = (trials[1], trials[0]) if swapped else trials
+    p, q = (hits[1] / n, hits[0] / m) if swapped else (hits[0] / n, hits[1] / m)
+    p_one, q_one = (p * n + 1.0) / (n + 2.0), (q * m + 1.0) / (m + 2.0)
+    p_error = np.sqrt(p_one * (1.0 - p_one) / n) / np.maximum(p_one - delta, 1e-3 * p_one)
+    q_error = np.sqrt((1.0 - q_one) / (m * q_one))
+    both = np.hypot(p_error, q_error)
+    caution = CAUTION * np.sqrt(2.0 * np.log1p(family.alternatives(p_one)))
+    return _wilson(p, n, -caution * p_error / both), _wilson(q, m, caution * q_error / both)
+
+
+def _best_entry(
+    family: Family,
+    swapped: bool,
+    p: FloatArray,
+    q: FloatArray,
+    final_samples: int,
+    delta: float,
+    error: float,
+) -> _Entry:
+    """The event of the family with the highest predicted bound."""
+    kept = np.arange(p.size)
+    if p.size > 2 * SHORTLIST:
+        score = -0.75 * float(special.ndtri(error))  # what each of p and q has to bear of the error, roughly
+        low, up = (
+            _wilson(p, final_samples, np.full(p.shape, -score)),
+            _wilson(q, final_samples, np.full(p.shape, score)),
+        )
+        kept = np.sort(np.argpartition(-np.maximum(low - delta, 0.0) / up, SHORTLIST)[:SHORTLIST])
+    predicted = predicted_epsilon(p[kept], q[kept], final_samples, delta, error)
+    at = int(np.argmax(predicted))
+    return _Entry(float(predicted[at]), family.build, int(kept[at]), swapped)
+
+
+def _rough_bound(p: FloatArray, n: int, side: float) -> FloatArray:
+    """Roughly the 97.5 % confidence bound that a probability p will show in n draws."""
+    return _wilson(p, n, np.full(p.shape, 2.0 * side))
+
+
+def _wilson(p: FloatArray, n: int, z: FloatArray) -> FloatArray:
+    """Wilson's score bound |z| standard errors above (z > 0) or below (z < 0) the estimate p."""
+    centre = p + z * z / (2.0 * n)
+    half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
+    return np.asarray(np.clip((centre + half) / (1.0 + z * z / n), 0.0, 1.0))
+
+
+def _simplest(found: Sequence[_Entry]) -> _Entry:
+    top = max(entry.predicted for entry in found)
     enough = top - SIMPLER_WITHIN * max(top, 0.0)
-    predicted, build, at = next(entry for entry in found if entry[0] >= enough)
-    return ChosenEvent(build(at), predicted, swapped)
-
-
-def _families(fit: Worlds, choose: Worlds) -> Iterator[_Family]:
-    """All families, the simplest to say first."""
-    columns = fit[0].columns
-    real = [i for i, column in enumerate(columns) if column.kind == "real"]
-    category = [i for i, column in enumerate(columns) if column.kind == "category"]
-    yield from _report_count_family(choose)
-    for i in range(len(columns)):
-        yield from _row_table_family(fit, choose, (i,))
-    for i in real:
-        yield from _half_line_family(fit, choose, Reading(i, columns[i]))
-    for i, j in _nearest_pairs(real, MOST_PAIRS):
-        reading = Reading(i, columns[i], j, columns[j])
-        yield from _near_family(fit, choose, reading)
-        yield from _half_line_family(fit, choose, reading)
-    if len(category) * (len(category) - 1) // 2 <= MOST_CATEGORY_PAIRS:
-        for pair in combinations(category, 2):
-            yield from _row_table_family(fit, choose, pair)
-    if len(columns) > 1:
-        yield from _row_table_family(fit, choose, tuple(range(len(columns))))
-    yield _additive_family(fit, choose)
-
-
-def _report_count_family(choose: Worlds) -> Iterator[_Family]:
-    """At most k, then at least k reports; only if something is absent at all."""
-    places = len(choose[0].columns)
-    counts = [np.bincount(report_counts(world), minlength=places + 1) for world in choose]
-    if all(count[places] == count.sum() for count in counts):
-        return
-    at_most = [np.cumsum(count) for count in counts]
-    at_least = [np.cumsum(count[::-1]) for count in counts]  # at least places, places - 1, ...
-    hits, hits_prime = (np.concatenate(both) for both in zip(at_most, at_least, strict=True))
-
-    def build(at: int) -> Event:
-        if at <= places:
-            return ReportCount(at, False, places)
-        return ReportCount(2 * places + 1 - at, True, places)
-
-    yield _Family(hits, hits_prime, build)
-
-
-def _row_table_family(fit: Worlds, choose: Worlds, indices: tuple[int, ...]) -> Iterator[_Family]:
-    """Rows that repeat: single ones, the r with the highest or lowest ratio together, and all complements."""
-    keys = [row_keys(world.values, indices) for world in fit]
-    pooled, first, total = np.unique(np.concatenate(keys), return_index=True, return_counts=True)
-    # A row seen less than four times says nothing yet; a witness must also remain short enough to be read.
-    often = np.argsort(-total, kind="stable")[: min(512, max(16, 8192 // len(indices)))]
-    kept = np.sort(often[total[often] >= 4])
-    if kept.size == 0:
-        return
-    table, first = pooled[kept], first[kept]
-    seen = [_counts_of(table, world_keys) for world_keys in keys]
-    log_ratio = np.log((seen[0] + 0.5) / (len(keys[0]) + 1.0)) - np.log(
-        (seen[1] + 0.5) / (len(keys[1]) + 1.0)
-    )
-    order = np.argsort(-log_ratio, kind="stable")
-    sizes = np.arange(1, kept.size + 1)
-    sizes = sizes if kept.size <= 64 else np.unique(np.geomspace(1, kept.size, 96).astype(np.int64))
-    members = [order[r : r + 1] for r in range(kept.size)]
-    members += [order[:size] for size in sizes] + [order[kept.size - size :] for size in sizes]
-    hits = []
-    for world in choose:
-        count = _counts_of(table, row_keys(world.values, indices))[order]
-        top = np.cumsum(count)[sizes - 1]
-        bottom = np.cumsum(count[::-1])[sizes - 1]
-        inside = np.concatenate([count, top, bottom])
-        hits.append(np.concatenate([inside, len(world.values) - inside]))
-
-    def build(at: int) -> Event:
-        complement, which = divmod(at, len(members))
-        rows = []
-        for r in members[which]:
-            world, row = divmod(int(first[r]), len(keys[0]))
-            rows.append(tuple(float(fit[world].values[row, index]) for index in indices))
-        return RowTable(indices, tuple(fit[0].columns[i] for i in indices), tuple(rows), bool(complement))
-
-    yield _Family(hits[0], hits[1], build)
-
-
-def _half_line_family(fit: Worlds, choose: Worlds, reading: Reading) -> Iterator[_Family]:
-    """At most t, and at least t: t at pooled quantiles, and just outside each world's range."""
-    worlds = [_present(reading.of(world)) for world in fit]
-    pooled = np.sort(np.concatenate(worlds))
-    if pooled.size == 0:
-        return
-    edges = [np.nextafter(world.min(), -np.inf) for world in worlds if world.size]
-    edges += [np.nextafter(world.max(), np.inf) for world in worlds if world.size]
-    thresholds = np.unique(np.concatenate([_quantiles(pooled), edges]))
-    hits = []
-    for world in choose:
-        values = np.sort(_present(reading.of(world)))
-        at_most = np.searchsorted(values, thresholds, side="right")
-        at_least = values.size - np.searchsorted(values, thresholds, side="left")
-        hits.append(np.concatenate([at_most, at_least]))
-
-    def build(at: int) -> Event:
-        above, which = divmod(at, thresholds.size)
-        return HalfLine(reading, float(thresholds[which]), bool(above))
-
-    yield _Family(hits[0], hits[1], build)
-
-
-def _near_family(fit: Worlds, choose: Worlds, reading: Reading) -> Iterator[_Family]:
-    """Numbers that a difference takes again and again, to rounding."""
-    pooled = np.concatenate([_present(reading.of(world)) for world in fit])
-    pooled = pooled[np.isfinite(pooled)]
-    if pooled.size == 0:
-        return
-    # Rounding of x + z is relative to the size of z, so that the tolerance must grow with the values.
-    values = np.concatenate([world.values[:, reading.index] for world in fit])
-    tolerance = max(1e-9, 1e-12 * float(np.quantile(np.abs(values[np.isfinite(values)]), 0.99)))
-    _, inverse, count = np.unique(np.round(pooled / tolerance), return_inverse=True, return_counts=True)
-    most = np.argsort(-count, kind="stable")[:8]
-    most = most[count[most] >= max(8.0, 1e-3 * pooled.size)]
-    if most.size == 0:
-        return
-    exact = np.array([np.median(pooled[inverse == m]) for m in most])
-    tidy = np.round(exact, 9)  # 1 rather than 0.99999999999999989, where both lie well within the tolerance
-    centres = np.where(np.abs(tidy - exact) <= 0.1 * tolerance, tidy, exact) + 0.0
-    hits = []
-    for world in choose:
-        values = np.sort(_present(reading.of(world)))
-        upper = np.searchsorted(values, centres + tolerance, side="right")
-        hits.append(upper - np.searchsorted(values, centres - tolerance, side="left"))
-    yield _Family(hits[0], hits[1], lambda at: Near(reading, float(centres[at]), tolerance))
-
-
-def _additive_family(fit: Worlds, choose: Worlds) -> _Family:
-    """Sum over columns of the log ratio of bin frequencies, cut at quantiles."""
-    tables = tuple(_score_table(fit, index) for index in range(len(fit[0].columns)))
-    pooled = np.sort(np.concatenate([additive_score(tables, world) for world in fit]))
-    thresholds = np.unique(_quantiles(pooled))
-    hits = []
-    for world in choose:
-        score = np.sort(additive_score(tables, world))
-        at_most = np.searchsorted(score, thresholds, side="right")
-        at_least = score.size - np.searchsorted(score, thresholds, side="left")
-        hits.append(np.concatenate([at_most, at_least]))
-
-    def build(at: int) -> Event:
-        above, which = divmod(at, thresholds.size)
-        return AdditiveScore(tables, float(thresholds[which]), bool(above))
-
-    return _Family(hits[0], hits[1], build)
-
-
-def _score_table(fit: Worlds, index: int) -> ScoreTable:
-    """Log ratio of one column's smoothed bin frequencies: a bin per value if they are few, else quantiles."""
-    values = np.sort(np.concatenate([_present(world.values[:, index]) for world in fit]))
-    distinct = values[np.concatenate([[True], values[1:] != values[:-1]])] if values.size else values
-    if distinct.size <= MOST_BINS:
-        cuts = distinct[1:]
-    else:
-        cuts = np.unique(values[np.arange(1, MOST_BINS) * values.size // MOST_BINS])
-    frequencies = []
-    for world in fit:
-        count = np.bincount(bin_of(cuts, world.values[:, index]), minlength=cuts.size + 2)
-        frequencies.append((count + 1.0) / (len(world.values) + cuts.size + 2.0))
-    weights = np.log(frequencies[0]) - np.log(frequencies[1])
-    return ScoreTable(
-        index,
-        fit[0].columns[index],
-        tuple(cuts.tolist()),
-        tuple(weights[:-1].tolist()),
-        float(weights[-1]),
-    )
-
-
-def _counts_of(table: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> IntArray:
-    """How often each key of the sorted table occurs among keys."""
-    place = np.minimum(np.searchsorted(table, keys), len(table) - 1)
-    return np.bincount(place[table[place] == keys], minlength=len(table)).astype(np.int64)
-
-
-def _present(values: FloatArray) -> FloatArray:
-    return values[~np.isnan(values)]
-
-
-def _quantiles(pooled: FloatArray) -> FloatArray:
-    """Quantiles of a sorted sample: every 1/64, and in the tails 12 per decade of mass down to five draws."""
-    tail = np.geomspace(min(0.5, 5.0 / pooled.size), 0.5, 49)
-    levels = np.concatenate([tail, 1.0 - tail, np.linspace(0.0, 1.0, 65)])
-    return pooled[np.clip((levels * pooled.size).astype(np.int64), 0, pooled.size - 1)]
-
-
-def _nearest_pairs(indices: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Pairs of columns, neighbours first."""
-    lags = (zip(indices, indices[lag:], strict=False) for lag in range(1, len(indices)))
-    return list(chain.from_iterable(lags))[:limit]
+    return next(entry for entry in found if entry.predicted >= enough)

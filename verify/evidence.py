@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from verify.black_box_result import BlackBoxResult
+from verify.delta_band import pair_profile
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
 Progress = Callable[[float, str], None]
@@ -26,6 +29,50 @@ class Evidence:
     declassified: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
+
+    def keep(
+        self,
+        result: BlackBoxResult,
+        witness: Witness,
+        profile: Callable[[float], float] | None = None,
+        lower: LowerBound | None = None,
+    ) -> None:
+        """Keep what a black-box test saw: its bound if it is the better one, its record and its band.
+
+        Parameters
+        ----------
+        result
+            The test's result.
+        witness
+            Of its bound.
+        profile
+            An upper bound on δ at every ε ≥ 0 to be shown beside the band; by default what `upper` says.
+        lower
+            The bound to be kept; by default the result's own.
+        """
+        self.offer(lower or result.lower_bound(), witness)
+        if profile is None and self.upper is not None and math.isfinite(self.upper.epsilon):
+            profile = pair_profile(self.upper.epsilon, self.upper.delta)
+        self.details["black_box"] = result.to_dict()
+        self.details["detection_floor"] = result.detection_floor_words
+        self.details["band"] = result.band.to_dict(profile, reach=1.5 * result.claim_epsilon)
+        if result.interrupted:
+            self.details["interrupted"] = True
+            self.findings.append(
+                Finding(
+                    "interrupted",
+                    "",
+                    f"stopped after {result.trials:,} final draws a side: the bounds are those of fewer draws, "
+                    "and wider, because it could have been stopped earlier or later",
+                    failing=False,
+                )
+            )
+
+    def interrupted(self) -> None:
+        """Note that a black-box test was stopped before it had drawn anything that could decide."""
+        self.details["interrupted"] = True
+        message = "stopped before the black-box test's final draws: it says nothing"
+        self.findings.append(Finding("interrupted", "", message, failing=False))
 
     def offer(self, lower: LowerBound, witness: Witness) -> None:
         """Keep the better lower bound: one in the claim's view first, then decisive, larger, surer."""

@@ -18,6 +18,9 @@ InitialRecords = Literal["none", "one", "separate"]
 """Whether a learner observes outcomes before the first round, and whether they are one record."""
 
 _SEPARATE_ARMS = 4
+_MOST_POINTS = 6  # extreme points that backgrounds and changed records are made of
+_MOST_RECORDS = 8  # changed records of a background
+_MOST_VALUES = 2  # values that each is replaced by
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,25 @@ class Neighbour:
         return changed
 
 
+@dataclass(frozen=True, eq=False)
+class Background:
+    """A data set D and neighbours of it.
+
+    Attributes
+    ----------
+    data
+        Records 0 .. rounds, shape (rounds + 1, arms).
+    neighbours
+        What D is compared with.
+    others
+        All records but the replaced one, in words.
+    """
+
+    data: FloatArray
+    neighbours: tuple[Neighbour, ...]
+    others: str
+
+
 def draw_data(problem: Problem, rounds: int, seed: np.random.SeedSequence) -> FloatArray:
     """Draw a data set from the problem's law: records 0 .. rounds, shape (rounds + 1, arms)."""
     return problem.draw_records(np.random.default_rng(seed), rounds + 1)
@@ -69,6 +91,55 @@ def replacements(data: FloatArray, domain: Domain, records: Iterable[int]) -> li
     return found
 
 
+def backgrounds(
+    drawn: FloatArray,
+    domain: Domain,
+    arms: int,
+    initial: InitialRecords = "none",
+    law: str = "drawn from the problem's law",
+) -> list[Background]:
+    """Return data sets on which few other records hide a change: constant ones, and one drawn from a law.
+
+    Constant are: all lowest, all highest, and one arm at one end against all others at the other end. In each,
+    records 1, 2, 4, ... and those of the rounds in which every arm has just been played are replaced by the same
+    extreme points.
+
+    Parameters
+    ----------
+    drawn
+        Records 0 .. rounds, shape (rounds + 1, arms).
+    domain
+        Of one record.
+    arms
+        The number of arms.
+    initial
+        Whether there is a record 0 that is observed, and how; it is replaced too.
+    law
+        How `drawn` came about, in words.
+    """
+    rounds = len(drawn) - 1
+    points = domain.extremes()[:_MOST_POINTS]
+    doubling = [2**k for k in range(rounds.bit_length())]
+    # Early records enter the smallest batches, which hold one record, or a few.
+    records = sorted({*doubling, *(r for r in (3, arms, arms + 1, arms + 2) if r <= rounds)})[:_MOST_RECORDS]
+    found = []
+    datasets = [(np.tile(point, (rounds + 1, 1)), describe_record(point)) for point in points]
+    for data, others_words in [*datasets, (drawn, law)]:
+        neighbours = initial_replacements(data, domain, initial)[:_MOST_VALUES]
+        for record in records:
+            others = [point for point in points if not np.array_equal(point, data[record])]
+            words = "another extreme point"
+            neighbours += [Neighbour(record, point, words) for point in others[:_MOST_VALUES]]
+        verb = "are" if others_words == law else "have"
+        found.append(Background(data, tuple(neighbours), f"all other users {verb} {others_words}"))
+    return found
+
+
+def spread_records(rounds: int) -> list[int]:
+    """Return records 1, 2, 3, 4, 8, 16, ..., and the last."""
+    return sorted({*(2**k for k in range(rounds.bit_length())), min(3, rounds), rounds})
+
+
 def initial_replacements(data: FloatArray, domain: Domain, how: InitialRecords) -> list[Neighbour]:
     """Replace what a learner with a warm start observes before the first round.
 
@@ -85,6 +156,12 @@ def initial_replacements(data: FloatArray, domain: Domain, how: InitialRecords) 
         value[arm] = low[arm] + high[arm] - value[arm]
         found.append(Neighbour(INITIAL_RECORD, value, f"the opposite for arm {arm}"))
     return found
+
+
+def record_words(record: int, value: FloatArray) -> str:
+    """Say one record of a data set in words."""
+    which = "the round-0 outcome vector" if record == INITIAL_RECORD else f"the user of round {record}"
+    return f"{which} has {describe_record(value)}"
 
 
 def describe_record(value: FloatArray) -> str:

@@ -67,8 +67,11 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
         return LossBound(max(0.0, largest - ROUNDING), worst, largest, share, losses.shape[1], 1.0)
     half = losses.shape[1] // 2
     best, neighbour, threshold = -math.inf, 0, math.inf
+    # Of lanes with a loss at least this large: what the other half will prove, if this half shows three
+    # standard errors too many (the winner's curse: the best of many shares is a lucky one).
+    few = clopper_pearson_lower(np.arange(half, 0, -1), half, 0.00135)
+    shares = clopper_pearson_lower(few * half, half, error)
     for index, chosen in enumerate(np.sort(losses[:, :half], axis=1)):
-        shares = np.arange(half, 0, -1) / half  # of lanes with a loss at least this large
         with np.errstate(divide="ignore"):
             gains = np.where(shares > delta, chosen + np.log1p(-np.minimum(delta / shares, 1.0)), -math.inf)
         at = int(np.argmax(gains))

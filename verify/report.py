@@ -97,8 +97,10 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     if "largest_loss" in coupled:
         largest = number(float(coupled["largest_loss"]))
         lines.append(Text(f"coupled runs: the largest loss of all releases together was {largest}"))
-    if verification.verdict != "refuted" and "detection_floor_words" in verification.details:
-        lines.append(Text(str(verification.details["detection_floor_words"])))
+    if "band" in verification.details:
+        lines.append(Text(str(verification.details["band"]["words"])))
+    if verification.verdict != "refuted" and "detection_floor" in verification.details:
+        lines.append(Text(str(verification.details["detection_floor"])))
     return Group(*lines)
 
 

@@ -1,8 +1,9 @@
-"""What can be verified, and how it is found: a registered name, ``path/to/file.py:object``, or an object.
+"""What can be verified, and how it is found: a registered name, ``zoo/<name>``, ``path.py:object``, or an object.
 
-Four kinds of subject: a learner (a class with ``act`` and ``observe``), a mechanism, a function
-``f(data, gate)`` that holds raw data and releases through a gate, and a function ``f(data, rng)`` that is a
-black box. Functions say what one record is with the decorator `claimed`.
+Five kinds of subject: a learner (a class with ``act`` and ``observe``), a mechanism, a function
+``f(data, gate)`` that holds raw data and releases through a gate, a function ``f(data, rng)`` or
+``f(data, rng, lanes)`` that is a black box, and a command in any language (`verify.command_subject`). Functions say
+which data sets are neighbours with the decorator `claimed`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 from algorithms.catalogue import LearnerEntry, learners
 from algorithms.claim import ClaimForm, Model, View
+from algorithms.linear_catalogue import LinearEntry, linear_learners
 from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism
+from verify.adjacency import Adjacency, as_adjacency
+from verify.plain_bandit import PlainBandit
 
 
 class SubjectError(ValueError):
@@ -28,11 +32,13 @@ class SubjectError(ValueError):
 
 @dataclass(frozen=True)
 class LearnerSubject:
-    """A learner class, with its catalogue entry if it has one."""
+    """A learner class, with its catalogue entry if it has one, and its own claim if that has numbers."""
 
     name: str
     make: type[Any]
-    entry: LearnerEntry | None
+    entry: LearnerEntry | LinearEntry | None
+    claimed_epsilon: float | None = None
+    claimed_delta: float = 0.0
 
     @property
     def form(self) -> ClaimForm:
@@ -61,38 +67,107 @@ class MechanismSubject:
 
 
 @dataclass(frozen=True)
+class BanditSubject:
+    """A bandit that knows nothing of gates (`verify.plain_bandit`), and its own claim if that has numbers."""
+
+    name: str
+    bandit: PlainBandit
+    claimed_epsilon: float | None = None
+    claimed_delta: float = 0.0
+
+    @property
+    def form(self) -> ClaimForm:
+        """The claim without its numbers."""
+        return self.bandit.form
+
+
+@dataclass(frozen=True)
 class FunctionSubject:
-    """A function on one data set, its data domain and claim."""
+    """A function on one data set.
+
+    Attributes
+    ----------
+    name
+        As the user wrote it.
+    function
+        ``f(data, rng)``, ``f(data, rng, lanes)`` or ``f(data, gate)``.
+    neighbours
+        Which two data sets are neighbours.
+    form
+        Its claim, without the numbers.
+    takes_gate, takes_lanes
+        Which of the three.
+    law
+        What is known of its output's law, for a likelihood audit; None if nothing.
+    claimed_epsilon, claimed_delta
+        The subject's own claim, if it has numbers; what is verified if no other numbers are given.
+    single_lanes
+        Whether it is cheap enough to be called for one lane at a time (a command is not: each call starts a process).
+    arguments
+        How the command line names it, if not by its name.
+    """
 
     name: str
     function: Callable[..., Any]
-    data: Domain
+    neighbours: Adjacency
     form: ClaimForm
     takes_gate: bool
     takes_lanes: bool
+    law: Any = None
+    claimed_epsilon: float | None = None
+    claimed_delta: float = 0.0
+    single_lanes: bool = True
+    arguments: tuple[str, ...] = ()
 
 
-Subject = LearnerSubject | MechanismSubject | FunctionSubject
+Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
+
+WHOLE = "the whole input of the function"
+"""What one record is where a function does not say."""
+
+ZOO = "zoo/"
+"""How the names of the zoo's specimens start."""
+
+every_learner: Mapping[str, LearnerEntry | LinearEntry] = {**learners, **linear_learners}
+"""The registered learners of all families."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+@dataclass(frozen=True)
+class _Declared:
+    """What `claimed` says of a function."""
+
+    neighbours: Adjacency
+    form: ClaimForm
+    law: Any
+
+
 def claimed(
     *,
-    data: Domain,
+    data: Domain | Adjacency,
     model: Model = "central",
-    unit: str = "the whole input of the function",
+    unit: str = WHOLE,
+    law: Any = None,
 ) -> Callable[[_Function], _Function]:
     """Declare that a function is private, and what its data are; the command line supplies the numbers.
 
     Parameters
     ----------
     data
-        The domain of the function's first argument. Any two of its points are neighbours.
+        Which data sets are neighbours: an adjacency (`verify.adjacency`), such as ``ReplaceOne(Interval(0, 1), 10)``,
+        or the domain of the function's first argument, any two points of which are neighbours then.
     model
         The trust model, for the report.
     unit
         What one record is, for the report.
+    law
+        What is known of the output's law, for a likelihood audit.
+
+    Raises
+    ------
+    ParameterError
+        If `data` is neither a domain nor an adjacency.
 
     Examples
     --------
@@ -102,19 +177,26 @@ def claimed(
     ... def noisy(data: float, rng: np.random.Generator) -> float:
     ...     return data + rng.laplace(scale=1.0)
     """
+    neighbours = as_adjacency(data)
+    form = ClaimForm(model, View.OUTPUT, unit, "declared with @claimed", neighbours.words)
 
     def mark(function: _Function) -> _Function:
-        function.dpwitness_claim = (  # type: ignore[attr-defined]
-            data,
-            ClaimForm(model, View.OUTPUT, unit, "declared with @claimed"),
-        )
+        function.dpwitness_claim = _Declared(neighbours, form, law)  # type: ignore[attr-defined]
         return function
 
     return mark
 
 
-def resolve(subject: object) -> Subject:
+def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Subject:
     """Find a subject by its name, or classify an object.
+
+    Parameters
+    ----------
+    subject
+        A learner's name, ``"zoo/<name>"``, ``"file.py:object"``, ``"file.toml"`` (`verify.command_subject`), or an
+        object.
+    neighbours
+        For functions: which data sets are neighbours, in place of what the function declares, if it does.
 
     Raises
     ------
@@ -123,18 +205,40 @@ def resolve(subject: object) -> Subject:
     ParameterError
         If a registered name is misspelt; the message suggests the closest.
     """
+    if isinstance(subject, LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject):
+        return subject
+    if neighbours is None:
+        return _found(subject, None)
+    adjacency = as_adjacency(neighbours)
+    form = ClaimForm("central", View.OUTPUT, WHOLE, "said by the caller", adjacency.words)
+    found = _found(subject, _Declared(adjacency, form, None))
+    if not isinstance(found, FunctionSubject):
+        raise SubjectError(f"{found.name} is no function: it takes no neighbours")
+    return replace(found, neighbours=adjacency, form=replace(found.form, neighbours=adjacency.words))
+
+
+def _found(subject: object, declared: _Declared | None) -> Subject:
+    """Find a subject; a function that declares nothing is taken as `declared`."""
+    if isinstance(subject, FunctionSubject):
+        return subject
     if isinstance(subject, str):
+        if subject.endswith(".toml"):
+            from verify.command_subject import subject_from_file
+
+            return subject_from_file(subject)
         if ".py:" in subject or subject.endswith(".py"):
-            return _classify(_load(subject), subject)
-        entry = learners[known_name("learner", subject, learners)]
+            return _classify(_load(subject), subject, declared)
+        if subject.startswith(ZOO):
+            return _specimen(subject)
+        entry = every_learner[known_name("learner", subject, every_learner)]
         return LearnerSubject(entry.name, entry.make, entry)
-    for entry in learners.values():
+    for entry in every_learner.values():
         if entry.make is subject:
             return LearnerSubject(entry.name, entry.make, entry)
-    return _classify(subject, getattr(subject, "__qualname__", repr(subject)))
+    return _classify(subject, getattr(subject, "__qualname__", repr(subject)), declared)
 
 
-def _classify(found: object, name: str) -> Subject:
+def _classify(found: object, name: str, declared: _Declared | None = None) -> Subject:
     if inspect.isclass(found) and callable(getattr(found, "act", None)):
         if not isinstance(getattr(found, "claim", None), ClaimForm):
             raise SubjectError(
@@ -144,19 +248,42 @@ def _classify(found: object, name: str) -> Subject:
     if not inspect.isclass(found) and isinstance(found, Mechanism):
         built_in = type(found).__module__.partition(".")[0] == "mechanisms"
         return MechanismSubject(name, found, built_in)
+    if isinstance(found, PlainBandit):
+        return BanditSubject(found.name if name == repr(found) else name, found)
     if inspect.isfunction(found):
-        return _classify_function(found, name)
+        return _classify_function(found, name, declared)
     raise SubjectError(
         f"{name} is of type {type(found).__name__}; must be a learner class (act, observe, claim), "
-        "a mechanism object, or a function f(data, rng) or f(data, gate) marked with @claimed"
+        "a mechanism object, a verify.PlainBandit, or a function f(data, rng) or f(data, gate) marked with @claimed"
     )
 
 
-def _classify_function(function: Callable[..., Any], name: str) -> FunctionSubject:
-    claim = getattr(function, "dpwitness_claim", None)
+def with_neighbours(function: Callable[..., Any], data: Domain | Adjacency) -> FunctionSubject:
+    """Return any callable as a subject, as if it were marked with ``claimed(data=data)``.
+
+    Raises
+    ------
+    SubjectError
+        If it is not callable with (data, rng), (data, rng, lanes) or (data, gate).
+    ParameterError
+        If `data` is neither a domain nor an adjacency.
+    """
+    neighbours = as_adjacency(data)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    if not callable(function) or inspect.isclass(function):
+        raise SubjectError(f"{name}: must be a function f(data, rng), f(data, rng, lanes) or f(data, gate)")
+    form = ClaimForm("central", View.OUTPUT, WHOLE, "its test", neighbours.words)
+    return _classify_function(function, name, _Declared(neighbours, form, None))
+
+
+def _classify_function(
+    function: Callable[..., Any], name: str, declared: _Declared | None = None
+) -> FunctionSubject:
+    claim = declared or getattr(function, "dpwitness_claim", None)
     if claim is None:
         raise SubjectError(
-            f"{name}: no claim; mark the function with @claimed(data=...), which says what one record is"
+            f"{name}: no claim; mark the function with @claimed(data=...), which says what its neighbours are, or give "
+            "--data or --neighbours"
         )
     parameters = list(inspect.signature(function).parameters)
     if len(parameters) < 2 or parameters[1] not in ("rng", "gate"):
@@ -164,10 +291,25 @@ def _classify_function(function: Callable[..., Any], name: str) -> FunctionSubje
             f"{name}: its parameters are ({', '.join(parameters)}); must be (data, rng), (data, rng, lanes) or "
             "(data, gate)"
         )
-    data, form = claim
     return FunctionSubject(
-        name, function, data, form, takes_gate=parameters[1] == "gate", takes_lanes="lanes" in parameters
+        name,
+        function,
+        claim.neighbours,
+        claim.form,
+        takes_gate=parameters[1] == "gate",
+        takes_lanes="lanes" in parameters,
+        law=claim.law,
     )
+
+
+def _specimen(name: str) -> Subject:
+    """Return a specimen of the zoo with its own claim."""
+    from verify.zoo import specimens
+
+    specimen = specimens[known_name("specimen", name.removeprefix(ZOO), specimens)]
+    found = _classify(specimen.subject, f"{ZOO}{specimen.name}")
+    assert isinstance(found, LearnerSubject | FunctionSubject | BanditSubject)
+    return replace(found, claimed_epsilon=specimen.epsilon, claimed_delta=specimen.delta)
 
 
 def _load(reference: str) -> object:

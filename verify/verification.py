@@ -7,30 +7,50 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import metadata
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from accountant import Simulation
-from algorithms.catalogue import learner_builder, learners
+from algorithms.catalogue import learner_builder
 from algorithms.claim import Claim
 from algorithms.play import BuildLearner
-from algorithms.problems import Problem, ProblemError, Value, build_problem, parse_settings, problems
+from algorithms.problems import (
+    LinearBandit,
+    Problem,
+    ProblemError,
+    Value,
+    build_problem,
+    parse_settings,
+    problems,
+)
+from mechanisms import Domain
 from verify.accounting_run import failing_place
+from verify.adjacency import Adjacency
+from verify.adversary import Adversary
 from verify.effort import EFFORTS
 from verify.evidence import Evidence, Progress
+from verify.linear_subject import beyond_the_linear_runs, is_linear, verify_linear_subject
 from verify.neighbours import InitialRecords
 from verify.subject import (
+    BanditSubject,
     FunctionSubject,
     LearnerSubject,
     MechanismSubject,
     Subject,
     SubjectError,
+    every_learner,
     resolve,
 )
+from verify.time_limit import check_time_limit
 from verify.verdict import Verification, decide
-from verify.verify_function import verify_function
+from verify.verify_anytime import anytime_subject, verify_anytime
+from verify.verify_bandit import verify_bandit
+from verify.verify_function import SECONDS, verify_function
 from verify.verify_learner import verify_learner
 from verify.verify_mechanism import verify_mechanism
+from verify.wealth_file import open_account
 
 _DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
 
@@ -38,13 +58,22 @@ _DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "casca
 def verify(
     subject: object,
     *,
-    epsilon: float,
-    delta: float = 0.0,
-    problem: Problem | str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    problem: Problem | LinearBandit | str | None = None,
     settings: Mapping[str, Value] | None = None,
     horizon: int | None = None,
     seed: int = 0,
     effort: str = "default",
+    samples: int | None = None,
+    confidence: float = 0.95,
+    floating_point: bool = False,
+    time_limit: float = SECONDS,
+    neighbours: Adjacency | Domain | None = None,
+    adversary: Adversary | None = None,
+    workers: int = 1,
+    anytime: bool = False,
+    wealth: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Verify a claim of (epsilon, delta)-differential privacy: certify it, refute it, or say why neither.
@@ -52,10 +81,11 @@ def verify(
     Parameters
     ----------
     subject
-        A registered learner's name, ``"path/to/file.py:object"``, or the object itself: a learner class, a
-        mechanism, or a function marked with `claimed`.
+        A registered learner's name, ``"zoo/<name>"``, ``"path/to/file.py:object"``, or the object itself: a
+        learner class, a mechanism, or a function marked with `claimed`.
     epsilon, delta
-        The claim. The trust model, the record and the view are the subject's own.
+        The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has
+        numbers of its own, which hold unless others are given; elsewhere delta is 0 by default.
     problem
         For learners: a problem, or its name in the catalogue; by default the learner's own.
     settings
@@ -67,6 +97,27 @@ def verify(
         Of all randomness: the same seed gives the same result, bit for bit.
     effort
         ``"quick"``, ``"default"`` or ``"thorough"``.
+    samples
+        Draws of the view in the black-box test, of all stages together; by default what `effort` says.
+    confidence
+        Of the lower bounds that rest on draws.
+    floating_point
+        For functions: whether what only floating-point arithmetic shows counts against the claim.
+    time_limit
+        For functions and commands: seconds after which to stop and report what was found.
+    neighbours
+        For functions: which data sets are neighbours, in place of what the function itself declares.
+    adversary
+        For learners and plain bandits: an interactive adversary (`verify.adversary`) to play against; for plain
+        bandits in place of fixed reward tables.
+    workers
+        Processes of the black-box test; the result does not depend on it.
+    anytime
+        For functions and mechanisms: bet while drawing and stop as soon as the claim is refuted, in place of one
+        test at the end.
+    wealth
+        With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, the
+        default, takes a seed that none before it used.
     progress
         Called with the share done and what is being done.
 
@@ -92,18 +143,62 @@ def verify(
         raise ValueError(f"effort={effort!r}: must be one of {', '.join(EFFORTS)}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed={seed!r}: must be a whole number of at least 0")
-    found = resolve(subject)
-    claim = found.form.at(epsilon, delta)
+    found = resolve(subject, neighbours)
+    claim = _claim(found, epsilon, delta)
+    if adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
+        raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
     tell: Progress = progress if progress is not None else _silent
-    reproduce = _reproduce(subject, found.name, claim, problem, settings or {}, horizon, seed, effort)
-    if isinstance(found, LearnerSubject):
+    options = {
+        "samples": samples,
+        "confidence": confidence,
+        "floating_point": floating_point,
+        "time_limit": check_time_limit(time_limit),
+        "anytime": anytime or wealth is not None,
+    }
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise ValueError(f"workers={workers!r}: must be a whole number of at least 1")
+    chosen = replace(EFFORTS[effort].with_samples(samples, confidence), workers=workers)
+    account, file = None, None if wealth is None else Path(wealth)
+    if file is not None:
+        account = open_account(file, anytime_subject(found), claim)
+        seed = account.next_seed(int(seed))
+    reproduce = _reproduce(
+        subject, found, claim, problem, settings or {}, horizon, seed, effort, options, neighbours
+    )
+    if options["anytime"]:
+        if settings or problem is not None or horizon is not None:
+            raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
+        evidence = verify_anytime(
+            anytime_subject(found),
+            claim,
+            effort=chosen,
+            seed=int(seed),
+            reproduce=reproduce,
+            progress=tell,
+            seconds=time_limit,
+            account=account,
+            save=file,
+        )
+    elif isinstance(found, LearnerSubject) and is_linear(found):
+        claim, evidence = verify_linear_subject(
+            found,
+            claim,
+            problem,
+            settings or {},
+            horizon=horizon,
+            effort=chosen,
+            seed=int(seed),
+            reproduce=reproduce,
+            progress=tell,
+        )
+    elif isinstance(found, LearnerSubject):
         played, learner_settings, _ = choose_problem(found, problem, settings or {})
-        work = EFFORTS[effort].for_horizon(horizon)
+        work = chosen.for_horizon(getattr(found.make, "own_horizon", None) if horizon is None else horizon)
         build = learner_builder(
             found.make,
             played,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
             horizon=work.accounting_rounds,
             settings=learner_settings,
         )
@@ -121,15 +216,21 @@ def verify(
             seed=int(seed),
             reproduce=reproduce,
             progress=tell,
+            adversary=adversary,
         )
     elif settings or problem is not None or horizon is not None:
         raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
+    elif isinstance(found, BanditSubject):
+        bandit = found.bandit if adversary is None else found.bandit.against(adversary)
+        evidence = verify_bandit(
+            bandit, claim, effort=chosen, seed=int(seed), reproduce=reproduce, progress=tell
+        )
     elif isinstance(found, MechanismSubject):
         evidence = verify_mechanism(
             found.mechanism,
             claim,
             built_in=found.built_in,
-            effort=EFFORTS[effort],
+            effort=chosen,
             seed=int(seed),
             reproduce=reproduce,
             progress=tell,
@@ -137,9 +238,29 @@ def verify(
     else:
         assert isinstance(found, FunctionSubject)
         evidence = verify_function(
-            found, claim, effort=EFFORTS[effort], seed=int(seed), reproduce=reproduce, progress=tell
+            found,
+            claim,
+            effort=chosen,
+            seed=int(seed),
+            reproduce=reproduce,
+            progress=tell,
+            seconds=time_limit,
+            floating_point=floating_point,
         )
     return _conclude(found, claim, evidence, int(seed))
+
+
+def _claim(found: Subject, epsilon: float | None, delta: float | None) -> Claim:
+    """Fill in a claim's numbers: those given, else the subject's own."""
+    own_epsilon, own_delta = None, 0.0
+    if isinstance(found, FunctionSubject | LearnerSubject | BanditSubject):
+        own_epsilon, own_delta = found.claimed_epsilon, found.claimed_delta
+    number = own_epsilon if epsilon is None else epsilon
+    if number is None:
+        raise ValueError(
+            f"epsilon: {found.name} claims no number of its own; say which epsilon to verify (--epsilon)"
+        )
+    return found.form.at(number, own_delta if delta is None else delta)
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
@@ -194,7 +315,8 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
         contradictions=evidence.contradictions,
     )
     if decision.verdict == "certified" and isinstance(found, LearnerSubject):
-        reach = _beyond_the_runs(found, evidence.details["accounting"]["rounds"])
+        beyond = beyond_the_linear_runs if is_linear(found) else _beyond_the_runs
+        reach = beyond(found, evidence.details["accounting"]["rounds"])
         decision = replace(decision, reasons=(*decision.reasons, reach))
     return Verification(
         subject=found.name,
@@ -211,7 +333,7 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
 
 
 def choose_problem(
-    subject: LearnerSubject, problem: Problem | str | None, settings: Mapping[str, Value]
+    subject: LearnerSubject, problem: Problem | LinearBandit | str | None, settings: Mapping[str, Value]
 ) -> tuple[Problem, Mapping[str, Value], str]:
     """Find a learner's problem, and share out the settings between the two.
 
@@ -234,7 +356,12 @@ def choose_problem(
             raise ProblemError(
                 f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
             )
+        if isinstance(problem, LinearBandit):
+            raise ProblemError(f"{subject.name} plays no linear problems")
         return problem, checked, type(problem).__name__
+    if problem is None and not problem_settings and getattr(subject.make, "own_problem", None) is not None:
+        own_problem: Problem = subject.make.own_problem
+        return own_problem, checked, type(own_problem.structure).__name__
     name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
     if own and name in problems:
         known = [parameter.name for parameter in problems[name].parameters]
@@ -256,38 +383,59 @@ def _default_problem(subject: LearnerSubject) -> str:
     return _DEFAULT_PROBLEMS[family]
 
 
+_DEFAULTS = {
+    "samples": None,
+    "confidence": 0.95,
+    "floating_point": False,
+    "time_limit": SECONDS,
+    "anytime": False,
+}
+
+
 def _reproduce(
     subject: object,
-    name: str,
+    found: Subject,
     claim: Claim,
-    problem: Problem | str | None,
+    problem: Problem | LinearBandit | str | None,
     settings: Mapping[str, Value],
     horizon: int | None,
     seed: int,
     effort: str,
+    options: Mapping[str, Any],
+    neighbours: Adjacency | Domain | None,
 ) -> str:
     """Return the command line that repeats this verification, or the Python call for objects without a name."""
-    named = isinstance(subject, str) or name in learners
-    if not named or not (problem is None or isinstance(problem, str)):
-        given = {"epsilon": claim.epsilon, "delta": claim.delta, "seed": seed, "effort": effort}
+    name = found.name
+    changed = {key: value for key, value in options.items() if value != _DEFAULTS[key]}
+    arguments = found.arguments if isinstance(found, FunctionSubject) else ()
+    named = isinstance(subject, str) or name in every_learner or arguments
+    in_words = neighbours is None or arguments
+    if not named or not in_words or not (problem is None or isinstance(problem, str)):
+        given = {"epsilon": claim.epsilon, "delta": claim.delta, "seed": seed, "effort": effort, **changed}
         if problem is not None:
             given["problem"] = problem
         if horizon is not None:
             given["horizon"] = horizon
         if settings:
             given["settings"] = dict(settings)
+        if neighbours is not None:
+            given["neighbours"] = neighbours
         return f"verify({name}, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
-    parts = ["dpwitness", "verify", name, "--epsilon", f"{claim.epsilon!r}".removesuffix(".0")]
+    parts = ["dpwitness", "verify", *(arguments or (name,))]
+    parts += ["--epsilon", f"{claim.epsilon!r}".removesuffix(".0")]
     if claim.delta:
         parts += ["--delta", repr(claim.delta)]
     if problem is not None:
-        parts += ["--problem", problem]
+        parts += ["--problem", str(problem)]
     for key, value in settings.items():
         parts += ["--set", f"{key}={value}"]
     if horizon is not None:
         parts += ["--horizon", str(horizon)]
     if effort != "default":
         parts += ["--effort", effort]
+    for key, value in changed.items():
+        flag = f"--{key.replace('_', '-')}"
+        parts += [flag] if value is True else [flag, f"{value!r}".removesuffix(".0")]
     return shlex.join([*parts, "--seed", str(seed)])
 
 

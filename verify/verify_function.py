@@ -1,30 +1,52 @@
-"""Verify a function: replay on recorded releases where it takes a gate, a black-box test always."""
+"""Verify a function: a first look, replay where it takes a gate, a search for neighbours, and black-box tests."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import combinations
-from typing import Any
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from accountant import Direct, Recorder, Replay
+from accountant import Recorder, Replay
 from algorithms.claim import Claim
-from mechanisms import Domain
 from verify.accounting_run import failing_place
-from verify.black_box import BlackBoxResult, Candidate, black_box_test, count_event
+from verify.adjacency import Data, Listed, Pair
+from verify.black_box import BlackBoxResult, black_box_test
 from verify.effort import Effort
-from verify.events import Column, ViewSample
 from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.floating_point import has_fractions, lattice_finding
+from verify.function_law import audit_stated_law, law_samples
+from verify.function_probe import NeverEnds, Probe, probe, words_of
+from verify.function_runs import FunctionRuns, RaisedInLanes
+from verify.neighbour_search import (
+    FINALISTS,
+    MOST_EXAMPLES,
+    Draw,
+    SearchResult,
+    candidate_of,
+    search_neighbours,
+)
+from verify.outputs import FloatArray, read_outputs
+from verify.placebo import drifts
+from verify.replay_function import releases_finding, replay_function
 from verify.subject import FunctionSubject, SubjectError
+from verify.time_limit import TimeLimitReached, check_time_limit, time_limit
 from verify.verdict import Finding, UpperBound
+from verify.view_sample import ViewSample
 
-FloatArray = npt.NDArray[np.float64]
+SECONDS = 600.0
+"""The default time limit of one verification."""
 
-_PAIRS = 6
-_ONE_AT_A_TIME = 400_000  # draws of a function that is called once per draw
+LEAST_SAMPLES = 20_000
+"""Draws with which every stage has enough to lay out events."""
+
+_REPLAYED = 6  # pairs on which runs are recorded and replayed
+_COMMAND_SEEDS, _COMMAND_EXAMPLES = 12, 12  # pairs that are looked at where every call starts a process
+_SEARCH_SHARE = 0.3  # of the draws of a function that is called once per draw, for the search for neighbours
+_LATTICE_SHARE = 0.1  # of the draws, for the floating-point test
 
 
 def verify_function(
@@ -35,188 +57,255 @@ def verify_function(
     seed: int,
     reproduce: str,
     progress: Progress,
+    seconds: float = SECONDS,
+    floating_point: bool = False,
 ) -> Evidence:
     """Collect findings and a lower bound for a function's claim; nothing gives an upper bound.
+
+    Parameters
+    ----------
+    subject, claim
+        The function, and what it is held to.
+    effort
+        How many draws there may be.
+    seed
+        Of everything random.
+    reproduce
+        The command that repeats the verification.
+    progress
+        Called with the share done and what is being done.
+    seconds
+        The time limit. A verification that it ends reports what was found, and that it was stopped.
+    floating_point
+        Whether events on the floating-point lattice count against the claim; otherwise they are a remark.
 
     Raises
     ------
     SubjectError
-        If the function raises, or returns something that is no array of numbers of one shape.
+        If the function raises in every call, or what it returns cannot be read.
+    ValueError
+        If there are too few draws.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
-    pairs = _neighbours(subject.data)
-    if subject.takes_gate:
-        progress(0.0, "replaying recorded runs")
-        evidence.findings.extend(_replay(subject, pairs, effort, seed))
-    samples = effort.samples if subject.takes_lanes else min(effort.samples, _ONE_AT_A_TIME)
-    columns = _columns(subject, pairs[0][0], seed)
-    result = black_box_test(
-        [
-            Candidate(f"{_words(data)} / {_words(other)}", _drawer(subject, data, other, columns))
-            for data, other in pairs
-        ],
-        claim_epsilon=claim.epsilon,
-        claim_delta=claim.delta,
-        samples=samples,
-        false_alarm=FALSE_ALARM,
-        seed=seed,
-        progress=progress,
-    )
-    data, other = pairs[result.candidate]
-    if result.refuted and _drifts(subject, data, columns, result, seed):
-        message = (
-            "outputs on one and the same data set drift with the number of calls: draws are not independent"
-        )
-        evidence.findings.append(Finding("drift", "", message))
-        evidence.details["black_box"] = result.to_dict()
-        return evidence
-    witness = result.witness({"data": _words(data), "data_prime": _words(other)}, reproduce)
-    evidence.offer(result.lower_bound(), witness)
-    evidence.details["black_box"] = result.to_dict()
-    evidence.details["detection_floor"] = result.detection_floor_words
+    clock = _Clock(check_time_limit(seconds), time.monotonic())
+    runs = FunctionRuns(subject, subject.takes_lanes)
+    test = _FunctionTest(runs, claim, effort, seed, reproduce, progress, clock, floating_point, evidence)
+    try:
+        try:
+            test.run()
+        except RaisedInLanes as error:
+            if not subject.single_lanes:
+                raise SubjectError(f"{subject.name} raised {error}") from error
+            # Which lane raised cannot be said: lanes are asked for one by one from here on.
+            evidence.findings.clear()
+            replace(test, runs=FunctionRuns(subject, False)).run()
+    except NeverEnds as error:
+        evidence.findings.append(error.finding)
+    except TimeLimitReached:
+        evidence.findings.append(clock.finding)
+    except KeyboardInterrupt:
+        evidence.interrupted()
     return evidence
 
 
-def _neighbours(domain: Domain) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Return the first pairs of a domain's extreme points."""
-    extremes = list(domain.extremes())
-    return list(combinations(extremes, 2))[:_PAIRS]
+@dataclass(frozen=True)
+class _Clock:
+    """A time limit that several stages share."""
+
+    limit: float
+    start: float
+
+    @property
+    def left(self) -> float:
+        return max(1e-3, self.limit - (time.monotonic() - self.start))
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() - self.start >= self.limit
+
+    @property
+    def finding(self) -> Finding:
+        return Finding(
+            "time-limit",
+            "",
+            f"stopped after the time limit of {self.limit:g} s: how far it came depends on the machine",
+        )
 
 
-def _words(data: npt.NDArray[Any]) -> str:
-    return f"data = {np.asarray(data).tolist()}"
+@dataclass(frozen=True)
+class _FunctionTest:
+    """One verification of a function: its settings, and the evidence that is filled in."""
+
+    runs: FunctionRuns
+    claim: Claim
+    effort: Effort
+    seed: int
+    reproduce: str
+    progress: Progress
+    clock: _Clock
+    floating_point: bool
+    evidence: Evidence
+
+    @property
+    def subject(self) -> FunctionSubject:
+        return self.runs.subject
+
+    @property
+    def cheap(self) -> bool:
+        """Whether a call answers for many lanes, and starts no process."""
+        return self.subject.takes_lanes and self.runs.lanes_together and self.subject.single_lanes
+
+    @property
+    def samples(self) -> int:
+        """Draws of all tests together."""
+        if self.cheap:
+            return self.effort.batch_samples
+        return self.effort.single_samples if self.subject.single_lanes else self.effort.samples
+
+    def run(self) -> None:
+        """Look, replay, search, test; the time limit ends any of them."""
+        if self.samples < LEAST_SAMPLES:
+            raise ValueError(
+                f"samples={self.samples}: must be at least {LEAST_SAMPLES:,} for a function: the search for neighbours "
+                "and the tests share them"
+            )
+        evidence = self.evidence
+        known = list(self.subject.neighbours.seeds())[: None if self.subject.single_lanes else _COMMAND_SEEDS]
+        with time_limit(self.clock.left):
+            looked = probe(self.runs, known, self.seed, self.clock.limit)
+            evidence.findings.extend(looked.findings)
+            if any(finding.kind == "constant" for finding in looked.findings):
+                return
+            if self.subject.takes_gate:
+                self.progress(0.0, "replaying recorded runs")
+                evidence.findings.extend(
+                    _replay(self.subject, known[:_REPLAYED], self.claim, self.effort, self.seed)
+                )
+
+            def draw(pair: Pair, other: bool, n: int, sequence: np.random.SeedSequence) -> ViewSample:
+                data = pair.other if other else pair.data
+                return looked.layout.sample(self.runs.outputs(data, n, sequence))
+
+            search = self._search(known, draw)
+            result = self._test(search.pairs, draw, self._tested(search), lattice=False)
+        pair = search.pairs[result.candidate]
+        if self.clock.over:
+            evidence.findings.append(self.clock.finding)
+        elif (result.refuted or not looked.repeatable) and drifts(draw, pair, result, self.seed):
+            message = "outputs on one and the same data set drift with the number of calls: draws are not independent"
+            evidence.findings.append(Finding("drift", "", message))
+            evidence.details["black_box"] = result.to_dict()
+            return
+        neighbours = {"data": words_of(pair.data), "data_prime": words_of(pair.other)}
+        evidence.keep(result, result.witness(neighbours, self.reproduce))
+        if evidence.lower is not None:
+            evidence.lower = replace(evidence.lower, samples=result.samples + search.samples)
+        evidence.details["neighbour_search"] = {"samples": search.samples, "generated": search.generated}
+        if self.subject.law is not None and not (self.clock.over or result.interrupted):
+            self._audit_law([*search.pairs, *known], draw)
+        if not (self.clock.over or result.refuted or result.interrupted):
+            self._test_floating_point(looked, draw, pair, neighbours)
+
+    def _search(self, known: Sequence[Pair], draw: Draw) -> SearchResult:
+        """Search for the most telling pairs; where a few are listed, there is nothing to search."""
+        if isinstance(self.subject.neighbours, Listed) and len(known) <= FINALISTS:
+            return SearchResult(tuple(known), 0, 0)
+        return search_neighbours(
+            self.subject.neighbours,
+            draw,
+            samples=self.effort.search_samples if self.cheap else int(_SEARCH_SHARE * self.samples),
+            delta=self.claim.delta,
+            error=FALSE_ALARM / 2.0,
+            seed=self.seed,
+            seeds=len(known),
+            examples=MOST_EXAMPLES if self.subject.single_lanes else _COMMAND_EXAMPLES,
+            tell=lambda share, doing: self.progress(0.25 * share, doing),
+        )
+
+    def _tested(self, search: SearchResult) -> int:
+        """Draws of the main test: what the other tests leave, and where draws are dear, the search."""
+        others = int(_LATTICE_SHARE * self.samples) + law_samples(self.subject, self.samples)
+        return self.samples - others - (0 if self.cheap else search.samples)
+
+    @property
+    def _error_share(self) -> float:
+        """Share of every error that a black-box test may use: half of it where a stated law has its own test."""
+        return 1.0 if self.subject.law is None else 0.5
+
+    def _test(self, pairs: Sequence[Pair], draw: Draw, samples: int, *, lattice: bool) -> BlackBoxResult:
+        """Run a black-box test at half of the false-alarm rate: there are two of them, or four tests in all."""
+        start, length = (0.9, 0.1) if lattice else (0.25, 0.65)
+        return black_box_test(
+            [candidate_of(pair, draw, f"{words_of(pair.data)} / {words_of(pair.other)}") for pair in pairs],
+            claim_epsilon=self.claim.epsilon,
+            claim_delta=self.claim.delta,
+            samples=samples,
+            # The bound of the floating-point test is reported only if it counts; only then it takes its half.
+            confidence=1.0
+            - self._error_share * (0.5 if self.floating_point else 1.0) * (1.0 - self.effort.confidence),
+            false_alarm=self._error_share * FALSE_ALARM / 2.0,
+            seed=self.seed + lattice,
+            progress=lambda share, doing: self.progress(start + length * share, doing),
+            workers=self.effort.workers,
+            lattice=lattice,
+        )
+
+    def _audit_law(self, pairs: Sequence[Pair], draw: Draw) -> None:
+        """Compare the stated laws, and test the event that they call the most telling one."""
+        self.progress(0.9, "auditing the stated law")
+        with time_limit(self.clock.left):
+            stated = audit_stated_law(
+                self.subject,
+                pairs,
+                draw,
+                self.claim,
+                samples=law_samples(self.subject, self.samples),
+                confidence=1.0 - self._error_share * (1.0 - self.effort.confidence),
+                false_alarm=self._error_share * FALSE_ALARM / 2.0,
+                seed=self.seed,
+            )
+        stated.add_to(self.evidence, self.reproduce, self.effort.confidence)
+
+    def _test_floating_point(self, looked: Probe, draw: Draw, pair: Pair, neighbours: dict[str, str]) -> None:
+        """Test the lowest bits of what does not refute the claim in real arithmetic."""
+        if not has_fractions(looked.layout, draw, pair, self.seed):
+            return
+        with time_limit(self.clock.left):
+            result = self._test([pair], draw, int(_LATTICE_SHARE * self.samples), lattice=True)
+        self.evidence.details["floating_point"] = {"neighbours": neighbours, **result.to_dict()}
+        if result.refuted:
+            self.evidence.findings.append(lattice_finding(result, neighbours, counts=self.floating_point))
+            if self.floating_point:
+                self.evidence.offer(result.lower_bound(), result.witness(neighbours, self.reproduce))
 
 
-def _call(subject: FunctionSubject, data: npt.NDArray[Any], second: object, **more: Any) -> Any:
-    """Call the function on a copy of its data, a scalar as a Python number."""
-    given = data.item() if np.ndim(data) == 0 else np.array(data)
+def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> FloatArray:
+    """Run the function on a gate; its output as numbers, words by their codes."""
+    given = data.item() if data.ndim == 0 else np.array(data)
     try:
-        return subject.function(given, second, **more)
+        output = subject.function(given, gate)
     except (Exception, SystemExit) as error:  # whatever a user's function raises
         place = failing_place(error)
         raise SubjectError(f"{subject.name} raised {type(error).__name__}: {error} (at {place})") from error
-
-
-def _drifts(
-    subject: FunctionSubject,
-    data: npt.NDArray[Any],
-    columns: tuple[Column, ...],
-    result: BlackBoxResult,
-    seed: int,
-) -> bool:
-    """Count the refuting event on one data set twice, in the order in which both data sets were drawn.
-
-    For independent draws both counts have one law; they differ by more than five standard errors with
-    probability below 1e-6. A counter, a clock or a cache in the function makes them differ.
-    """
-    first, second, _ = count_event(
-        Candidate("placebo", _drawer(subject, data, data, columns)),
-        result.event,
-        index=result.candidate,
-        swapped=False,
-        trials=result.trials,
-        seed=seed + 1,
-    )
-    pooled = (first + second) / 2
-    return abs(first - second) > 5 * math.sqrt(2 * pooled * (1 - pooled / result.trials)) + 1e-9
-
-
-# --- black box -----------------------------------------------------------------------------------
-
-
-def _columns(subject: FunctionSubject, data: npt.NDArray[Any], seed: int) -> tuple[Column, ...]:
-    """Name the entries of the output, from one call."""
-    output = _flat(subject, _one_output(subject, data, np.random.SeedSequence(seed)))
-    if output.size == 1:
-        return (Column("output", "the output", "real"),)
-    return tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, output.size + 1))
-
-
-def _one_output(subject: FunctionSubject, data: npt.NDArray[Any], seed: np.random.SeedSequence) -> Any:
-    if subject.takes_gate:
-        return _call(subject, data, Direct(np.random.default_rng(seed)))
-    if subject.takes_lanes:
-        return np.asarray(_call(subject, data, np.random.default_rng(seed), lanes=1))[0]
-    return _call(subject, data, np.random.default_rng(seed))
-
-
-def _flat(subject: FunctionSubject, output: Any) -> FloatArray:
-    try:
-        if output is None or np.size(output) == 0:
-            raise TypeError
-        return np.asarray(output, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        raise SubjectError(
-            f"{subject.name} returned {output!r:.80}: must be a number or an array of numbers"
-        ) from None
-
-
-def _drawer(
-    subject: FunctionSubject, data: npt.NDArray[Any], other: npt.NDArray[Any], columns: tuple[Column, ...]
-) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
-    def draw(other_world: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
-        given = other if other_world else data
-        if subject.takes_lanes:
-            outputs = np.asarray(
-                _call(subject, given, np.random.default_rng(seed), lanes=n), dtype=np.float64
-            )
-            return ViewSample(_checked(subject, outputs.reshape(n, -1), columns), columns)
-        rng = np.random.default_rng(seed)
-        source = Direct(rng) if subject.takes_gate else rng
-        rows = [_flat(subject, _call(subject, given, source)) for _ in range(n)]
-        if len({row.size for row in rows}) > 1:
-            raise SubjectError(f"{subject.name} returns outputs of different shapes")
-        return ViewSample(_checked(subject, np.stack(rows), columns), columns)
-
-    return draw
-
-
-def _checked(subject: FunctionSubject, outputs: FloatArray, columns: tuple[Column, ...]) -> FloatArray:
-    if outputs.shape[1] != len(columns):
-        raise SubjectError(
-            f"{subject.name} returned {outputs.shape[1]} numbers where it returned {len(columns)} before"
-        )
-    return outputs
-
-
-# --- record and replay ---------------------------------------------------------------------------
+    readings = read_outputs([output])
+    words = [float(zlib.crc32(str(column[0]).encode())) for column in readings.words.values()]
+    return np.concatenate([readings.values[0], words])
 
 
 def _replay(
     subject: FunctionSubject,
-    pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
+    pairs: Sequence[Pair],
+    claim: Claim,
     effort: Effort,
     seed: int,
 ) -> list[Finding]:
-    """Record each pair's first data set, replay on the second, and report what still differs."""
-    findings: dict[tuple[str, str], Finding] = {}
-
-    def note(kind: str, where: str, message: str) -> None:
-        findings.setdefault((kind, where), Finding(kind, where, message))
-
-    for number, (data, other) in enumerate(pairs):
-        for child in np.random.SeedSequence([seed, number]).spawn(effort.replays):
-            recorder = Recorder(child)
-            output = _flat(subject, _call(subject, data, recorder))
-            again = Replay(child, recorder.calls)
-            same = _flat(subject, _call(subject, data, again))
-            if not np.array_equal(output, same, equal_nan=True):
-                note(
-                    "foreign-randomness",
-                    "",
-                    "two runs on the same data and seed differ: use gate.random for all draws",
-                )
-                break
-            replay = Replay(child, recorder.calls)
-            neighbour_output = _flat(subject, _call(subject, other, replay))
-            replay.finish()
-            for difference in replay.differences:
-                note(difference.kind, str(difference.where), difference.message)
-            if not replay.differences and not np.array_equal(output, neighbour_output, equal_nan=True):
-                note(
-                    "raw-output",
-                    "",
-                    f"the output differs between {_words(data)} and {_words(other)} although every released value is "
-                    "the same: it is computed from raw data",
-                )
-    return list(findings.values())
+    """Record on one data set of each pair, replay on the other, and report what still differs."""
+    replayed = replay_function(
+        lambda data, gate: _flat(subject, data, gate),
+        [(pair.data, pair.other) for pair in pairs],
+        words=words_of,
+        replays=effort.replays,
+        seed=seed,
+    )
+    too_much = releases_finding(replayed, claim.epsilon, claim.delta)
+    return [*replayed.findings, *([too_much] if too_much else [])]

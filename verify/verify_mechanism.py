@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Place
+from accountant import Place, Plan, Step
 from algorithms.claim import Claim
-from mechanisms import Mechanism, NumpyNoise
+from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.effort import Effort
@@ -36,8 +36,7 @@ def verify_mechanism(
 ) -> Evidence:
     """Compare a claim with a mechanism's profile, and with samples of its output."""
     evidence = Evidence()
-    epsilon = mechanism.profile().epsilon(claim.delta)
-    evidence.upper = UpperBound(epsilon, claim.delta, "the mechanism's privacy profile")
+    evidence.upper = _upper_bound(mechanism, claim.delta)
     if not built_in:
         evidence.findings.append(
             Finding(
@@ -46,14 +45,35 @@ def verify_mechanism(
                 f"the profile of {type(mechanism).__name__} is its own declaration; a test can refute but not prove it",
             )
         )
-    result, pairs = _test(mechanism, claim.epsilon, claim.delta, effort.samples, seed, progress)
-    data, data_prime = pairs[result.candidate]
-    evidence.offer(result.lower_bound(), result.witness({"data": data, "data_prime": data_prime}, reproduce))
+    try:
+        result, pairs = _test(
+            mechanism, claim.epsilon, claim.delta, effort.batch_samples, effort, seed, progress
+        )
+    except KeyboardInterrupt:
+        evidence.interrupted()
+    else:
+        data, data_prime = pairs[result.candidate]
+        witness = result.witness({"data": data, "data_prime": data_prime}, reproduce)
+        profile = mechanism.profile()
+        evidence.keep(result, witness, lambda epsilon: min(1.0, float(profile.delta(epsilon))))
     if built_in and mechanism.profile().exact:
         evidence.offer(*_exact_lower(mechanism, claim, reproduce))
-    evidence.details["black_box"] = result.to_dict()
-    evidence.details["detection_floor"] = result.detection_floor_words
     return evidence
+
+
+def _upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
+    """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
+    epsilon = mechanism.profile().epsilon(delta)
+    steps: tuple[Step, ...] = ()
+    if isinstance(mechanism, Repeated):
+        steps = (Step(mechanism.mechanism, mechanism.count),)
+    elif isinstance(mechanism, Composed):
+        steps = tuple(Step(part, 1, mechanism.sensitivity) for part in mechanism.parts)
+    if steps and math.isfinite(epsilon):
+        composed = Plan(steps).epsilon(delta).upper
+        if composed < epsilon:
+            return UpperBound(composed, delta, "the exact composition of the releases' privacy profiles")
+    return UpperBound(epsilon, delta, "the mechanism's privacy profile")
 
 
 def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[LowerBound, Witness]:
@@ -108,7 +128,8 @@ def check_declared_profile(
     if math.isinf(epsilon):
         return None
     number = int(seed.generate_state(1)[0])
-    result, pairs = _test(mechanism, epsilon, delta, max(20_000, effort.samples // 4), number, _silent)
+    samples = max(20_000, effort.samples // 4)
+    result, pairs = _test(mechanism, epsilon, delta, samples, effort, number, _silent)
     if not result.refuted:
         return Finding(
             "declared-profile",
@@ -125,24 +146,37 @@ def check_declared_profile(
 
 
 def _test(
-    mechanism: Mechanism, epsilon: float, delta: float, samples: int, seed: int, progress: Progress
+    mechanism: Mechanism,
+    epsilon: float,
+    delta: float,
+    samples: int,
+    effort: Effort,
+    seed: int,
+    progress: Progress,
 ) -> tuple[BlackBoxResult, list[tuple[str, str]]]:
-    moves = _moves(mechanism)
-    candidates = [
-        Candidate(f"value {start.tolist()} / {end.tolist()}", _drawer(mechanism, start, end))
-        for start, end in moves
-    ]
-    words = [(f"the value {start.tolist()}", f"the value {end.tolist()}") for start, end in moves]
+    candidates, words = mechanism_candidates(mechanism)
     result = black_box_test(
         candidates,
         claim_epsilon=epsilon,
         claim_delta=delta,
         samples=samples,
+        confidence=effort.confidence,
+        workers=effort.workers,
         false_alarm=FALSE_ALARM,
         seed=seed,
         progress=progress,
     )
     return result, words
+
+
+def mechanism_candidates(mechanism: Mechanism) -> tuple[list[Candidate], list[tuple[str, str]]]:
+    """Return pairs of values a sampled test should look at, and both values of each in words."""
+    moves = _moves(mechanism)
+    candidates = [
+        Candidate(f"value {start.tolist()} / {end.tolist()}", _drawer(mechanism, start, end))
+        for start, end in moves
+    ]
+    return candidates, [(f"the value {start.tolist()}", f"the value {end.tolist()}") for start, end in moves]
 
 
 def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
@@ -172,14 +206,17 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
 def _drawer(
     mechanism: Mechanism, start: npt.NDArray[Any], end: npt.NDArray[Any]
 ) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
-    columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, start.size + 1))
-    if start.size == 1:
+    releases = mechanism.release(start[np.newaxis], NumpyNoise(np.random.default_rng(0))).shape[:-2]
+    outputs = math.prod(releases) * start.size  # composed mechanisms stack their releases in front
+    columns = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, outputs + 1))
+    if outputs == 1:
         columns = (Column("output", "the output", "category" if is_categorical(mechanism) else "real"),)
 
     def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         value = np.tile(end if other else start, (n, 1))
-        outputs = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
-        return ViewSample(np.asarray(outputs, dtype=np.float64).reshape(n, -1), columns)
+        released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
+        views = np.moveaxis(np.asarray(released, dtype=np.float64), -2, 0).reshape(n, -1)
+        return ViewSample(views, columns)
 
     return draw
 

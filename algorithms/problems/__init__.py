@@ -7,7 +7,10 @@ from algorithms.problems.errors import ParameterError, ProblemError
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.linear_matroid import LinearMatroid
+from algorithms.problems.linear_problems import linear_problems
+from algorithms.problems.logged_users import LoggedUsers
 from algorithms.problems.matroid import Matroid
+from algorithms.problems.movielens import movielens
 from algorithms.problems.open_bandit import (
     open_bandit,
     open_bandit_cascade,
@@ -29,6 +32,7 @@ __all__ = [
     "GraphicMatroid",
     "LinearBandit",
     "LinearMatroid",
+    "LoggedUsers",
     "Matroid",
     "MaximumCoverage",
     "Parameter",
@@ -46,6 +50,8 @@ __all__ = [
     "Value",
     "build_problem",
     "known_name",
+    "linear_problems",
+    "movielens",
     "open_bandit",
     "open_bandit_cascade",
     "open_bandit_counts",

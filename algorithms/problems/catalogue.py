@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,15 @@ from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.shortest_path import ShortestPath
 from algorithms.problems.top_k import TopK
 
-Family = Literal["semi-bandit", "matroid", "cascade"]
+Family = Literal["semi-bandit", "matroid", "cascade", "linear"]
 
 __all__ = ["ProblemEntry", "build_problem", "problems"]
 
+_Built = TypeVar("_Built")
+
 
 @dataclass(frozen=True)
-class ProblemEntry:
+class ProblemEntry(Generic[_Built]):
     """A problem that can be asked for by name.
 
     Attributes
@@ -37,7 +39,7 @@ class ProblemEntry:
         What it is called, and one line on what it is.
     family
         Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
-        bases) or ``"cascade"``.
+        bases), ``"cascade"`` or ``"linear"``.
     parameters
         Its settings, with defaults.
     make
@@ -48,9 +50,9 @@ class ProblemEntry:
     summary: str
     family: Family
     parameters: tuple[Parameter, ...]
-    make: Callable[..., Problem]
+    make: Callable[..., _Built]
 
-    def build(self, **settings: Value) -> Problem:
+    def build(self, **settings: Value) -> _Built:
         """Return the problem with these settings, values as typed text or already of their kind.
 
         >>> problems["top-k"].build(arms="5", size=2).structure
@@ -206,7 +208,7 @@ POSITION = Parameter(
 )
 LOGGED_ITEMS = Parameter("items", "int", 80, 1, 80, "keep the items 0 .. items - 1 of the log")
 
-problems: dict[str, ProblemEntry] = {
+problems: dict[str, ProblemEntry[Problem]] = {
     entry.name: entry
     for entry in (
         ProblemEntry(

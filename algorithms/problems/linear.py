@@ -44,6 +44,8 @@ class LinearBandit:
         ``"gaussian"``: xi_u ~ N(0, sigma² I), noise N(0, 1), unbounded. ``"signs"``: rewards are +1 or -1 with mean
         <theta_u, x>, and xi_u is uniform in the ball of radius sigma √(d + 2) (whose marginals have variance proxy
         sigma²); bounded by 1 without any clipping.
+    replacement
+        Whether a client that has reported may be drawn again in a later phase; False: every client reports once.
 
     Raises
     ------
@@ -57,6 +59,7 @@ class LinearBandit:
     sigma: float
     population: int
     rewards: Rewards = "gaussian"
+    replacement: bool = False
 
     def __post_init__(self) -> None:
         actions, theta = np.array(self.actions, dtype=np.float64), np.array(self.theta, dtype=np.float64)
@@ -94,12 +97,13 @@ class LinearBandit:
         population: int,
         seed: int,
         rewards: Rewards = "gaussian",
+        replacement: bool = False,
     ) -> LinearBandit:
         """Return a problem with actions and theta* uniform on the sphere, theta* of the given length."""
         rng = np.random.default_rng(seed)
         vectors = rng.standard_normal((actions + 1, dimension))
         vectors /= np.linalg.norm(vectors, axis=1)[:, np.newaxis]
-        return cls(vectors[:-1], length * vectors[-1], sigma, population, rewards)
+        return cls(vectors[:-1], length * vectors[-1], sigma, population, rewards, replacement)
 
     @property
     def _radius(self) -> float:

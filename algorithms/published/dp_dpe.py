@@ -13,16 +13,16 @@ The widths hold, but bound √Σ_x (T(x) <a, V⁻¹ x>)² by √(4 S d) where th
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.claim import ClaimForm, View
-from algorithms.learner import check_epsilon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear_phases import CentralMean, LocalMean, Phase, RawMean, ReportMean, ShuffledReportMean
-from algorithms.phased_elimination import ONE_CLIENT, PhasedElimination, pseudo_inverse
+from algorithms.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, pseudo_inverse
 from mechanisms import Gaussian, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,12 +37,8 @@ class DPE(PhasedElimination):
 
     Parameters
     ----------
-    actions, gate, horizon, population, sigma, alpha
-        As for `algorithms.DPE`.
-    reward_bound
-        B; averages are clipped to [-B, B].
-    fixed_clients
-        DPE-FixedU: so many clients in every phase.
+    actions, gate, **settings
+        As for `algorithms.DPE`; reward_bound, to which averages are clipped, is 1 by default.
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
@@ -53,28 +49,14 @@ class DPE(PhasedElimination):
         self,
         actions: npt.ArrayLike,
         gate: Gate,
-        *,
-        horizon: int,
-        population: int,
-        sigma: float,
-        alpha: float = 0.8,
-        reward_bound: float = 1.0,
-        fixed_clients: int | None = None,
+        **settings: Unpack[PhasedSettings],
     ) -> None:
-        super().__init__(
-            actions,
-            gate,
-            horizon=horizon,
-            population=population,
-            sigma=sigma,
-            alpha=alpha,
-            reward_bound=reward_bound,
-            fixed_clients=fixed_clients,
-        )
+        settings.setdefault("reward_bound", 1.0)
+        super().__init__(actions, gate, **settings)
         k, d = self.actions.shape
         self.dimension = d
         self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
-        self.log_term = math.log(k * horizon)
+        self.log_term = math.log(k * self.schedule.horizon)
 
     @property
     def _settled(self) -> bool:
@@ -84,22 +66,40 @@ class DPE(PhasedElimination):
     def _private_mean(self, phase: Phase) -> ReportMean:
         return RawMean(self.gate, phase)
 
-    def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
-        """Lines 5-6: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x), eliminate by the common width W_l."""
+    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
+        """Line 5: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x)."""
         points = self.actions[phase.support]
         inverse = pseudo_inverse((points.T * phase.counts) @ points)
-        theta = inverse @ (points.T @ (phase.counts * averages))
+        theta = (phase.counts * averages) @ points @ inverse
+        return theta @ self.actions[self.active].T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Line 6: the common width W_l."""
         length = self.schedule.length(phase.number)
         spread = math.sqrt(2 * self.dimension / (phase.clients * length)) + self.sigma / math.sqrt(
             phase.clients
         )
         width = (spread + self._width_of_noise(phase)) * math.sqrt(2 * self.log_term)
-        value = self.actions[self.active] @ theta
-        self.active = self.active[value.max() - value <= 2 * width]
+        return np.full(self.active.size, width)
 
     def _width_of_noise(self, phase: Phase) -> float:
         """Return sigma_n."""
         return 0.0
+
+
+class DPEFixedU(DPE):
+    """DPE-FixedU (Section 7): ``fixed_clients`` new clients in every phase.
+
+    Parameters
+    ----------
+    actions, gate, **settings
+        As for `DPE`; fixed_clients has to be given.
+    """
+
+    def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
+        if settings.get("fixed_clients") is None:
+            raise ValueError("fixed_clients: must be given, how many clients report in every phase")
+        super().__init__(actions, gate, **settings)
 
 
 class _Printed(DPE):
@@ -107,8 +107,13 @@ class _Printed(DPE):
 
     Parameters
     ----------
+    actions, gate, **settings
+        As for `DPE`.
     epsilon, delta
         As claimed.
+    clipping
+        ``"yes"``: reports are clipped to [-B, B]. ``"no"``: they are not, as in the paper, which assumes that they
+        lie there; with unbounded rewards the sensitivity is then infinite.
     """
 
     def __init__(
@@ -118,30 +123,24 @@ class _Printed(DPE):
         *,
         epsilon: float,
         delta: float,
-        horizon: int,
-        population: int,
-        sigma: float,
-        alpha: float = 0.8,
-        reward_bound: float = 1.0,
+        clipping: str = "yes",
+        **settings: Unpack[PhasedSettings],
     ) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        if not 0.0 < delta < 1.0:
-            raise ValueError(f"delta={delta!r}: must be in (0, 1)")
-        self.delta = delta
-        self.bound = reward_bound
-        super().__init__(
-            actions,
-            gate,
-            horizon=horizon,
-            population=population,
-            sigma=sigma,
-            alpha=alpha,
-            reward_bound=reward_bound,
-        )
+        self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
+        if clipping not in ("yes", "no"):
+            raise ValueError(f"clipping={clipping!r}: must be 'yes' or 'no'")
+        super().__init__(actions, gate, **settings)
+        self.clipped = clipping == "yes"
+
+    @property
+    def bound(self) -> float:
+        """B."""
+        assert self.reward_bound is not None
+        return self.reward_bound
 
     def _classical(self, phase: Phase) -> Gaussian:
         """Return the textbook mechanism: sigma = 2 √(2 s ln(1.25/delta)) / epsilon in units of B."""
-        return Gaussian.classical(self.epsilon, self.delta, sensitivity=phase.domain.sensitivity)
+        return Gaussian.classical(self.epsilon, self.delta, sensitivity=phase.calibration)
 
     def _sigma(self, phase: Phase) -> float:
         """Return sigma_nl = 2B √(2 s ln(1.25/delta)) / epsilon."""
@@ -185,7 +184,7 @@ class DPDPEShuffle(_Printed):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle", view=View.OUTPUT, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.6"
+        model="shuffle", view=View.SHUFFLED, unit=ONE_CLIENT, source=_PAPER + "Theorem 4.6"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:

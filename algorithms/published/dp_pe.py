@@ -26,15 +26,17 @@ _PAPER = "distributed linear bandits paper, "
 class _PrintedWidth(dp_pe.StandardElimination):
     """``W_l = (√(2d/h_l) + sigma_n) √(2 ln(kT))``; actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated."""
 
-    def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
+    def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
+        """V = Σ T x xᵀ, theta~ = V⁻¹ Σ x y~(x)."""
         points = self.actions[phase.support]
-        inverse = pseudo_inverse((points.T * phase.counts) @ points)
-        theta = inverse @ (points.T @ sums)
+        theta = sums @ points @ pseudo_inverse((points.T * phase.counts) @ points)
+        return theta @ self.actions[self.active].T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Return the common width W_l."""
         k, d = self.actions.shape
         spread = math.sqrt(2 * d / self.length(phase.number)) + self._width_of_noise(phase, noise)
-        width = spread * math.sqrt(2 * math.log(k * self.horizon))
-        value = self.actions[self.active] @ theta
-        self.active = self.active[value.max() - value <= 2 * width]
+        return np.full(self.active.size, spread * math.sqrt(2 * math.log(k * self.horizon)))
 
     @property
     def _settled(self) -> bool:
@@ -62,10 +64,13 @@ class PE(_PrintedWidth, dp_pe.PE):
 
 
 class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
-    """(55): sums + N(0, sigma_nc²), ``sigma_n = 2 d sigma_nc √s_l / h_l``."""
+    """(55): sums + N(0, sigma_nc²), ``sigma_n = 2 d sigma_nc √s_l / h_l``.
+
+    Section C.2.1 defines its privacy by the outputs of the privatizer: the noisy sums.
+    """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.1"
+        model="central", view=View.RELEASES, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.1"
     )
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
@@ -93,7 +98,7 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle", view=View.OUTPUT, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.6"
+        model="shuffle", view=View.SHUFFLED, unit=dp_pe.ONE_REWARD, source=_PAPER + "Theorem C.6"
     )
 
     def _protocol(self, clients: int) -> ShuffledMean:

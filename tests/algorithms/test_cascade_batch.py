@@ -5,33 +5,38 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from accountant import Accountant, Budget, Simulation
-from algorithms import CascadeUCBBatch
+from algorithms import CascadeUCBBatch, CascadeUCBBatchGaussian
 from algorithms.play import play_fresh, play_records
 from algorithms.problems import Cascade
-from mechanisms import LaneStreams
+from mechanisms import GaussianProfile, LaneStreams
 
 MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
 ROUNDS = 600
 
 
-def literal_additive(b, items, positions, n, m, c, e, x):
-    """Return the largest u with u E <= C + R(u), by stepping a quadratic's root (section 6)."""
-    al, be = 2 * x * (n / 4 + 2 * b * b * m), 4 * x * b * b * m * (positions - 1)
+def literal_additive(b, gaussian, positions, n, m, c, e, x):
+    """Return the largest u with u E <= C + R(u), the root of a quadratic (section 6); b is sigma of Gaussian noise."""
+    proxy = b * b if gaussian else 2 * b * b
+    al, be = 2 * x * (n / 4 + proxy * m), 2 * x * proxy * m * (positions - 1)
     if n == 0 or e <= math.sqrt(be):
         return math.inf
-    shifted = c + b * x
+    shifted = c if gaussian else c + b * x
     return (shifted * e + math.sqrt(al * (e * e - be) + be * shifted**2)) / (e * e - be)
 
 
-def literal_rate(u, b, positions, n, m, c, e):
+def literal_rate(u, b, gaussian, positions, n, m, c, e):
     """Return sup_s of section 6's exponent with the noises of E counted at u."""
 
     def negative(s):
         moment = -n * math.log(u * math.exp(-s * (1 - u)) + (1 - u) * math.exp(s * u))
-        own = m * math.log1p(-((b * s) ** 2)) + m * (positions - 1) * math.log1p(-((b * u * s) ** 2))
+        own = m * noise(s) + m * (positions - 1) * noise(u * s)
         return -(s * (u * e - c) + moment + own)
 
-    found = minimize_scalar(negative, bounds=(0, (1 - 1e-12) / b), method="bounded", options={"xatol": 1e-13})
+    def noise(s):
+        return -0.5 * (b * s) ** 2 if gaussian else math.log1p(-((b * s) ** 2))
+
+    end = 20.0 if gaussian else (1 - 1e-12) / b
+    found = minimize_scalar(negative, bounds=(0, end), method="bounded", options={"xatol": 1e-13})
     return -found.fun
 
 
@@ -39,16 +44,24 @@ def exponent(items, horizon):
     return math.log(3 * items * items * (2 + math.log2(horizon)) * horizon**2)
 
 
+@pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (3, 2.0), (6, 8.0)])
-def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
+def test_it_plays_as_the_pseudocode(positions, epsilon, gaussian, recorded_run):
     problem = Cascade(6, positions, MEANS)
 
     def make(structure, gate):
+        if gaussian:
+            return CascadeUCBBatchGaussian(structure, gate, epsilon=epsilon, delta=0.01, horizon=ROUNDS)
         return CascadeUCBBatch(structure, gate, epsilon=epsilon, horizon=ROUNDS)
 
     run = recorded_run(make, problem, ROUNDS, 1)
-    b = (2 if positions > 1 else 1) / epsilon
-    assert {release.mechanism.scale for release in run.releases} == {b}
+    if gaussian:
+        (b,) = {release.mechanism.sigma for release in run.releases}
+        moved = math.sqrt(2) if positions > 1 else 1.0
+        assert GaussianProfile(moved / b).delta(epsilon) == pytest.approx(0.01, rel=1e-7)
+    else:
+        b = (2 if positions > 1 else 1) / epsilon
+        assert {release.mechanism.scale for release in run.releases} == {b}
     x = exponent(6, ROUNDS)
     for lane in (0, 17, 63):
         noise = run.noise(lane)
@@ -56,7 +69,7 @@ def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
         start = 1
         while start <= ROUNDS:
             shown = run.actions[start - 1, lane].tolist()
-            bound = [literal_additive(b, 6, positions, n[i], m[i], c[i], e[i], x) for i in range(6)]
+            bound = [literal_additive(b, gaussian, positions, n[i], m[i], c[i], e[i], x) for i in range(6)]
             index = [bound[i] if m[i] == 0 else run.learner_index[start][lane, i] for i in range(6)]
             assert [n[i] for i in shown] == sorted(n[i] for i in shown)
             least = min(index[i] for i in shown)
@@ -82,12 +95,14 @@ def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
         for name, total in (("displays", n), ("releases", m), ("clicks", c), ("examinations", e)):
             np.testing.assert_allclose(getattr(estimates, name)[lane], total, rtol=0, atol=1e-8)
         for i in range(6):
-            additive = literal_additive(b, 6, positions, n[i], m[i], c[i], e[i], x)
+            additive = literal_additive(b, gaussian, positions, n[i], m[i], c[i], e[i], x)
             found = estimates.index[lane, i]
             if math.isinf(additive):
                 assert found == 1e12 - n[i]
             elif found < min(additive, 1) - 1e-9 and found > 0:  # lowered to where Chernoff's exponent is x
-                assert literal_rate(found, b, positions, n[i], m[i], c[i], e[i]) == pytest.approx(x, rel=1e-5)
+                assert literal_rate(found, b, gaussian, positions, n[i], m[i], c[i], e[i]) == pytest.approx(
+                    x, rel=1e-5
+                )
             else:
                 assert found == pytest.approx(additive, rel=1e-9)
 
@@ -117,11 +132,14 @@ def recorded_run(recorded_run):
     return run
 
 
-def test_no_confidence_bound_fails():
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_no_confidence_bound_fails(gaussian):
     """The theorem allows one run in T = 2,000 to fail: of 256 runs more than 4 with probability 1e-6."""
     problem, horizon = Cascade(6, 3, MEANS), 2000
     gate = Simulation(7, 256)
-    learner = CascadeUCBBatch(problem.structure, gate, epsilon=1.0, horizon=horizon)
+    delta = {"delta": 0.01} if gaussian else {}
+    make = CascadeUCBBatchGaussian if gaussian else CascadeUCBBatch
+    learner = make(problem.structure, gate, epsilon=1.0, horizon=horizon, **delta)
     failed = np.zeros(256, dtype=bool)
     for _ in play_fresh(learner, problem, gate, LaneStreams(7, 256, key=(2,)), horizon):
         failed |= (learner.estimates.index < problem.means).any(axis=1)

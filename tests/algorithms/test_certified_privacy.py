@@ -21,10 +21,17 @@ PURE = [
     "cucb-ldp-laplace-all",
     "cucb-batch-all",
     "cucb-batch-least",
+    "cucb-dp",
+    "cucb-dp-least",
     "cascade-ucb-ldp-laplace",
     "cascade-ucb-batch",
 ]
-APPROXIMATE = ["cucb-ldp-gaussian", "cucb-batch-gaussian", "cascade-ucb-ldp-gaussian"]
+APPROXIMATE = [
+    "cucb-ldp-gaussian",
+    "cucb-batch-gaussian",
+    "cascade-ucb-ldp-gaussian",
+    "cascade-ucb-batch-gaussian",
+]
 LOCAL = [name for name in PURE + APPROXIMATE if learners[name].claim.model == "local"]
 
 
@@ -123,6 +130,8 @@ def coupled(name, epsilon, record, size=3, rounds=7):
 def test_the_largest_loss_is_epsilon(name, epsilon, record):
     """Attained when every moved noise falls beyond both locations: in one of 64 of 5,120 lanes at least."""
     loss, _ = coupled(name, epsilon, record)
+    if name.startswith("cucb-dp") and record == 4:
+        epsilon /= 3  # of 7 rounds, the first lies in 3 nodes, the fourth in the one that it completes
     assert loss.max() <= epsilon * (1 + 1e-9)
     assert loss.max() == pytest.approx(epsilon, rel=1e-9)
 

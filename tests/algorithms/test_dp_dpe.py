@@ -56,11 +56,11 @@ def test_every_client_pays_exactly_the_claim(
 
 @private
 def test_a_client_drawn_twice_is_refused(make: type) -> None:
-    few = LinearBandit(SMALL.actions, SMALL.theta, SMALL.sigma, population=300)
+    few = LinearBandit(SMALL.actions, SMALL.theta, SMALL.sigma, population=300, replacement=True)
     accountant = Accountant(Budget(1.0, 1e-4), noise=np.random.default_rng(1), seed=2)
     learner = make(few.actions, accountant, epsilon=1.0, delta=1e-4, **settings(few, 1000))
     with pytest.raises(BudgetExceeded):
-        list(play_phases(learner, few, accountant, np.random.default_rng(0), replacement=True))
+        list(play_phases(learner, few, accountant, np.random.default_rng(0)))
 
 
 def test_local_trust_refuses_the_central_learner() -> None:

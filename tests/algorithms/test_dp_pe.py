@@ -147,7 +147,7 @@ def test_noise_of_a_sum_has_its_proxy(make: type) -> None:
         for client in range(phase.clients - 1):
             learner.observe(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, client))
         learner._add(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, -1), learner._missing[0])
-        sums, noise = learner._close()
+        sums, noise = learner._close(), learner._noise()
         ratios += (sums**2 / noise).tolist()
     spread = 4.9 * math.sqrt(2 / len(ratios))
     assert np.mean(ratios) < 1 + spread

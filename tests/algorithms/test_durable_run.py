@@ -84,6 +84,8 @@ def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
         settings: dict[str, Any] = {"horizon": 60, "reward_bound": 1.0, **private}
         if "dpe" in name:
             settings |= {"population": problem.population, "sigma": problem.sigma}
+        if "fixed" in name:
+            settings["fixed_clients"] = 7
         for surplus in ("reward_bound", "epsilon", "delta"):
             try:
                 return entry.make(problem.actions, gate, **settings)

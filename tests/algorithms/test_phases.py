@@ -22,6 +22,7 @@ CASES = {
     "cucb-batch-least": SemiBandit(TopK(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "dpucb-mat": SemiBandit(UniformMatroid(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "cascade-ucb-batch": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
+    "cascade-ucb-batch-gaussian": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
 }
 PHASED = sorted(name for name, entry in learners.items() if hasattr(entry.make, "committed"))
 

@@ -60,6 +60,19 @@ def test_theorem_6():
     assert bound("cascade-ucb-batch", CASCADE) == pytest.approx(expected, rel=1e-9)
 
 
+def test_theorem_6_with_gaussian_noise():
+    k, s, phases = 3, sigma(math.sqrt(2)), 5 * (2 + math.log2(HORIZON))
+    y = math.log(3 * 5 * phases * HORIZON**2)
+    expected = 1.0
+    for w, least, largest in OUTSIDE:
+        spread = 1 + math.log(largest / least)
+        b_e = s * math.sqrt(2 * y * phases * (1 + w * w * (k - 1)))
+        b_prime = 2 * s * math.sqrt(2 * y * phases * (k - 1))
+        sampling = y / (2 * P0) * (8 / least + 4 * spread + largest)
+        expected += (1 + 1 / P0) * (sampling + 4 * b_e * spread + 2 * b_prime * largest) + largest
+    assert bound("cascade-ucb-batch-gaussian", CASCADE) == pytest.approx(expected, rel=1e-9)
+
+
 def test_theorem_1_and_3():
     y = math.log(2 * ARMS * HORIZON**2)
     bit = one = all_ = gauss = WORST
@@ -108,9 +121,40 @@ def test_theorem_2d():
     assert bound("cucb-batch-all", TOP_K) == pytest.approx(all_, rel=1e-9)
 
 
+def test_theorem_8_for_trees():
+    nodes = 10  # 512 <= 1000
+    y = math.log(4 * ARMS * HORIZON**2)
+    z = math.log(ARMS * HORIZON)
+    cubed = math.log(HORIZON) ** 3 / EPSILON
+    every = least = printed_least = WORST
+    printed = 3 * ARMS * WORST
+    for d in MEMBERS:
+        f1, fk = (b * nodes * (2 * math.sqrt(nodes * y) + y) for b in (1 / EPSILON, SIZE / EPSILON))
+        least += 4 * B_INF**2 * y / d + 4 * B_INF * f1 * (1 + math.log(WORST / d)) + WORST
+        feeds = 8 * B_1**2 * SIZE**2 * y / d**2 + 8 * SIZE * B_1 * fk / d
+        every += 10 * SIZE * B_1**2 * y / d + 4 * B_1 * fk * (1 + math.log(feeds))
+        every += 2 * math.sqrt(2 * y) * B_1 + WORST
+        pulls = max(256 * B_1**2 * SIZE**2 * z / d**2, 96 * B_1 * SIZE**2 * cubed / d)
+        printed += (256 + 8 * math.sqrt(96)) * SIZE * B_1**2 * z / d
+        printed += (8 * math.sqrt(96) + 48 + 48 * math.log(pulls)) * SIZE * B_1 * cubed
+        printed_least += 32 * B_INF**2 * z / d + 48 * B_INF * cubed * (1 + math.log(WORST / d)) + WORST
+    assert bound("cucb-dp", TOP_K) == pytest.approx(every, rel=1e-9)
+    assert bound("cucb-dp-least", TOP_K) == pytest.approx(least, rel=1e-9)
+    assert bound("published/cucb-dp", TOP_K) == pytest.approx(printed, rel=1e-9)
+    assert bound("published/cucb-dp-least", TOP_K) == pytest.approx(printed_least, rel=1e-9)
+    for name in ("published/cucb-dp", "published/cucb-dp-least"):
+        assert not BOUNDS[name].applies(1.0, 3, 9)
+        assert BOUNDS[name].applies(1.0, 3, 10)
+
+
 CERTIFIED = ["cucb-ldp-bit", "cucb-ldp-laplace-one", "cucb-ldp-laplace-all", "cucb-ldp-gaussian"]
-CERTIFIED += ["cucb-batch-all", "cucb-batch-least", "cucb-batch-gaussian"]
-CERTIFIED += ["cascade-ucb-ldp-laplace", "cascade-ucb-ldp-gaussian", "cascade-ucb-batch"]
+CERTIFIED += ["cucb-dp", "cucb-dp-least", "cucb-batch-all", "cucb-batch-least", "cucb-batch-gaussian"]
+CERTIFIED += [
+    "cascade-ucb-ldp-laplace",
+    "cascade-ucb-ldp-gaussian",
+    "cascade-ucb-batch",
+    "cascade-ucb-batch-gaussian",
+]
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3, 100, 1023, 4096, 10**9])

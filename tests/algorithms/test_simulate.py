@@ -13,6 +13,9 @@ PATHS = SemiBandit(
     [0.8, 0.6, 0.7, 0.9, 0.8, 0.3],
 )
 
+NEVER_LEARN = {"published/cucb-dp", "published/cucb-dp-least"}
+"""Within 60 rounds their printed radius leaves every index at 1, so that no draw matters to an action."""
+
 
 def problem_for(name):
     return PATHS if name.startswith("cucb") else build_problem(learners[name].default_problem)
@@ -30,7 +33,8 @@ def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
     np.testing.assert_array_equal(trace(name, 65).regret, many.regret[:, :65])
     np.testing.assert_array_equal(trace(name, 3).regret, many.regret[:, :3])
     np.testing.assert_array_equal(trace(name, 130).regret, many.regret)
-    assert (trace(name, 130, seed=4).regret != many.regret).any() or not many.regret.any()
+    changed = (trace(name, 130, seed=4).regret != many.regret).any()
+    assert changed or not many.regret.any() or name in NEVER_LEARN
 
 
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "dpts-mat", "cascade-ucb-rr"])

@@ -15,7 +15,6 @@ from verify.binomial import (
     clopper_pearson_upper,
     delta_lower,
     epsilon_lower,
-    predicted_epsilon,
 )
 
 counts = st.integers(1, 10**7).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -133,25 +132,6 @@ def test_each_bound_covers_tightly() -> None:
         assert 0.04 <= misses <= error + 4 * math.sqrt(error * (1 - error) / runs)
 
 
-@pytest.mark.parametrize(("p", "q"), [(0.5, 0.1), (0.01, 0.004), (0.002, 0.0), (1.0, 0.0), (0.3, 0.3)])
-def test_prediction_is_the_bound_of_the_expected_counts(p: float, q: float) -> None:
-    n, delta = 200_000, 1e-4
-    bound = epsilon_lower(round(p * n), n, round(q * n), n, delta, 0.01)
-    assert float(predicted_epsilon(p, q, n, delta, 0.01)) == pytest.approx(bound, rel=1e-6)
-
-
-def test_prediction_from_few_draws_is_careful() -> None:
-    careful = predicted_epsilon([0.001, 0.5], [0.0001, 0.1], 10**6, 0.0, 0.01, chosen_on=10_000)
-    assert careful[1] > careful[0], "ten lucky draws of a rare event must not beat a solid one"
-    assert predicted_epsilon(0.1, 0.9, 10**6, 0.2, 0.01) == -math.inf
-
-
-def test_prediction_moves_both_estimates_by_three_standard_errors() -> None:
-    # With a huge final sample nothing is left but the move; 0.5 has standard error 0.005 on 10,000 draws.
-    moved = float(predicted_epsilon(0.5, 0.5, 10**12, 0.0, 0.01, chosen_on=10_000))
-    assert moved == pytest.approx(math.log(0.485 / 0.515), abs=1e-3)
-
-
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
@@ -174,5 +154,8 @@ def test_privacy_bounds_refuse_bad_input() -> None:
     for delta in (-0.1, 1.0, math.nan):
         with pytest.raises(ValueError, match="delta"):
             epsilon_lower(1, 10, 1, 10, delta, 0.05)
+    for share in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="share"):
+            epsilon_lower(1, 10, 1, 10, 0.0, 0.05, share)
     with pytest.raises(ValueError, match="epsilon"):
         delta_lower(1, 10, 1, 10, math.nan, 0.05)

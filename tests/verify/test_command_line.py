@@ -1,6 +1,7 @@
 """The command line: exit codes, JSON, pictures, and one clear line for every bad input."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_terminal_without_unicode_gets_everything_else():
 def test_list_shows_everything(run):
     code, out, _ = run("list")
     assert code == 0
-    for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit"):
+    for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit", "gap-svt-value"):
         assert name in out
     code, out, _ = run("list", "--json")
     catalogue = json.loads(out)
@@ -82,6 +83,15 @@ def test_list_shows_everything(run):
         catalogue["problems"][0]["parameters"][0]
     )
     assert any(learner["as_printed"].startswith("FALSE") for learner in catalogue["learners"])
+    zoo = {specimen["name"]: specimen for specimen in catalogue["zoo"]}
+    assert (zoo["svt5"]["correct"], zoo["svt5"]["true_epsilon"]) == (False, None)  # infinite
+    assert zoo["noisy-max-3"]["true_epsilon"] == 0.25
+    names = {learner["name"] for learner in catalogue["learners"]}
+    for learner in catalogue["learners"]:
+        assert {"family", "model", "source", "as_printed", "certified_form"} <= set(learner)
+        form = learner["certified_form"]
+        assert form in names or learner["as_printed"].startswith("makes no privacy")
+        assert not form.startswith("published/")
 
 
 def test_simulate_json_has_the_stable_keys(run):
@@ -161,7 +171,72 @@ BAD = [
     (["verify", f"{LEARNERS}:CannotBeBuilt", "--epsilon", "1"], "could not be built: TypeError"),
     (["simulate", "cucb-ldp2", "--plot", "/proc/picture.png"], "--plot /proc/picture.png"),
     (["prove"], "prove"),
+    (["verify", "--epsilon", "1"], "name what to verify"),
+    (["verify", "cucb", "--command", "true", "--epsilon", "1"], "not both"),
+    (["verify", "--command", "true", "--epsilon", "1"], "say which data sets are neighbours"),
+    (["verify", "--command", "true", "--epsilon", "1", "--data", "intervall(0, 1)"], "did you mean interval"),
+    (["verify", "--command", "true", "--data", "interval(0, 1)"], "claims no number of its own"),
+    (
+        ["verify", "--command", "./no-program", "--epsilon", "1", "--data", "interval(0, 1)"],
+        "cannot be started",
+    ),
+    (["verify", "cucb", "--epsilon", "1", "--data", "interval(0, 1)"], "cucb is no function"),
+    (["verify", "zoo/svt55"], "did you mean svt5"),
+    (["verify", f"{FUNCTIONS}:laplace"], "--epsilon"),
+    (
+        ["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--samples", "7"],
+        "samples=7: must be at least 20,000",
+    ),
+    (["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--time-limit", "0"], "time_limit = 0.0"),
+    (["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--confidence", "1"], "confidence=1.0"),
 ]
+
+
+def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run):
+    script = Path(__file__).parent / "subjects" / "command.py"
+    command = f"{sys.executable} {script} half-noise"
+    options = ["--effort", "quick", "--samples", "60000", "--confidence", "0.9"]
+    code, out, _ = run(
+        "verify",
+        "--command",
+        command,
+        "--neighbours",
+        "any_two(interval(0, 1))",
+        "--epsilon",
+        "1",
+        *options,
+        "--json",
+    )
+    result = json.loads(out)
+    assert code == 1
+    assert result["lower"]["confidence"] == 0.9
+    again = shlex.split(result["witness"]["reproduce"])
+    assert again[:4] == ["dpwitness", "verify", "--command", command]
+    _, same, _ = run(*again[1:], "--json")
+    assert json.loads(same)["lower"] == result["lower"]
+
+
+def test_a_function_without_a_declaration_gets_its_neighbours_from_the_command_line(run):
+    code, out, _ = run(
+        "verify",
+        f"{FUNCTIONS}:without_claim",
+        "--data",
+        "interval(0, 1)",
+        "--epsilon",
+        "1",
+        "--samples",
+        "20000",
+        "--json",
+    )
+    assert code == 1
+    assert "any two points" in json.loads(out)["claim"]["neighbours"]
+
+
+def test_a_specimen_of_the_zoo_has_its_own_claim(run):
+    code, out, _ = run(
+        "verify", "zoo/laplace-half-noise", "--effort", "quick", "--samples", "400000", "--json"
+    )
+    assert (code, json.loads(out)["claim"]["epsilon"]) == (1, 0.1)
 
 
 @pytest.mark.parametrize(

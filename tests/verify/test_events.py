@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from verify.events import (
-    AdditiveScore,
     Column,
     Event,
     HalfLine,
+    Interval,
     Near,
-    Reading,
     ReportCount,
     RowTable,
-    ScoreTable,
     ViewSample,
     event_from_dict,
     row_keys,
 )
+from verify.readings import Difference, Value
 
 NAN, INF = math.nan, math.inf
 A = Column("a", "the item shown in round 1", "category")
@@ -35,10 +34,7 @@ COLUMNS = (A, B, C)
 SAMPLE = ViewSample(
     np.array([[0, 0.5, 1.5], [1, NAN, 1.0], [2, -3.0, -2.0], [NAN, NAN, NAN], [-0.0, INF, INF]]), COLUMNS
 )
-SCORE = (
-    ScoreTable(0, A, (1.0, 2.0), (0.5, -0.25, 0.0), 0.125),
-    ScoreTable(1, B, (0.0,), (-1.0, 1.0), 0.0),
-)
+B_MINUS = Difference(2, C, 1, B)
 
 CASES: list[tuple[Event, list[bool], str]] = [
     (
@@ -48,55 +44,66 @@ CASES: list[tuple[Event, list[bool], str]] = [
     ),
     (ReportCount(3, True, 3), [True, False, True, False, True], "the number of reports sent is at least 3"),
     (
-        HalfLine(Reading(1, B), 0.5, False),
+        HalfLine(Value(1, B), 0.5, False),
         [True, False, True, False, False],
         "the noisy count is at most 0.5",
     ),
     (
-        HalfLine(Reading(1, B), 0.5, True),
+        HalfLine(Value(1, B), 0.5, True),
         [True, False, False, False, True],
         "the noisy count is at least 0.5",
     ),
     (
-        HalfLine(Reading(2, C, 1, B), 1.0, True),
+        HalfLine(B_MINUS, 1.0, True),
         [True, False, True, False, False],
         "the difference of the noisy sum and the noisy count is at least 1",
     ),
     (
-        Near(Reading(2, C, 1, B), 1.0, 1e-9),
+        Near(B_MINUS, 1.0, 1e-9),
         [True, False, True, False, False],
         "the difference of the noisy sum and the noisy count is 1 to within 1e-09",
     ),
-    (RowTable((0,), (A,), ((0.0,),)), [True, False, False, False, True], "the item shown in round 1 is 0"),
-    (RowTable((0,), (A,), ((0.0,),), True), [False, True, True, True, False], "round 1 is not 0"),
     (
-        RowTable((0,), (A,), ((NAN,),)),
+        RowTable((Value(0, A),), ((0.0,),)),
+        [True, False, False, False, True],
+        "the item shown in round 1 is 0",
+    ),
+    (RowTable((Value(0, A),), ((0.0,),), True), [False, True, True, True, False], "round 1 is not 0"),
+    (
+        RowTable((Value(0, A),), ((NAN,),)),
         [False, False, False, True, False],
         "the item shown in round 1 is absent",
     ),
     (
-        RowTable((0,), (A,), ((NAN,),), True),
+        RowTable((Value(0, A),), ((NAN,),), True),
         [True, True, True, False, True],
         "the item shown in round 1 is present",
     ),
-    (RowTable((0,), (A,), ((2.0,), (1.0,))), [False, True, True, False, False], "round 1 is one of 2 and 1"),
     (
-        RowTable((0, 1), (A, B), ((1.0, NAN),)),
+        RowTable((Value(0, A),), ((2.0,), (1.0,))),
+        [False, True, True, False, False],
+        "round 1 is one of 2 and 1",
+    ),
+    (
+        RowTable((Value(0, A), Value(1, B)), ((1.0, NAN),)),
         [False, True, False, False, False],
         "the item shown in round 1 is 1 and the noisy count is absent",
     ),
     (
-        RowTable((0, 1), (A, B), ((1.0, NAN), (2.0, -3.0))),
+        RowTable((Value(0, A), Value(1, B)), ((1.0, NAN), (2.0, -3.0))),
         [False, True, True, False, False],
         "the combination of the item shown in round 1 and the noisy count is one of (1, absent) and (2, -3)",
     ),
-    # scores 1.5, -0.25, -1, 0.125, 1.5
     (
-        AdditiveScore(SCORE, 0.125, True),
-        [True, False, False, True, True],
-        "a score that adds one table entry",
+        Interval(Value(1, B), -3.0, 0.5),
+        [True, False, True, False, False],
+        "the noisy count lies between -3 and 0.5",
     ),
-    (AdditiveScore(SCORE, -0.25, False), [False, True, True, False, False], "is at most -0.25"),
+    (
+        Interval(Value(1, B), -1.0, 1.0, True),
+        [False, False, True, False, True],
+        "the noisy count is below -1 or above 1",
+    ),
 ]
 
 
@@ -117,15 +124,15 @@ def test_event_survives_json(event: Event, expected: list[bool], words: str) -> 
 
 
 def test_event_follows_its_columns_by_name() -> None:
-    event = event_from_dict(HalfLine(Reading(1, B), 0.5, False).to_dict(), (C, B, A)[::1])
+    event = event_from_dict(HalfLine(Value(1, B), 0.5, False).to_dict(), (C, B, A)[::1])
     assert event.holds(ViewSample(SAMPLE.values[:, ::-1].copy(), (C, B, A))).tolist() == CASES[2][1]
 
 
 def test_infinite_rows_and_thresholds_survive_json() -> None:
-    event = RowTable((1,), (B,), ((INF,), (-INF,)))
+    event = RowTable((Value(1, B),), ((INF,), (-INF,)))
     again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == [False, False, False, False, True]
-    line = HalfLine(Reading(1, B), -INF, True)
+    line = HalfLine(Value(1, B), -INF, True)
     assert event_from_dict(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
 
 
@@ -139,26 +146,26 @@ def test_infinite_rows_and_thresholds_survive_json() -> None:
 def test_row_table_is_membership_of_rows(values: npt.NDArray[np.float64]) -> None:
     sample = ViewSample(values, COLUMNS)
     listed = {tuple(map(str, row + 0.0)): tuple(row) for row in values[: len(values) // 2 + 1]}
-    event = RowTable((0, 1, 2), COLUMNS, tuple(listed.values()))
+    event = RowTable(tuple(Value(i, column) for i, column in enumerate(COLUMNS)), tuple(listed.values()))
     assert event.holds(sample).tolist() == [tuple(map(str, row + 0.0)) in listed for row in values]
 
 
 def test_row_keys_of_single_values_never_collide() -> None:
-    values = np.random.default_rng(1).standard_normal((200_000, 1))
-    assert np.unique(row_keys(values, (0,))).size == np.unique(values).size
+    values = np.random.default_rng(1).standard_normal(200_000)
+    assert np.unique(row_keys([values])).size == np.unique(values).size
 
 
 def test_every_nan_is_the_same_absence() -> None:
     bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001], dtype=np.uint64)
     sample = ViewSample(bits.view(np.float64).reshape(-1, 1), (A,))
-    assert RowTable((0,), (A,), ((NAN,),)).holds(sample).all()
+    assert RowTable((Value(0, A),), ((NAN,),)).holds(sample).all()
 
 
 def test_row_table_is_exact_when_keys_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     import verify.events as events
 
-    monkeypatch.setattr(events, "row_keys", lambda values, indices: np.zeros(len(values), dtype=np.uint64))
-    assert RowTable((0,), (A,), ((1.0,),)).holds(SAMPLE).tolist() == [False, True, False, False, False]
+    monkeypatch.setattr(events, "row_keys", lambda values: np.zeros(len(values[0]), dtype=np.uint64))
+    assert RowTable((Value(0, A),), ((1.0,),)).holds(SAMPLE).tolist() == [False, True, False, False, False]
 
 
 def test_views_are_checked() -> None:
@@ -174,4 +181,4 @@ def test_unknown_events_and_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="kind"):
         event_from_dict({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        event_from_dict(HalfLine(Reading(1, B), 0.5, False).to_dict(), (A, C))
+        event_from_dict(HalfLine(Value(1, B), 0.5, False).to_dict(), (A, C))

@@ -162,9 +162,14 @@ def test_delta_is_part_of_the_ratio() -> None:
 
 
 def test_floor_and_coupled_loss_are_shown_when_known() -> None:
-    details = {"detection_floor_words": "Nothing rarer was seen.", "coupled": {"largest_loss": 1.0}}
+    details = {
+        "detection_floor": "Nothing rarer was seen.",
+        "band": {"words": "the whole curve"},
+        "coupled": {"largest_loss": 1.0},
+    }
     text = shown(verification(UpperBound(1.0, 0.0, "ledger"), None, details=details))
     assert "Nothing rarer was seen." in text
+    assert "the whole curve" in text
     assert "largest loss of all releases together was 1" in text
 
 

@@ -37,7 +37,7 @@ def found(result, kind: str) -> list[str]:
 def test_half_the_noise_is_refuted_near_the_truth():
     result = verify(f"{FUNCTIONS}:half_the_noise", epsilon=1.0)
     assert result.verdict == "refuted"
-    assert 1.9 <= result.lower.epsilon <= 2.0
+    assert 1.9 <= result.lower.epsilon <= 2.05  # true: 2; a 95 % bound may be beyond by chance
     assert result.witness.neighbours == {"data": "data = 0.0", "data_prime": "data = 1.0"} or (
         result.witness.neighbours == {"data": "data = 1.0", "data_prime": "data = 0.0"}
     )
@@ -187,8 +187,7 @@ def test_a_crash_is_a_finding_with_its_line():
         (f"{FUNCTIONS}:without_claim", "no claim"),
         (f"{FUNCTIONS}:takes_one_argument", "must be (data, rng)"),
         (f"{FUNCTIONS}:raises", f"IndexError.*{line_of(FUNCTIONS, '[1.0][int(data)')}"),
-        (f"{FUNCTIONS}:returns_text", "must be a number or an array of numbers"),
-        (f"{FUNCTIONS}:returns_nothing", "must be a number or an array of numbers"),
+        (f"{FUNCTIONS}:returns_nothing", "must return a number or an array of numbers"),
         (f"{FUNCTIONS}:exits", "raised SystemExit"),
         (f"{LEARNERS}:WithoutClaim", "needs a `claim`"),
     ],
@@ -220,10 +219,12 @@ def test_subjects_are_classified():
     assert not function.takes_lanes
 
 
-def test_outputs_that_change_their_shape_are_refused():
+def test_a_word_is_an_output():
     @claimed(data=Interval(0, 1))
-    def shapes(data, rng):
-        return [data] if rng.random() < 0.5 else [data, data]
+    def mood(data, rng):
+        return "high" if data + rng.laplace(scale=0.5) > 0.5 else "low"
 
-    with pytest.raises(SubjectError, match=r"different shapes|numbers where it returned"):
-        verify(shapes, epsilon=1.0, effort="quick")
+    result = verify(mood, epsilon=1.0, effort="quick")
+    assert result.verdict == "refuted"
+    assert result.witness.event in ("the output is high", "the output is low")
+    assert not result.findings

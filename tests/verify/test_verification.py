@@ -34,7 +34,7 @@ def test_printed_dpucb_mat_is_refuted_in_the_action_view():
     assert result.verdict == "refuted"
     assert result.claim.view == "the sequence of actions"
     assert result.lower.epsilon >= 1.8
-    assert result.lower.confidence == 0.99
+    assert result.lower.confidence == 0.95
     assert result.upper.epsilon == 20.0  # L epsilon / K
     assert "round-0" in result.witness.neighbours["data"]
 

@@ -1,0 +1,146 @@
+"""What the learners of linear bandits release of one client, with symbols for the numbers.
+
+s is the number of coordinates of a client's report (1 where it has one reward), m in how many phases it reports: 1
+without replacement. Gaussian claims are ones of Gaussian DP: mu stands for the one with which (epsilon, delta) holds.
+
+>>> proof = linear_proof("dp-dpe-central")
+>>> proof.costs
+{'one client': mu**2}
+>>> print(linear_proof("dp-dpe-central", replacement=True))
+one client pays m*mu**2 = 2, more than 1, at s = 1, mu = 1, m = 2
+>>> linear_proof("published/dp-dpe-local").point  # at delta = 1/4
+{s: 1, epsilon: 10}
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from accountant.symbolic import (
+    Above,
+    Proved,
+    Refuted,
+    SymbolicCalibrated,
+    SymbolicGaussian,
+    SymbolicPlan,
+    SymbolicStep,
+    Unknown,
+    Values,
+    Whole,
+    prove,
+)
+from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+LINEAR_PLANNED = tuple(
+    f"{prefix}{family}-{model}"
+    for prefix in ("", "published/")
+    for family in ("dp-dpe", "dp-pe")
+    for model in ("central", "local", "shuffle")
+)
+"""The registered names of linear learners that claim privacy."""
+
+_PRINTED_DELTA = (1, 4)  # the published experiment's
+_PAPER = "distributed linear bandits paper, "
+
+
+@functools.cache
+def linear_symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol, sp.Symbol]:
+    """Return s, m, mu and epsilon."""
+    import sympy
+
+    s, m, mu, epsilon = sympy.symbols("s m mu epsilon", positive=True)
+    return s, m, mu, epsilon
+
+
+def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
+    """Return what one client is part of; the plan of a linear learner by its registered name.
+
+    Raises
+    ------
+    ValueError
+        If no plan is known.
+    """
+    import sympy
+
+    if name not in LINEAR_PLANNED:
+        raise ValueError(f"name={name!r}: no plan is known; there are plans for {', '.join(LINEAR_PLANNED)}")
+    s, m, mu, epsilon = linear_symbols()
+    size = s if "-dpe-" in name else 1
+    printed, shuffled = name.startswith("published/"), name.endswith("shuffle")
+    times = m if replacement else 1
+    why = "a client's report enters one sum" + (" in each of m phases" if replacement else "")
+    if shuffled:
+        step = SymbolicStep(SymbolicCalibrated(epsilon, _shuffled), times, why)
+    elif printed:
+        # sigma = 2B √(2 s ln(1.25/δ)) / ε on coordinates that move by 2B
+        log_term = sympy.log(sympy.Rational(5, 4) / sympy.Rational(*_PRINTED_DELTA))
+        step = SymbolicStep(
+            SymbolicGaussian(2 * size * log_term / epsilon**2, coordinates=size), times * size, why
+        )
+    else:
+        step = SymbolicStep(SymbolicGaussian(size / mu**2, coordinates=size), times * size, why)
+    parameter = epsilon if shuffled or printed else mu
+    values: dict[Any, Whole | Above] = {s: Whole(1), parameter: Above(0)}
+    if replacement:
+        values[m] = Whole(1)
+    source = _PAPER + ("as printed" if printed else "repaired")
+    return SymbolicPlan(
+        Values(values), {"one client": (step,)}, source, "epsilon" if shuffled else "mu_squared"
+    )
+
+
+def linear_proof(name: str, *, replacement: bool = False) -> Proved | Refuted | Unknown:
+    """Decide for all numbers whether a client pays at most what the learner claims.
+
+    Parameters
+    ----------
+    name
+        A registered name.
+    replacement
+        Whether clients may report in several phases.
+
+    Raises
+    ------
+    ValueError
+        As `linear_plan`.
+    """
+    plan = linear_plan(name, replacement=replacement)
+    _, _, mu, epsilon = linear_symbols()
+    if name.startswith("published/"):
+        if name.endswith("shuffle"):
+            return Unknown(
+                "the loss of binomial noise has no formula; `verify` computes it for given numbers"
+            )
+        return prove(plan, _analytic_mu()(epsilon) ** 2)
+    return prove(plan, epsilon if plan.currency == "epsilon" else mu**2)
+
+
+@functools.cache
+def _analytic_mu() -> Any:
+    """Return the function mu(epsilon) of the analytic Gaussian mechanism at the printed delta."""
+    import sympy
+
+    unit, delta = Sensitivity(1.0, 1.0, 1.0), _PRINTED_DELTA[0] / _PRINTED_DELTA[1]
+
+    class AnalyticMu(sympy.Function):  # type: ignore[misc]
+        @classmethod
+        def eval(cls, epsilon: sp.Expr) -> sp.Expr | None:
+            if not epsilon.is_number:
+                return None
+            return sympy.Float(
+                1.0 / Gaussian.for_epsilon_delta(float(epsilon), delta, sensitivity=unit).sigma
+            )
+
+    return AnalyticMu
+
+
+def _shuffled(point: Mapping[Any, Any]) -> Mechanism:
+    """Return the bits of two clients at delta = 1e-6: an instance of the calibration, which is numerical."""
+    s, _, _, epsilon = linear_symbols()
+    protocol = ShuffledMean.calibrated(float(point[epsilon]), 1e-6, clients=2, size=int(point[s]), bound=1.0)
+    return protocol.mechanism

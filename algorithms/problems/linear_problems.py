@@ -1,0 +1,83 @@
+"""Linear bandits by name: `LinearBandit` instances, which `algorithms.linear_catalogue`'s learners play."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from algorithms.problems.catalogue import ProblemEntry
+from algorithms.problems.errors import ParameterError
+from algorithms.problems.linear import LinearBandit
+from algorithms.problems.parameters import Parameter
+
+Layout = Literal["sphere", "ball", "axes"]
+
+
+def _linear(
+    dimension: int,
+    actions: int,
+    layout: Layout,
+    length: float,
+    sigma: float,
+    population: int,
+    replacement: Literal["no", "yes"],
+    rewards: Literal["signs", "gaussian"],
+    instance: int,
+) -> LinearBandit:
+    rng = np.random.default_rng(instance)
+    vectors = rng.standard_normal((actions + 1, dimension))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, np.newaxis]
+    chosen, direction = vectors[:-1], vectors[-1]
+    if layout == "ball":
+        chosen = chosen * rng.random((actions, 1)) ** (1.0 / dimension)
+    elif layout == "axes":
+        if actions > dimension:
+            raise ParameterError(
+                f"actions = {actions}: must be at most dimension = {dimension} with layout = axes"
+            )
+        chosen = np.eye(dimension)[:actions]
+    return LinearBandit(chosen, length * direction, sigma, population, rewards, replacement == "yes")
+
+
+linear_problems: dict[str, ProblemEntry[LinearBandit]] = {
+    "linear": ProblemEntry(
+        "linear",
+        "distributed linear bandit: actions in the unit ball, clients around one unknown vector theta*; the published "
+        "experiment is dimension=20 actions=1000",
+        "linear",
+        (
+            Parameter("dimension", "int", 3, 1, 200, "dimension d"),
+            Parameter("actions", "int", 20, 1, 1_000_000, "number of actions k"),
+            Parameter(
+                "layout",
+                "str",
+                "sphere",
+                meaning="actions uniform on the sphere, uniform in the ball, or the first unit vectors",
+                choices=("sphere", "ball", "axes"),
+            ),
+            Parameter("length", "float", 0.5, 0, 1, "length of theta*, whose direction is uniform"),
+            Parameter(
+                "sigma", "float", 0.1, 0, 10, "sub-Gaussian parameter of clients' deviations from theta*"
+            ),
+            Parameter("population", "int", 100_000, 1, 100_000_000, "how many clients there are, |U|"),
+            Parameter(
+                "replacement",
+                "str",
+                "no",
+                meaning="whether a client may be drawn again in a later phase, and pay again",
+                choices=("no", "yes"),
+            ),
+            Parameter(
+                "rewards",
+                "str",
+                "signs",
+                meaning="+1 or -1, or with Gaussian noise of variance 1 (unbounded)",
+                choices=("signs", "gaussian"),
+            ),
+            Parameter("instance", "int", 1, 0, None, "seed of actions and theta*"),
+        ),
+        _linear,
+    )
+}
+"""The problems of linear learners by name."""

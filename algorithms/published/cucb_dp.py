@@ -1,0 +1,135 @@
+"""CUCB-DP as printed (Chen et al. 2020, Algorithm 3), and its least-pulled variant.
+
+Verdict on Theorem 7 (epsilon-differential privacy): **holds with slack**. A record lies in ``floor(log2 T) + 1`` nodes
+with noise ``Lap(2 K ln T / epsilon)``, so all nodes together lose exactly ``(floor(log2 T) + 1) / (2 ln T)`` times
+epsilon: 0.738 epsilon at T = 10^5. At T = 2 and T = 4 that is more than epsilon (1.443 and 1.082 times), and at T = 1
+there is no noise at all; what saves the theorem's own view there, the actions, is that the node of round T comes
+too late for any of them. The radius is valid for T >= 10 and m <= T, and so wide that nothing is learnt within 10^5
+rounds.
+
+The paper proposes the least-pulled variant in words (end of section 3.2) and gives no scale: here that of Algorithm
+3 with K = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.continual import PrivateTreeSums
+from algorithms.lanes import gather, scatter_set
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.message_means import least_counted
+from algorithms.problems import SuperArms
+from mechanisms import BinaryTree, Box, Domain, HorizonExceeded, Laplace
+
+
+class _PrintedTreeLearner:
+    """Algorithm 3 with `fed` in place of K in its noise and its radius."""
+
+    family: ClassVar[Family] = "semi-bandit"
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
+        epsilon, horizon = check_epsilon(epsilon), check_horizon(horizon)
+        self.structure = structure
+        self.gate = gate
+        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        self.tree: BinaryTree | None = None
+        self.sums: PrivateTreeSums | None = None
+        self.raw_rounds = 0
+        if horizon > 1:
+            outcomes = Box(0, 1, fed).sensitivity
+            noise = BinaryTree.as_published(epsilon, horizon=horizon, sensitivity=outcomes).mechanism
+            assert isinstance(noise, Laplace)
+            node = Laplace(scale=noise.scale, sensitivity=outcomes)  # Lap(2 fed ln T / epsilon)
+            self.tree = BinaryTree(horizon=horizon, mechanism=node, sensitivity=outcomes)
+            self.sums = PrivateTreeSums(gate, self.tree, structure.arms)
+        self.sampling = 4 * math.log(structure.arms * horizon)
+        self.noise_width = 12 * fed * math.log(horizon) ** 3 / epsilon
+        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.mean: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.index: FloatArray = np.ones((gate.lanes, structure.arms))
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to ``min{mean_i + radius_i, 1}``; 0 for negative ones (any super arm will do)."""
+        self.super_arm = self.structure.solve(self.index)
+        return self.super_arm
+
+    def _feed(self, arms: IntArray, outcomes: Private) -> None:
+        """Put a leaf in the tree; the means and indices of `arms` change, others do not."""
+        if self.sums is None:
+            if self.raw_rounds:
+                raise HorizonExceeded("round 2: the learner's horizon is 1")
+            self.raw_rounds = 1
+            totals = self.gate.declassify(
+                outcomes, "at T = 1 the printed scale, 2 K ln T / epsilon, is 0", shown=False
+            )
+        else:
+            totals = gather(self.sums.step(outcomes, arms), arms)
+        n = gather(self.count, arms) + 1.0
+        mean = totals / n
+        upper = mean + np.sqrt(self.sampling / n) + self.noise_width / n
+        scatter_set(self.count, arms, n)
+        scatter_set(self.mean, arms, mean)
+        scatter_set(self.index, arms, np.clip(upper, 0.0, 1.0))
+
+
+class CUCBDP(_PrintedTreeLearner):
+    """Algorithm 3: ``min{mean_i + sqrt(4 ln(mT) / T_i) + 12 K ln^3 T / (T_i epsilon), 1}``.
+
+    The means are the sums of a tree whose nodes have noise ``Lap(2 K ln T / epsilon)``.
+
+    Parameters
+    ----------
+    structure
+        The super arms; K is the size of the largest.
+    gate
+        Where feedback comes from.
+    epsilon
+        The claimed privacy of one round.
+    horizon
+        The number of rounds T; `observe` raises `HorizonExceeded` beyond it.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="Chen et al. 2020, Algorithm 3, Theorem 7",
+    )
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, fed=structure.size, epsilon=epsilon, horizon=horizon)
+
+    def observe(self, feedback: Private) -> None:
+        """Put the outcomes of all arms played in the tree."""
+        self._feed(self.super_arm, feedback)
+
+
+class CUCBDPLeast(_PrintedTreeLearner):
+    """The least-pulled variant: only the arm played of least T_i is fed, noise and radius with K = 1.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `CUCBDP`.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="Chen et al. 2020, section 3.2, least-pulled variant of Algorithm 3",
+    )
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
+
+    def observe(self, feedback: Private) -> None:
+        """Put the outcome of the least-pulled arm played in the tree, ties by the lowest id."""
+        place = least_counted(self.count, self.super_arm)
+        self._feed(gather(self.super_arm, place), feedback.take(place))

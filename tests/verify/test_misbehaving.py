@@ -1,0 +1,152 @@
+"""Functions that misbehave get a clear finding or a clear error each, and the run ends in time."""
+
+import math
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from verify import SubjectError, verify
+
+FILE = Path(__file__).parent / "subjects" / "misbehaving.py"
+
+
+def checked(name, **options):
+    result = verify(f"{FILE}:{name}", epsilon=1.0, effort="quick", **{"samples": 40_000, **options})
+    return result, {finding.kind: finding for finding in result.findings}
+
+
+def test_that_a_function_raises_is_part_of_its_output():
+    lines = FILE.read_text().splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "KeyError" in text)
+    result, findings = checked("raises_on_one")
+    assert "KeyError: 'no such bin' in 51 of 51 calls on data = 1.0" in findings["raises"].message
+    assert "in none on data = 0.0" in findings["raises"].message
+    assert findings["raises"].where.endswith(f"misbehaving.py:{line}")
+    assert result.verdict == "refuted"
+    assert result.witness.event in ("what the call raised is KeyError", "what the call raised is absent",
+                                    "what the call raised is present", "the output is absent",
+                                    "the output is present")  # fmt: skip
+
+
+def test_lanes_that_raise_now_and_then_are_asked_for_one_by_one():
+    result, findings = checked("raises_in_lanes")
+    assert "OverflowError" in findings["raises"].message
+    assert result.verdict == "unproven"
+    assert result.lower.epsilon > 0.5
+
+
+def test_nan_is_a_value_of_its_own():
+    result, findings = checked("nan_where_negative")
+    assert "NaN" in findings["nan"].message
+    assert not findings["nan"].failing
+    assert result.verdict == "unproven"
+    _, always = checked("always_nan")
+    assert {"nan", "constant"} <= set(always)
+
+
+def test_the_length_of_an_output_is_seen():
+    result, findings = checked("as_long_as_the_data")
+    assert "1 entry, 2 entries" in findings["shape"].message
+    assert result.verdict == "refuted"
+    assert result.witness.probability == 1.0
+    assert result.witness.probability_prime == 0.0
+
+
+def test_foreign_randomness():
+    _, own = checked("own_generator")
+    assert "generator of its own" in own["foreign-randomness"].message
+    assert "ignores-generator" in own
+    result, numpy_global = checked("numpy_global")
+    assert "global random state" in numpy_global["foreign-randomness"].message
+    again, _ = checked("numpy_global")
+    assert result.lower == again.lower, "a global random state is seeded, so that results repeat"
+    _, python_global = checked("python_global")
+    assert "global random state" in python_global["foreign-randomness"].message
+    assert "ignores-generator" not in python_global
+
+
+def test_no_noise_is_refuted_by_an_event_without_error():
+    result, findings = checked("no_noise")
+    assert "there is no noise" in findings["deterministic"].message
+    assert result.verdict == "refuted"
+    assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
+
+
+def test_a_constant_is_not_tested():
+    result, findings = checked("constant")
+    assert set(findings) == {"constant"}
+    assert result.verdict == "unproven"
+    assert result.lower is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("never_ends", "51 calls on data = 0.0 took longer than 0.5 s and were stopped"),
+        (
+            "never_ends_on_one",
+            "51 calls on data = 1.0 took longer than 0.5 s and were stopped; on 1 other data set",
+        ),
+        ("swallows_everything", "51 calls on data = 0.0 took longer than 0.5 s"),
+    ],
+)
+def test_what_never_ends_is_stopped(name, words):
+    start = time.monotonic()
+    result, findings = checked(name, time_limit=1.0)
+    assert time.monotonic() - start < 10.0
+    assert words in findings["time-limit"].message
+    assert result.verdict == "unproven"
+
+
+def test_a_slow_function_is_stopped_at_the_limit():
+    start = time.monotonic()
+    result, findings = checked("slow", time_limit=4.0)
+    assert time.monotonic() - start < 15.0
+    assert "after the time limit of 4 s" in findings["time-limit"].message
+    assert result.verdict == "unproven"
+
+
+def test_prints_and_changed_data_are_remarks(capsys):
+    result, findings = checked("prints")
+    assert "('noisy value of 0.0 noisy value" in findings["prints"].message
+    assert capsys.readouterr().out == ""
+    assert result.lower.epsilon > 0.5
+    _, mutates = checked("mutates")
+    assert "changes its data argument" in mutates["changes-data"].message
+
+
+def test_memory_of_earlier_calls_is_no_leak():
+    result, findings = checked("remembers")
+    assert {"drift", "foreign-randomness"} <= set(findings)
+    assert result.verdict == "unproven"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lanes_share_a_draw", "lanes must be independent draws"),
+        ("wrong_lanes", r"returned an array of shape \(3,\) for 64 lanes"),
+        ("returns_an_object", r"returned Generator\(PCG64\).*: must be a number or an array of numbers"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(name, words):
+    with pytest.raises(SubjectError, match=words):
+        checked(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"time_limit": 0.0}, "time_limit = 0.0: must be a number of seconds above 0"),
+        ({"time_limit": math.nan}, "time_limit = nan"),
+        ({"samples": 100}, "samples=100: must be at least 20,000 for a function"),
+        ({"samples": 2.5}, "samples=2.5: must be a whole number"),
+        ({"confidence": 1.0}, "confidence=1.0: must lie in [0.5, 1)"),
+        ({"confidence": math.nan}, "confidence=nan"),
+    ],
+)
+def test_wrong_options_are_refused(options, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        checked("constant", **options)

@@ -1,0 +1,190 @@
+"""Bandits in plain Python, and adversaries: played as their words say, broken ones refuted."""
+# ruff: noqa: NPY002 (other people's bandits use the global generator)
+
+import random
+
+import numpy as np
+import pytest
+
+from algorithms.catalogue import learner_builder
+from mechanisms import Laplace
+from mechanisms.parameters import ParameterError
+from verify import PlainBandit, SubjectError, verify
+from verify.adversary import AdversaryError, ChallengeOnPlay, Turn, learner_against
+from verify.zoo.bandits import EpisodicUCB
+
+
+class Alternating:
+    """Plays 0, 1, 0, 1, ...; then 1 for ever once a reward of 1 was seen."""
+
+    def __init__(self):
+        self.lucky = False
+
+    def choose(self, t):
+        return 1 if self.lucky else t % 2
+
+    def learn(self, arm, reward):
+        self.lucky = self.lucky or reward == 1
+
+
+class Coin:
+    def __init__(self, rng=None):
+        self.rng = rng
+
+    def select_arm(self):
+        return int(np.random.random() < 0.5) if self.rng is None else int(self.rng.random() < 0.5)
+
+    def update(self, arm, reward):
+        pass
+
+
+class OwnGenerator(Coin):
+    own = np.random.default_rng()
+
+    def select_arm(self):
+        return int(self.own.random() < 0.5)
+
+
+def test_a_reward_table_is_played_row_by_row():
+    bandit = PlainBandit(Alternating, arms=2, rounds=6, select="choose", update="learn")
+    table = np.zeros((7, 2))
+    assert bandit.actions(table, 2, np.random.SeedSequence(0))[:, :, 0].tolist() == [[0, 1, 0, 1, 0, 1]] * 2
+    table[3, 0] = 1.0
+    assert bandit.actions(table, 1, np.random.SeedSequence(0))[0, :, 0].tolist() == [0, 1, 0, 1, 1, 1]
+    same = PlainBandit(
+        Alternating,
+        arms=2,
+        rounds=6,
+        select=lambda bandit, t: bandit.choose(t),
+        update=lambda bandit, arm, reward: bandit.learn(arm, reward),
+    )
+    assert np.array_equal(
+        bandit.actions(table, 1, np.random.SeedSequence(0)), same.actions(table, 1, np.random.SeedSequence(0))
+    )
+
+
+@pytest.mark.parametrize("make", [Coin, lambda: Coin(), lambda rng: Coin(rng)])
+def test_every_generator_is_seeded_and_global_ones_are_given_back(make):
+    bandit = PlainBandit(make, arms=2, rounds=8)
+    table = np.zeros((9, 2))
+    np.random.seed(1)
+    random.seed(1)
+    expected = np.random.random(), random.random()
+    np.random.seed(1)
+    random.seed(1)
+    first, again, other = (bandit.actions(table, 20, np.random.SeedSequence(seed)) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert (np.random.random(), random.random()) == expected
+
+
+@pytest.mark.parametrize("name", ["plain-bandit-seeded", "plain-bandit-stops"])
+def test_broken_plain_bandits_are_refuted(name):
+    result = verify(f"zoo/{name}", effort="quick")
+    assert result.verdict == "refuted"
+    assert "all other users" in result.witness.neighbours["data"]
+
+
+def test_a_private_plain_bandit_is_not_refuted():
+    result = verify("zoo/plain-bandit-ucb", effort="quick")
+    assert result.verdict == "unproven"
+    assert 0.2 < result.lower.epsilon < 1.0
+
+
+def test_a_generator_of_its_own_is_a_finding_and_a_crash_ends_the_run():
+    found = verify(PlainBandit(OwnGenerator, arms=2, rounds=4), epsilon=1.0, effort="quick")
+    assert "unrepeatable" in {finding.kind for finding in found.findings}
+    crashed = verify(PlainBandit(Coin, arms=2, rounds=4, update="missing"), epsilon=1.0, effort="quick")
+    assert crashed.verdict == "unproven"
+    assert "missing" in crashed.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [({"arms": 0}, "arms"), ({"rounds": 0}, "rounds"), ({"rewards": (1.0, 0.0)}, "rewards")],
+)
+def test_wrong_settings_are_refused(arguments, words):
+    with pytest.raises(ParameterError, match=words):
+        PlainBandit(**{"make": Coin, "arms": 2, "rounds": 4, **arguments})
+
+
+def test_an_adversary_sees_the_past_and_challenges_once():
+    adversary = ChallengeOnPlay(arm=1, number=2, others=0.0)
+    bandit = PlainBandit(Alternating, arms=2, rounds=8, select="choose", update="learn").against(adversary)
+    seed = np.random.SeedSequence(0)
+    # Arm 1 is played in rounds 2 and 4; the reward of round 5 is 1 in the first world, and 1 is played from 6 on.
+    assert bandit.actions_against(False, 1, seed)[0, :, 0].tolist() == [0, 1, 0, 1, 0, 1, 1, 1]
+    assert bandit.actions_against(True, 1, seed)[0, :, 0].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
+    longer = PlainBandit(Alternating, arms=2, rounds=9, select="choose", update="learn").against(adversary)
+    assert longer.actions_against(False, 1, seed)[0, 8, 0] == 1
+    result = verify(longer, epsilon=1.0, effort="quick")
+    assert result.verdict == "refuted"
+    assert "adversary" in result.witness.neighbours["data"]
+
+
+class Greedy:
+    words = "challenges in every round"
+
+    def turn(self, actions, arms):
+        outcomes = np.zeros((len(actions), arms))
+        return Turn(outcomes, outcomes + 1.0)
+
+
+class WrongShape:
+    words = "speaks of one arm too few"
+
+    def turn(self, actions, arms):
+        return Turn(np.zeros((len(actions), arms - 1)))
+
+
+@pytest.mark.parametrize(("adversary", "words"), [(Greedy(), "second time"), (WrongShape(), "shape")])
+def test_an_adversary_that_breaks_the_rules_is_refused(adversary, words):
+    bandit = PlainBandit(Coin, arms=2, rounds=4).against(adversary)
+    with pytest.raises(AdversaryError, match=words):
+        bandit.actions_against(False, 1, np.random.SeedSequence(0))
+
+
+def test_a_learner_on_a_gate_plays_against_an_adversary_in_lanes():
+    problem = EpisodicUCB.own_problem
+    build = learner_builder(EpisodicUCB, problem, epsilon=1.0, horizon=64)
+    shares = []
+    for other in (False, True):
+        actions = learner_against(
+            build,
+            problem,
+            ChallengeOnPlay(arm=0, number=0),
+            12,
+            lanes=4096,
+            other_world=other,
+            seed=np.random.SeedSequence(3),
+        )
+        assert actions.shape == (4096, 12, 1)
+        assert (actions[:, :2, 0] == [0, 1]).all()  # both arms once
+        shares.append((actions[:, 2, 0] == 0).mean())
+    # P(L0 - L1 >= -1) = 1 - e^-1 (1 + 1/2) / 2 = 0.724 against 1/2; standard errors 0.008
+    assert shares[0] == pytest.approx(0.724, abs=0.035)
+    assert shares[1] == pytest.approx(0.5, abs=0.04)
+
+
+class RawReward(EpisodicUCB):
+    """Private but for arm 0's third episode, which an adversary that waits for it sees."""
+
+    def end_episode(self, full):
+        third = full & (self.length == 4.0) & (np.arange(2) == 0)
+        rest = full & ~third
+        if third.any():
+            self.learn(third, self.gate.declassify(self.sums, "a test", shown=False)[third] * 100.0)
+        if rest.any():
+            super().end_episode(rest)
+
+
+def test_verify_plays_a_learner_against_an_adversary():
+    correct = verify(EpisodicUCB, epsilon=1.0, effort="quick", adversary=ChallengeOnPlay(0, 0))
+    assert correct.verdict == "certified"
+    broken = verify(RawReward, epsilon=1.0, effort="quick", adversary=ChallengeOnPlay(0, 4))
+    assert broken.verdict == "refuted"
+
+
+def test_only_bandits_take_an_adversary():
+    with pytest.raises(SubjectError, match="takes no adversary"):
+        verify(Laplace(scale=1.0), epsilon=1.0, adversary=ChallengeOnPlay(0, 0))

@@ -1,0 +1,141 @@
+"""The pytest plugin, in test suites of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mechanisms import Interval
+from verify.assertion import DPViolation, assert_dp
+
+SUITE = """
+    import numpy as np
+    from mechanisms import Interval
+
+    def enough(data, rng, lanes):
+        return data + rng.laplace(size=lanes)
+
+    def half(data, rng, lanes):
+        return data + rng.laplace(scale=0.5, size=lanes)
+
+    def test_enough(assert_dp):
+        assert_dp(enough, epsilon=1.0, data=Interval(0, 1), samples=20_000)
+
+    def test_twice(assert_dp):
+        first = assert_dp(enough, epsilon=1.0, data=Interval(0, 1), samples=20_000)
+        second = assert_dp(enough, epsilon=1.0, data=Interval(0, 1), samples=20_000)
+        assert first.seed != second.seed
+
+    def test_half(assert_dp):
+        assert_dp(half, epsilon=1.0, data=Interval(0, 1), samples=20_000)
+
+    def test_without():
+        pass
+"""
+
+
+def run(pytester: pytest.Pytester, *options: str, suite: str = SUITE) -> Any:
+    pytester.makepyfile(suite)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+
+def test_a_false_claim_fails_with_its_witness_and_the_way_to_see_it_again(pytester: pytest.Pytester) -> None:
+    result = run(pytester)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*half is not (1, 0)-differentially private*",
+            "*REFUTED*half*",
+            "*Witness*",
+            "*data D *",
+            "*This test alone: pytest '*::test_half'*",
+            "*differential privacy audits*",
+            "4 audits; *at most 4e-4.",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*verify/assertion.py*")  # the frames of the assertion are hidden
+
+
+def test_results_do_not_depend_on_processes_or_order(pytester: pytest.Pytester) -> None:
+    def report(*options: str) -> list[str]:
+        lines = run(pytester, "--dp-report", *options).stdout.lines
+        return sorted(line for line in lines if " claims (" in line and "::test" in line)
+
+    alone = report("-p", "no:xdist")
+    assert len(alone) == 4
+    assert report("-n", "2") == alone
+    assert report("-k", "half")[0] in alone
+    assert report("--dp-seed", "1") != alone
+
+
+def test_nothing_is_said_where_nothing_was_audited(pytester: pytest.Pytester) -> None:
+    result = run(pytester, suite="def test_nothing(): pass")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*differential privacy*")
+
+
+def test_the_plugin_loads_nothing_for_suites_that_do_not_use_it(pytester: pytest.Pytester) -> None:
+    suite = "import sys\ndef test_nothing(): assert not {'numpy', 'scipy', 'accountant'} & set(sys.modules)"
+    run(pytester, "-p", "no:benchmark", "-p", "no:hypothesispytest", suite=suite).assert_outcomes(passed=1)
+
+
+def test_efforts_can_be_set_for_a_whole_run(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--dp-effort", "most")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--dp-effort*'most'*quick*"])
+
+
+def enough(data: Any, rng: np.random.Generator, lanes: int) -> Any:
+    return data + rng.laplace(size=lanes)
+
+
+def test_a_subject_that_cannot_be_audited_fails_the_assertion() -> None:
+    def broken(data: Any, rng: np.random.Generator, lanes: int) -> Any:
+        return np.full(lanes, np.nan)
+
+    with pytest.raises(DPViolation, match="cannot be relied on"):
+        assert_dp(broken, epsilon=1.0, data=Interval(0, 1), samples=20_000)
+
+
+def test_a_certificate_can_be_asked_for() -> None:
+    from mechanisms import Laplace
+
+    assert assert_dp(Laplace(scale=1.0), epsilon=1.0, certified=True).verdict == "certified"
+    with pytest.raises(DPViolation, match="is not certified"):
+        assert_dp(enough, epsilon=1.0, data=Interval(0, 1), certified=True)
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    first, second = (assert_dp(enough, epsilon=1.0, data=Interval(0, 1), seed=5).json() for _ in range(2))
+    assert first == second
+
+
+def test_what_is_no_subject() -> None:
+    with pytest.raises(ValueError, match=re.escape("f(data, rng)")):
+        assert_dp(3, epsilon=1.0, data=Interval(0, 1), samples=20_000)
+    with pytest.raises(ValueError, match="epsilon"):
+        assert_dp(enough, epsilon=-1.0, data=Interval(0, 1))
+    with pytest.raises(ValueError, match="data"):
+        assert_dp(enough, epsilon=1.0, data=3)  # type: ignore[arg-type]
+
+
+def test_other_peoples_libraries() -> None:
+    """OpenDP's and diffprivlib's mechanisms draw from generators of their own."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    measurement = dp.m.make_laplace(*space, scale=0.5)
+    assert_dp(lambda data, rng: measurement(data), epsilon=2.0, data=Interval(0, 1), samples=20_000)
+    with pytest.raises(DPViolation):
+        assert_dp(lambda data, rng: measurement(data), epsilon=0.5, data=Interval(0, 1), samples=20_000)
+    mechanisms = pytest.importorskip("diffprivlib.mechanisms")
+
+    def bounded(data: float, rng: np.random.Generator) -> float:
+        noise = mechanisms.Laplace(epsilon=1.0, sensitivity=1.0, random_state=int(rng.integers(2**31)))
+        return float(noise.randomise(data))
+
+    assert_dp(bounded, epsilon=1.0, data=Interval(0, 1), samples=5_000)

@@ -1,0 +1,53 @@
+"""The zoo's bandits: planted bugs are refuted, and the findings name the line."""
+
+import inspect
+
+import pytest
+
+from verify import verify
+from verify.zoo import bandits
+
+LINES = {
+    "bandit-reused-rewards": (bandits.EpisodicUCB.end_episode, "gate.release", "overspent"),
+    "bandit-raw-phase": (bandits.PhaseOnRawRewards.observe, "the bug", "raw-read"),
+    "bandit-shared-noise": (bandits.SharedNoise.end_episode, "the bug", "declassified"),
+    "bandit-raw-first": (bandits.RawFirstReward.end_episode, "the bug", "declassified"),
+    "bandit-tree-level": (bandits.TreeUCB.observe, "gate.release", "overspent"),
+    "bandit-tree-raw-leaves": (bandits.TreeRawLeaves.end_episode, "the bug", "declassified"),
+    "bandit-variance": (bandits.VarianceForDeviation.end_episode, "the bug", "overspent"),
+}
+
+
+def place(function, text):
+    lines, first = inspect.getsourcelines(function)
+    (at,) = (number for number, line in enumerate(lines) if text in line)
+    return f"verify/zoo/bandits.py:{first + at}"
+
+
+@pytest.mark.parametrize("name", sorted(LINES))
+def test_a_planted_bug_is_refuted_and_its_line_is_named(name):
+    result = verify(f"zoo/{name}", effort="quick" if name != "bandit-variance" else "default")
+    function, text, kind = LINES[name]
+    assert result.verdict == "refuted"
+    assert result.lower.epsilon > 1.0
+    where = place(function, text)
+    assert (kind, where) in {(finding.kind, finding.where) for finding in result.findings}
+
+
+@pytest.mark.parametrize("name", ["bandit-ucb", "bandit-tree"])
+def test_a_private_bandit_is_certified(name):
+    result = verify(f"zoo/{name}", effort="quick")
+    assert result.verdict == "certified"
+    assert result.lower.epsilon <= 1.0
+
+
+def test_a_records_charges_are_counted():
+    result = verify("zoo/bandit-tree-level", effort="quick")
+    (finding,) = (finding for finding in result.findings if finding.kind == "overspent")
+    assert "7 releases through Laplace" in finding.message
+    assert result.upper.epsilon == pytest.approx(7 / 6)
+    assert result.lower.epsilon == pytest.approx(7 / 6, abs=1e-6)
+
+
+def test_every_specimen_has_its_row():
+    assert set(LINES) == {s.name for s in bandits.SPECIMENS if not s.correct}

@@ -1,0 +1,94 @@
+"""The registry: complete, consistent, and every specimen something that can be verified and run anywhere."""
+
+import math
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from verify.adjacency import Pair
+from verify.zoo import FAMILIES, specimens
+
+FUNCTIONS = [specimen for specimen in specimens.values() if hasattr(specimen.subject, "dpwitness_claim")]
+EVERY = pytest.mark.parametrize("specimen", FUNCTIONS, ids=lambda specimen: specimen.name)
+
+CLASSICS = {
+    "laplace", "laplace-parallel", "truncated-geometric", "noisy-hist-1", "noisy-hist-2", "noisy-max-1", "noisy-max-2",
+    "noisy-max-3", "noisy-max-4", "svt1", "svt2", "svt3", "svt4", "svt5", "svt6", "numerical-svt", "gap-svt",
+    "gap-svt-value", "rappor", "one-time-rappor", "prefix-sum", "prefix-sum-all", "partial-sum", "partial-sum-bad",
+    "smart-sum", "smart-sum-bad", "grr", "sue", "oue", "olh", "subset-selection", "snapping", "float-laplace",
+    "gaussian", "gaussian-classic-large", "exponential", "staircase", "geometric", "curator",
+}  # fmt: skip
+
+
+def adjacency(specimen):
+    return specimen.subject.dpwitness_claim.neighbours
+
+
+def test_the_classics_are_here_under_unique_names():
+    assert set(specimens) >= CLASSICS
+    assert len(specimens) == sum(len(family.SPECIMENS) for family in FAMILIES)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in specimens)
+    assert all(name == specimen.name for name, specimen in specimens.items())
+
+
+@pytest.mark.parametrize("specimen", specimens.values(), ids=lambda specimen: specimen.name)
+def test_a_specimen_says_what_it_is(specimen):
+    assert specimen.source
+    assert specimen.why
+    assert len(specimen.subject.__doc__ or type(specimen.subject).__doc__) > 30
+    assert specimen.epsilon > 0
+    assert 0 <= specimen.delta < 1
+    # The claim is correct exactly where the true epsilon is not above it.
+    assert specimen.correct == (specimen.true_epsilon <= specimen.epsilon * (1 + 1e-12))
+    assert not (specimen.hidden and specimen.correct)
+    assert specimen.correct or not specimen.floating_point
+    copy = pickle.loads(pickle.dumps(specimen.subject))
+    assert copy is specimen.subject or copy == specimen.subject or type(copy) is type(specimen.subject)
+
+
+@EVERY
+def test_the_oracles_pair_is_a_pair_of_neighbours(specimen):
+    adjacency(specimen).check(Pair(specimen.oracle.data, specimen.oracle.other))
+
+
+@EVERY
+def test_draws_have_one_shape_and_repeat_for_a_seed(specimen):
+    varies = False
+    for data in (specimen.oracle.data, specimen.oracle.other):
+        given = data.item() if data.ndim == 0 else data.copy()
+        first = specimen.subject(given, np.random.default_rng(7), 64)
+        again = specimen.subject(given, np.random.default_rng(7), 64)
+        other_seed = specimen.subject(given, np.random.default_rng(8), 64)
+        single = specimen.subject(given, np.random.default_rng(7), 1)
+        assert first.shape[0] == 64
+        assert single.shape == (1, *first.shape[1:])
+        assert np.array_equal(first, again, equal_nan=first.dtype.kind == "f")
+        varies |= not np.array_equal(first, other_seed, equal_nan=first.dtype.kind == "f")
+        if data.ndim:
+            assert np.array_equal(given, data)  # the data are left as they are
+    assert varies  # some specimens are constant on one of the two, which is what gives them away
+
+
+@EVERY
+def test_the_oracle_never_sees_more_than_the_truth(specimen):
+    p, q = specimen.oracle.masses()
+    assert p.shape == q.shape
+    assert p.min() >= 0
+    assert q.min() >= 0
+    # Quadrature of the value laws is good to 2e-6 in total.
+    assert p.max() <= 1 + 2e-6
+    assert q.max() <= 1 + 2e-6
+    assert specimen.oracle.epsilon(specimen.delta) <= specimen.true_epsilon * (1 + 1e-6)
+    limits = [specimen.oracle_limit(n) for n in (100_000, 2_000_000, 100_000_000)]
+    assert limits == sorted(limits)
+    assert limits[-1] <= specimen.true_epsilon
+
+
+@EVERY
+def test_a_refutable_claim_can_be_refuted(specimen):
+    """Two million draws a side suffice, at a false alarm of 1e-4, if the right event is found."""
+    strict = specimen.oracle_limit(2_000_000, confidence=1 - 1e-4)
+    assert (strict > specimen.epsilon) == specimen.refutable
+    assert specimen.refutable or strict < math.inf

@@ -1,0 +1,131 @@
+"""`assert_dp`: a privacy claim as an assertion, for other people's test suites."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from typing import Any, cast
+
+from rich.console import Console
+
+from mechanisms import Domain
+from verify.adjacency import Adjacency
+from verify.report import render
+from verify.subject import with_neighbours
+from verify.verdict import Verification
+from verify.verification import verify
+
+REMARKS = frozenset({"foreign-randomness", "floating-point", "declared-profile", "declared-stability"})
+"""Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""
+
+
+class DPViolation(AssertionError):
+    """A privacy claim did not hold up.
+
+    Attributes
+    ----------
+    verification
+        The whole result.
+    """
+
+    def __init__(self, message: str, verification: Verification) -> None:
+        super().__init__(message)
+        self.verification = verification
+
+
+def assert_dp(
+    subject: object,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    data: Domain | Adjacency | None = None,
+    certified: bool = False,
+    effort: str = "quick",
+    seed: int = 0,
+    **options: Any,
+) -> Verification:
+    """Assert that something is (epsilon, delta)-differentially private, as far as a test can tell.
+
+    A true claim fails with probability at most 1e-4 (`false_alarm`), whatever the subject; with the same seed,
+    the result is the same. A false claim fails if the effort suffices: what it could not have seen is
+    ``details["detection_floor"]`` of the result. It also fails where the subject cannot be audited (it
+    raises, returns NaN, never ends ...), and where a replay shows that data flow around the mechanisms.
+
+    Parameters
+    ----------
+    subject
+        A function ``f(data, rng)`` or ``f(data, rng, lanes)`` (much faster), a mechanism, a learner class, or a name
+        that `verify` knows.
+    epsilon, delta
+        The claim.
+    data
+        For functions without `claimed`: which data sets are neighbours, as `claimed` takes it.
+    certified
+        Whether the claim has to be proved too: only learners and mechanisms of this library can be.
+    effort
+        ``"quick"`` (about a second for a batched function), ``"default"`` or ``"thorough"``.
+    seed
+        Of all randomness.
+    options
+        Whatever else `verify` takes, such as ``samples``, ``time_limit``, ``false_alarm`` or ``problem``.
+
+    Returns
+    -------
+    Verification
+        The whole result.
+
+    Raises
+    ------
+    DPViolation
+        An `AssertionError` with the report: witness, findings and the command that shows it again.
+    ValueError
+        If the claim's numbers, the subject or an option are wrong.
+
+    Examples
+    --------
+    >>> from mechanisms import Interval
+    >>> def noisy(data, rng, lanes):
+    ...     return data + rng.laplace(scale=0.5, size=lanes)
+    >>> assert_dp(noisy, epsilon=2.0, data=Interval(0, 1)).verdict
+    'unproven'
+    >>> assert_dp(noisy, epsilon=1.0, data=Interval(0, 1))
+    Traceback (most recent call last):
+        ...
+    verify.assertion.DPViolation: ...
+    """
+    __tracebackhide__ = True
+    audited = subject if data is None else with_neighbours(cast(Callable[..., Any], subject), data)
+    result = verify(audited, epsilon=epsilon, delta=delta, effort=effort, seed=seed, **options)
+    wrong = complaint(result, certified=certified)
+    if wrong is not None:
+        raise DPViolation(f"{wrong}\n\n{_report(result)}{_test_again()}", result)
+    return result
+
+
+def complaint(result: Verification, *, certified: bool) -> str | None:
+    """Return why a verification fails the assertion, None if it does not."""
+    claim = (
+        f"{result.subject} is not ({result.claim.epsilon:g}, {result.claim.delta:g})-differentially private"
+    )
+    if result.verdict == "refuted":
+        return claim
+    against = [finding for finding in result.findings if finding.failing and finding.kind not in REMARKS]
+    if against:
+        where = f" (at {against[0].where})" if against[0].where else ""
+        return f"{result.subject} cannot be relied on: {against[0].message}{where}"
+    if certified and result.verdict != "certified":
+        return f"{result.subject} is not certified: {result.decision.reasons[0]}"
+    return None
+
+
+def _report(result: Verification) -> str:
+    text = io.StringIO()
+    render(result, Console(file=text, width=100, color_system=None))
+    return text.getvalue()
+
+
+def _test_again() -> str:
+    """Return pytest's own command for the running test, as far as pytest says which it is."""
+    running = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    return f"\nThis test alone: pytest {running!r}\n" if running else ""

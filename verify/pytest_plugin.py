@@ -1,0 +1,109 @@
+"""The pytest plugin: the fixture `assert_dp`, its options, and a summary of all audits of a test run.
+
+Nothing of this library is loaded before a test asks for the fixture.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from verify.verdict import Verification
+
+_PROPERTY = "dpwitness"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the plugin's options."""
+    group = parser.getgroup("dpwitness", "differential privacy audits (dpwitness)")
+    group.addoption(
+        "--dp-seed", type=int, default=0, help="Seed of all audits; each test derives its own from it."
+    )
+    group.addoption(
+        "--dp-effort",
+        choices=("quick", "default", "thorough"),
+        help="Effort of all audits, whatever the tests say.",
+    )
+    group.addoption(
+        "--dp-report", action="store_true", help="List all audits at the end, with what they showed."
+    )
+
+
+@pytest.fixture
+def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
+    """`verify.assert_dp` with a seed that belongs to this test, and its result in the summary.
+
+    The seed depends on ``--dp-seed``, the test's id and the number of the assertion in the test, so the result
+    does not depend on which other tests run, in which order or in which process.
+    """
+    from verify.assertion import DPViolation
+    from verify.assertion import assert_dp as assertion
+
+    options = request.config.option
+    number = 0
+
+    def asserted(subject: object, **settings: Any) -> Verification:
+        __tracebackhide__ = True
+        nonlocal number
+        own = zlib.crc32(f"{options.dp_seed}/{request.node.nodeid}/{number}".encode())
+        number += 1
+        settings.setdefault("seed", own)
+        if options.dp_effort is not None:
+            settings["effort"] = options.dp_effort
+        try:
+            result = assertion(subject, **settings)
+        except DPViolation as violation:
+            _record(request.node, violation.verification)
+            raise
+        _record(request.node, result)
+        return result
+
+    return asserted
+
+
+def _record(node: pytest.Item, result: Verification) -> None:
+    """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
+    lower, upper = result.lower, result.upper
+    row = {
+        "test": node.nodeid,
+        "subject": result.subject,
+        "claim": [result.claim.epsilon, result.claim.delta],
+        "verdict": result.verdict,
+        "lower": None if lower is None else f"{lower.epsilon:.4g}",
+        "upper": None if upper is None else f"{upper.epsilon:.4g}",
+        "floor": result.details.get("detection_floor"),
+    }
+    node.user_properties.append((_PROPERTY, json.dumps(row)))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say how many audits ran, their false-alarm rate together, and with ``--dp-report`` what each showed."""
+    rows = [
+        json.loads(text)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, text in getattr(report, "user_properties", ())
+        if name == _PROPERTY
+    ]
+    if not rows:
+        return
+    terminalreporter.section("differential privacy audits")
+    terminalreporter.write_line(
+        f"{len(rows)} audits; were all claims true, one of these tests would fail with probability at most "
+        f"{len(rows)}e-4."
+    )
+    if config.option.dp_report:
+        for row in sorted(rows, key=lambda row: str(row["test"])):
+            epsilon, delta = row["claim"]
+            terminalreporter.write_line(
+                f"{row['test']}: {row['subject']} claims ({epsilon:g}, {delta:g}): {row['verdict']}, epsilon at least "
+                f"{row['lower']}, at most {row['upper']}. {row['floor'] or ''}"
+            )
+    else:
+        terminalreporter.write_line("--dp-report lists their bounds and what they could not have seen.")

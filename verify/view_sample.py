@@ -1,0 +1,82 @@
+"""What an adversary's view is: named columns, and independent draws of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One value of a view.
+
+    Attributes
+    ----------
+    name
+        Short and unique within the view, such as ``"action[1,0]"``.
+    words
+        What it is, as part of a sentence: ``"the item shown at position 1 in round 1"``.
+    kind
+        ``"category"`` for labels, ``"real"`` for measurements.
+    labels
+        What some of the values stand for, as (value, word): a category that is a word is a number in a sample.
+    """
+
+    name: str
+    words: str
+    kind: Literal["category", "real"]
+    labels: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewSample:
+    """Independent draws of an adversary's view.
+
+    Attributes
+    ----------
+    values
+        Shape (n, p): row i is one whole view. NaN means that nothing was sent at that place.
+    columns
+        The p columns.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, or two columns have one name.
+    """
+
+    values: FloatArray
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.columns) or not self.columns:
+            raise ValueError(
+                f"values must have shape (n, {len(self.columns)}): a place for each of at least one column, "
+                f"got {self.values.shape}"
+            )
+        if len({column.name for column in self.columns}) != len(self.columns):
+            raise ValueError("columns must have different names")
+
+    def rows(self, start: int, stop: int) -> ViewSample:
+        """The draws start, ..., stop - 1 (no copy)."""
+        return ViewSample(self.values[start:stop], self.columns)
+
+
+def column_index(name: str, columns: Sequence[Column]) -> int:
+    """Where the column of this name is.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    for index, column in enumerate(columns):
+        if column.name == name:
+            return index
+    raise ValueError(f"column must be one of the view's columns, got {name!r}")

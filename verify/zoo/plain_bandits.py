@@ -1,0 +1,107 @@
+"""Bandits in plain Python, as one finds them: a private one, and two whose bugs no gate would let through.
+
+They are called one method at a time, with a generator of their own: see `verify.plain_bandit`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from verify.plain_bandit import PlainBandit
+from verify.zoo.specimen import Specimen
+
+ARMS, ROUNDS, EPSILON = 2, 64, 1.0
+_BONUS = math.log(3.0 * ROUNDS**2)
+
+
+class DPUCB:
+    """UCB in episodes of doubling length: an episode's sum is released once, with Lap(1 / epsilon)."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.index = [math.inf] * ARMS
+        self.sums = [0.0] * ARMS
+        self.filled = [0] * ARMS
+        self.length = [1] * ARMS
+
+    def select_arm(self) -> int:
+        """Return the arm of largest index, the lowest among equals."""
+        return self.index.index(max(self.index))
+
+    def update(self, arm: int, reward: float) -> None:
+        """Add the reward to the arm's episode, and release the sum at its end."""
+        self.sums[arm] += reward
+        self.filled[arm] += 1
+        if self.filled[arm] == self.length[arm]:
+            self.end_episode(arm)
+
+    def end_episode(self, arm: int) -> None:
+        """Set the arm's index from the noisy mean, and forget its rewards."""
+        self.set_index(arm, self.sums[arm] + self.noise(arm), self.length[arm])
+        self.sums[arm] = 0.0
+
+    def noise(self, arm: int) -> float:
+        """Return the noise of one release."""
+        return self.rng.laplace(scale=1.0 / EPSILON)
+
+    def set_index(self, arm: int, total: float, n: int) -> None:
+        """Set the index from a total of n rewards; begin an episode of twice the length."""
+        self.index[arm] = total / n + math.sqrt(_BONUS / (2 * n)) + _BONUS / (EPSILON * n)
+        self.filled[arm] = 0
+        self.length[arm] *= 2
+
+
+class SeededNoise(DPUCB):
+    """The noise of an arm is drawn from a generator that every release seeds afresh with the arm's number."""
+
+    def noise(self, arm: int) -> float:
+        """Return the same number in every run."""
+        return float(np.random.default_rng(arm).laplace(scale=1.0 / EPSILON))  # the bug
+
+
+class StopsOnSuccess(DPUCB):
+    """An episode ends as soon as its raw rewards reach half of its length."""
+
+    def update(self, arm: int, reward: float) -> None:
+        """Add the reward, and release the sum at the end of the episode or when there is enough of it."""
+        self.sums[arm] += reward
+        self.filled[arm] += 1
+        enough = self.sums[arm] >= 0.5 * self.length[arm]  # the bug: the episode's length tells its rewards
+        if enough or self.filled[arm] == self.length[arm]:
+            self.end_episode(arm)
+
+
+_SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
+
+SPECIMENS = (
+    Specimen(
+        "plain-bandit-ucb",
+        PlainBandit(DPUCB, ARMS, ROUNDS),
+        EPSILON,
+        EPSILON,
+        True,
+        _SOURCE,
+        "each reward enters one released sum with Lap(1/ε)",
+    ),
+    Specimen(
+        "plain-bandit-seeded",
+        PlainBandit(SeededNoise, ARMS, ROUNDS),
+        EPSILON,
+        math.inf,
+        False,
+        f"{_SOURCE}; the bug is ours",
+        "the noise is the same in every run: its generator is seeded with the arm",
+    ),
+    Specimen(
+        "plain-bandit-stops",
+        PlainBandit(StopsOnSuccess, ARMS, ROUNDS),
+        EPSILON,
+        math.inf,
+        False,
+        f"{_SOURCE}; the bug is ours",
+        "an episode's length depends on its raw rewards",
+    ),
+)
+"""The specimens of this file."""

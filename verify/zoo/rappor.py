@@ -1,0 +1,121 @@
+"""RAPPOR: a Bloom filter of a string, whose bits are flipped at random."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms import Categories
+from verify.adjacency import AnyTwo
+from verify.subject import claimed
+from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
+from verify.zoo.specimen import Specimen
+
+BITS = 20
+HASHES = 4
+VALUES = 11
+F, P, Q = 0.75, 0.45, 0.55
+ONE_TIME_F = 0.95
+VALUE = AnyTwo(Categories(VALUES))
+_UNIT = "one user's value, one of the strings 0, 1, ..., 10"
+
+
+def murmur3(key: bytes, seed: int) -> int:
+    """MurmurHash3 x86_32 (Appleby) of a key of at most three bytes, as the signed number that DP-Sniper reduces."""
+    if len(key) > 3:
+        raise ValueError(f"key={key!r}: must be at most three bytes")
+    word = int.from_bytes(key, "little") * 0xCC9E2D51 & 0xFFFFFFFF
+    word = (word << 15 | word >> 17) & 0xFFFFFFFF
+    state = seed ^ (word * 0x1B873593 & 0xFFFFFFFF) ^ len(key)
+    state = (state ^ state >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    state = (state ^ state >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    state ^= state >> 16
+    return state - (1 << 32) if state >> 31 else state
+
+
+def bloom_filter(value: int) -> npt.NDArray[np.bool_]:
+    """The bits that the four hashes of a value's string set, shape (20,)."""
+    bits = np.zeros(BITS, dtype=bool)
+    bits[[murmur3(str(value).encode(), seed) % BITS for seed in range(HASHES)]] = True
+    return bits
+
+
+def report_rates(f: float, p: float, q: float) -> tuple[float, float]:
+    """P(a bit is reported 1 | it is 1) and P(... | it is 0): f/2 (p + q) + (1 - f) q, and with p for the last q."""
+    return f / 2 * (p + q) + (1 - f) * q, f / 2 * (p + q) + (1 - f) * p
+
+
+def _permanent(data: int, f: float, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
+    """Permanent randomized response: a bit is replaced by a fair coin with probability f."""
+    coin = rng.random((lanes, BITS))
+    return np.where(coin < f, coin < f / 2, bloom_filter(data))
+
+
+@claimed(data=VALUE, model="local", unit=_UNIT)
+def rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
+    """One RAPPOR report: permanent randomized response (f = .75), then instantaneous (p = .45, q = .55). Correct.
+
+    ε = h ln(q*(1 - p*) / (p*(1 - q*))), h = 4 hashes: reached by values whose filters differ in all 8 bits.
+    """
+    permanent = _permanent(data, F, rng, lanes)
+    return rng.random((lanes, BITS)) < np.where(permanent, Q, P)
+
+
+@claimed(data=VALUE, model="local", unit=_UNIT)
+def one_time_rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
+    """One-time RAPPOR: the permanent response alone, f = .95. Correct at ε = 2h ln((1 - f/2) / (f/2))."""
+    return _permanent(data, ONE_TIME_F, rng, lanes)
+
+
+def bit_masses(value: int, other: int, rates: tuple[float, float]) -> Masses:
+    """Masses of the best events: only the number of agreeing bits among those that differ matters."""
+    first, second = bloom_filter(value), bloom_filter(other)
+    q, p = rates
+    law, other_law = np.ones(1), np.ones(1)
+    for bit in first[first != second]:
+        # Report 1 agrees with the first value where its bit is 1; the order of outcomes is (agrees, disagrees).
+        one, zero = (q, 1 - q), (1 - p, p)
+        law = np.outer(law, one if bit else zero).reshape(-1)
+        other_law = np.outer(other_law, zero[::-1] if bit else one[::-1]).reshape(-1)
+    return by_likelihood_ratio(law, other_law)
+
+
+_SOURCE = "Erlingsson, Pihur, Korolova 2014, RAPPOR"
+_Q, _P = report_rates(F, P, Q)
+EPSILON = HASHES * math.log(_Q * (1 - _P) / (_P * (1 - _Q)))
+ONE_TIME_EPSILON = 2 * HASHES * math.log((1 - ONE_TIME_F / 2) / (ONE_TIME_F / 2))
+_EVENT = "enough of the eight bits in which the filters of 6 and 10 differ are as in the filter of 6"
+
+
+def _oracle(rates: tuple[float, float]) -> Oracle:
+    return Oracle(np.array(6), np.array(10), _EVENT, lambda: bit_masses(6, 10, rates))
+
+
+def _one_time_rates() -> tuple[float, float]:
+    return 1 - ONE_TIME_F / 2, ONE_TIME_F / 2
+
+
+SPECIMENS = (
+    Specimen(
+        "rappor",
+        rappor,
+        EPSILON,
+        EPSILON,
+        True,
+        f"{_SOURCE}, steps 1-3, parameters of DP-Sniper",
+        "8 bits differ between values that share no bit, each worth half of ln(q*(1 - p*) / (p*(1 - q*)))",
+        _oracle((_Q, _P)),
+    ),
+    Specimen(
+        "one-time-rappor",
+        one_time_rappor,
+        ONE_TIME_EPSILON,
+        ONE_TIME_EPSILON,
+        True,
+        f"{_SOURCE}, steps 1-2, parameters of DP-Sniper",
+        "8 bits differ between values that share no bit, each worth ln((1 - f/2) / (f/2))",
+        _oracle(_one_time_rates()),
+    ),
+)

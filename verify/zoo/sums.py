@@ -1,0 +1,194 @@
+"""Sums over a stream: the total, all prefixes, and SmartSum's blocks, right and wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mechanisms import Box
+from verify.adjacency import Within
+from verify.subject import claimed
+from verify.zoo.laplace import laplace_sum, shifted_laplace
+from verify.zoo.laws import FloatArray
+from verify.zoo.oracle import Oracle
+from verify.zoo.specimen import Specimen
+
+EPSILON = 0.1
+LENGTH = 10
+BLOCK = 5
+SMART_LENGTH = 11  # two whole blocks and one place of a third
+STREAM = Within(Box(-10, 10, LENGTH), l1=1)
+ALL_MOVE = Within(Box(-10, 10, LENGTH), linf=1)
+SMART_STREAM = Within(Box(-10, 10, SMART_LENGTH), l1=1)
+_UNIT = "one place of the stream, which changes by at most 1"
+
+
+@claimed(data=STREAM, unit=_UNIT)
+def partial_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """PartialSum: Σ q_i + Lap(1/ε). Correct: one place moves the sum by at most 1."""
+    return np.sum(data) + rng.laplace(scale=1.0 / EPSILON, size=lanes)
+
+
+@claimed(data=STREAM, unit=_UNIT)
+def partial_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """BadPartialSum: Σ q_i + Lap(1/(2ε)). Half the noise, twice the loss."""
+    return np.sum(data) + rng.laplace(scale=1.0 / (2.0 * EPSILON), size=lanes)
+
+
+def _prefixes(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    return np.cumsum(data + rng.laplace(scale=1.0 / EPSILON, size=(lanes, LENGTH)), axis=1)
+
+
+@claimed(data=STREAM, unit=_UNIT)
+def prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """PrefixSum: running sums of q_i + Lap(1/ε). Correct where one place changes.
+
+    The running sums are a function of the noisy q_i, of which one moves.
+    """
+    return _prefixes(data, rng, lanes)
+
+
+@claimed(data=ALL_MOVE, unit="one individual, who is in all ten places and moves each by at most 1")
+def prefix_sum_all(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """PrefixSum held to a stronger neighbouring relation: every place may change by 1. The loss is 10 ε.
+
+    So DP-Sniper tests it. The differences of the outputs are the noisy q_i, each of which shows ε.
+    """
+    return _prefixes(data, rng, lanes)
+
+
+def _smart_sum(data: FloatArray, ends: FloatArray, inner: FloatArray, *, restart: bool = True) -> FloatArray:
+    """SmartSum with given noise: `ends` on each block's sum, `inner` within blocks.
+
+    The output at a block's end is the noisy sum of the block, and within a block the last output plus the noisy
+    q_i, as in the published pseudocode.
+    """
+    out = np.empty_like(inner)
+    following = np.zeros(len(inner))
+    total = 0.0
+    for i in range(SMART_LENGTH):
+        if (i + 1) % BLOCK == 0:
+            following = total + data[i] + ends[:, i // BLOCK]
+            total = 0.0 if restart else total + data[i]
+        else:
+            following = following + data[i] + inner[:, i]
+            total += data[i]
+        out[:, i] = following
+    return out
+
+
+def _smart_noise(rng: np.random.Generator, lanes: int, scale: float) -> tuple[FloatArray, FloatArray]:
+    inner = rng.laplace(scale=scale, size=(lanes, SMART_LENGTH))
+    return rng.laplace(scale=scale, size=(lanes, SMART_LENGTH // BLOCK)), inner
+
+
+@claimed(data=SMART_STREAM, unit=_UNIT)
+def smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """SmartSum: a noise Lap(2/ε) for each place within a block and for each block's sum. Correct.
+
+    A place is in one inner release and in one block sum: ε/2 each.
+    """
+    return _smart_sum(data, *_smart_noise(rng, lanes, 2.0 / EPSILON))
+
+
+@claimed(data=SMART_STREAM, unit=_UNIT)
+def smart_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """BadSmartSum: the block sums carry no noise, so they are released exactly."""
+    ends, inner = _smart_noise(rng, lanes, 2.0 / EPSILON)
+    return _smart_sum(data, 0.0 * ends, inner)
+
+
+@claimed(data=SMART_STREAM, unit=_UNIT)
+def smart_sum_unreset(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+    """SmartSum that forgets to set the block's sum back to 0: block sums are prefix sums.
+
+    A place of the first block is then in two block sums besides its inner release: 3 · ε/2.
+    """
+    return _smart_sum(data, *_smart_noise(rng, lanes, 2.0 / EPSILON), restart=False)
+
+
+_SUM = "the sum is at most t"
+_LOSSES = "the sum of the losses of the noisy terms is at least t"
+_CHECKDP = "Wang, Ding, Kifer, Zhang 2020, CheckDP,"
+_SHADOW = "Wang, Ding, Wang, Kifer, Zhang 2019, Proving differential privacy with shadow execution, PrefixSum"
+_ZEROS, _ONES = np.zeros(LENGTH), np.ones(LENGTH)
+_FIRST, _SMART_ZEROS, _SMART_FIRST = np.eye(LENGTH)[0], np.zeros(SMART_LENGTH), np.eye(SMART_LENGTH)[0]
+
+SPECIMENS = (
+    Specimen(
+        "partial-sum",
+        partial_sum,
+        EPSILON,
+        EPSILON,
+        True,
+        f"{_CHECKDP} PartialSum",
+        "one place moves the sum by 1, and the noise has scale 1/ε",
+        Oracle(_ZEROS, _FIRST, _SUM, lambda: shifted_laplace(1.0 / EPSILON)),
+    ),
+    Specimen(
+        "partial-sum-bad",
+        partial_sum_bad,
+        EPSILON,
+        2 * EPSILON,
+        False,
+        f"{_CHECKDP} BadPartialSum",
+        "the noise has scale 1/(2ε)",
+        Oracle(_ZEROS, _FIRST, _SUM, lambda: shifted_laplace(0.5 / EPSILON)),
+    ),
+    Specimen(
+        "prefix-sum",
+        prefix_sum,
+        EPSILON,
+        EPSILON,
+        True,
+        _SHADOW,
+        "the running sums are computed from noisy terms, of which one moves by 1",
+        Oracle(_ZEROS, _FIRST, "the first sum is at most t", lambda: shifted_laplace(1.0 / EPSILON)),
+    ),
+    Specimen(
+        "prefix-sum-all",
+        prefix_sum_all,
+        EPSILON,
+        LENGTH * EPSILON,
+        False,
+        f"{_SHADOW}; neighbours as in DP-Sniper",
+        "all ten terms move, and each costs ε",
+        Oracle(_ZEROS, _ONES, _LOSSES, lambda: laplace_sum(1.0 / EPSILON, LENGTH)),
+    ),
+    Specimen(
+        "smart-sum",
+        smart_sum,
+        EPSILON,
+        EPSILON,
+        True,
+        f"Chan, Shi, Song 2011; {_CHECKDP} SmartSum",
+        "a place is in one inner release and in one block sum, each of ε/2",
+        Oracle(_SMART_ZEROS, _SMART_FIRST, _LOSSES, lambda: laplace_sum(2.0 / EPSILON, 2)),
+    ),
+    Specimen(
+        "smart-sum-bad",
+        smart_sum_bad,
+        EPSILON,
+        math.inf,
+        False,
+        f"{_CHECKDP} BadSmartSum",
+        "the block sums are released without noise",
+        Oracle(
+            _SMART_ZEROS,
+            _SMART_FIRST,
+            "the fifth output is 0",
+            lambda: (np.array([1.0]), np.array([0.0])),
+        ),
+    ),
+    Specimen(
+        "smart-sum-unreset",
+        smart_sum_unreset,
+        EPSILON,
+        1.5 * EPSILON,
+        False,
+        f"{_CHECKDP} SmartSum, without the line sum = 0",
+        "the first block's places are in two block sums: three releases of ε/2",
+        Oracle(_SMART_ZEROS, _SMART_FIRST, _LOSSES, lambda: laplace_sum(2.0 / EPSILON, 3)),
+    ),
+)
