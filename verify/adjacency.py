@@ -296,6 +296,9 @@ class Listed:
         self._pairs = tuple(listed)
         self._keys = {pair.key for pair in listed}
 
+    def __repr__(self) -> str:
+        return f"Listed({self.words})"
+
     @property
     def words(self) -> str:
         """How many pairs are listed."""

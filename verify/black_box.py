@@ -266,7 +266,9 @@ def _choose(
         tell(0.0, f"scanning pair 1 of {candidates}")
         for searched in processes.results([_Search(i, SCAN, scan) for i in finalists]):
             spent += 2 * searched.drawn
-            ranked.append((-max(event.predicted for event in searched.found.best), len(ranked)))
+            # Rounded: among pairs that promise the same, those named first go on.
+            promise = max(event.predicted for event in searched.found.best)
+            ranked.append((-round(promise, 3), len(ranked)))
             tell(spent / samples, f"scanning pair {min(len(ranked) + 1, candidates)} of {candidates}")
         finalists = [index for _, index in sorted(ranked)[:FINALISTS]]
     found: list[tuple[float, int, int, _Searched]] = []

@@ -124,7 +124,8 @@ def choose_event(
         Which to look for: events likelier on D (False), on D' (True), or both.
     """
     best: Chosen | None = None
-    for swapped, child in zip(orders, seed.spawn(len(orders)), strict=True):
+    for swapped in orders:
+        child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, int(swapped)))
         batches = list(_weighted_draws(build, problem, pair, swapped, hide, draws, child))
         sample = ViewSample(np.concatenate([batch.values for batch, _ in batches]), batches[0][0].columns)
         weights = np.concatenate([weight for _, weight in batches])
@@ -191,8 +192,8 @@ def _weighted_draws(
     worlds = np.stack([base, other])
     lanes = min(_MOST_LANES, _LANE_ROUNDS // pair.rounds) // BLOCK * BLOCK or BLOCK
     sizes = [min(lanes, draws - done) for done in range(0, draws, lanes)]
-    for size, child in zip(sizes, seed.spawn(len(sizes)), strict=True):
-        gate = Coupled(child, size, 1)
+    for batch, size in enumerate(sizes):  # not `spawn`, which would give others when asked again
+        gate = Coupled(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, batch)), size, 1)
         transcript = Transcript(played_actions(build, problem, gate, worlds))
         if hide and pair.record != INITIAL_RECORD:
             transcript.hide(pair.record)
