@@ -1,15 +1,49 @@
-"""What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict."""
+"""What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict.
 
-from verify.adjacency import AddOrRemoveOne, Adjacency, AnyTwo, Listed, Pair, ReplaceOne, Within
-from verify.plain_bandit import PlainBandit
-from verify.subject import SubjectError, claimed
-from verify.verdict import Finding, LowerBound, UpperBound, Verification, Witness
-from verify.verification import verify
+Names are loaded on first use: the pytest plugin lives in this package, and costs suites that do not audit nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from verify.assertion import DPViolation, assert_dp
+    from verify.neighbouring.adjacency import (
+        AddOrRemoveOne,
+        Adjacency,
+        AnyTwo,
+        Listed,
+        Pair,
+        ReplaceOne,
+        Within,
+    )
+    from verify.subjects.plain_bandit import PlainBandit
+    from verify.subjects.subject import SubjectError, claimed
+    from verify.verdict import Finding, LowerBound, UpperBound, Verification, Witness
+    from verify.verification import verify
+
+_HOMES = {
+    "verify.assertion": ("DPViolation", "assert_dp"),
+    "verify.neighbouring.adjacency": (
+        "AddOrRemoveOne",
+        "Adjacency",
+        "AnyTwo",
+        "Listed",
+        "Pair",
+        "ReplaceOne",
+        "Within",
+    ),
+    "verify.subjects.plain_bandit": ("PlainBandit",),
+    "verify.subjects.subject": ("SubjectError", "claimed"),
+    "verify.verdict": ("Finding", "LowerBound", "UpperBound", "Verification", "Witness"),
+    "verify.verification": ("verify",),
+}
 
 __all__ = [
     "AddOrRemoveOne",
     "Adjacency",
     "AnyTwo",
+    "DPViolation",
     "Finding",
     "Listed",
     "LowerBound",
@@ -21,6 +55,18 @@ __all__ = [
     "Verification",
     "Within",
     "Witness",
+    "assert_dp",
     "claimed",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,13 +10,15 @@ from typing import Any, cast
 from rich.console import Console
 
 from mechanisms import Domain
-from verify.adjacency import Adjacency
-from verify.report import render
-from verify.subject import with_neighbours
+from verify.neighbouring.adjacency import Adjacency
+from verify.reporting.report import render
+from verify.subjects.subject import with_neighbours
 from verify.verdict import Verification
 from verify.verification import verify
 
-REMARKS = frozenset({"foreign-randomness", "floating-point", "declared-profile", "declared-stability"})
+REMARKS = frozenset(
+    {"foreign-randomness", "ignores-generator", "floating-point", "declared-profile", "declared-stability"}
+)
 """Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""
 
 

@@ -24,16 +24,16 @@ from algorithms.catalogue import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
 from algorithms.simulate import Trace, simulate
-from verify.accounting_run import failing_place
-from verify.audit_command import audit_command, calibrate_command
+from verify.composition.audit_command import audit_command, calibrate_command
 from verify.effort import EFFORTS
-from verify.linear_subject import build_linear, is_linear, simulate_linear
-from verify.named_subject import named_subject
-from verify.output import check_plot, print_json
-from verify.report import render
-from verify.subject import LearnerSubject, SubjectError, every_learner, resolve
+from verify.functions.verify_function import SECONDS
+from verify.learners.accounting_run import failing_place
+from verify.reporting.output import check_plot, print_json
+from verify.reporting.report import render
+from verify.subjects.linear_subject import build_linear, is_linear, simulate_linear
+from verify.subjects.named_subject import named_subject
+from verify.subjects.subject import LearnerSubject, SubjectError, every_learner, resolve
 from verify.verification import choose_problem, initial_records, verify
-from verify.verify_function import SECONDS
 
 Tell = Callable[[float, str], None]
 
@@ -264,7 +264,7 @@ def verify_command(
             progress=tell,
         )
     if plot is not None:
-        from verify.plot_band import plot_verification
+        from verify.reporting.plot_band import plot_verification
 
         if not plot_verification(result, plot):
             click.echo(f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True)
@@ -337,7 +337,7 @@ def simulate_command(
             progress=lambda share: tell(share, "simulating"),
         )
     if plot is not None:
-        from verify.plot import plot_regret
+        from verify.reporting.plot import plot_regret
 
         plot_regret(trace, f"{found.name} on {problem_name}", plot)
     if as_json:

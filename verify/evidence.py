@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from verify.black_box_result import BlackBoxResult
-from verify.delta_band import pair_profile
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.statistics.delta_band import pair_profile
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
 Progress = Callable[[float, str], None]

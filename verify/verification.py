@@ -26,14 +26,18 @@ from algorithms.problems import (
     problems,
 )
 from mechanisms import Domain
-from verify.accounting_run import failing_place
-from verify.adjacency import Adjacency
-from verify.adversary import Adversary
 from verify.effort import EFFORTS
 from verify.evidence import Evidence, Progress
-from verify.linear_subject import beyond_the_linear_runs, is_linear, verify_linear_subject
-from verify.neighbours import InitialRecords
-from verify.subject import (
+from verify.functions.verify_function import SECONDS, verify_function
+from verify.learners.accounting_run import failing_place
+from verify.learners.neighbours import InitialRecords
+from verify.learners.verify_bandit import verify_bandit
+from verify.learners.verify_learner import verify_learner
+from verify.neighbouring.adjacency import Adjacency
+from verify.sampling.wealth_file import open_account
+from verify.subjects.adversary import Adversary
+from verify.subjects.linear_subject import beyond_the_linear_runs, is_linear, verify_linear_subject
+from verify.subjects.subject import (
     BanditSubject,
     FunctionSubject,
     LearnerSubject,
@@ -46,11 +50,7 @@ from verify.subject import (
 from verify.time_limit import check_time_limit
 from verify.verdict import Verification, decide
 from verify.verify_anytime import anytime_subject, verify_anytime
-from verify.verify_bandit import verify_bandit
-from verify.verify_function import SECONDS, verify_function
-from verify.verify_learner import verify_learner
 from verify.verify_mechanism import verify_mechanism
-from verify.wealth_file import open_account
 
 _DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
 
@@ -108,8 +108,8 @@ def verify(
     neighbours
         For functions: which data sets are neighbours, in place of what the function itself declares.
     adversary
-        For learners and plain bandits: an interactive adversary (`verify.adversary`) to play against; for plain
-        bandits in place of fixed reward tables.
+        For learners and plain bandits: an interactive adversary (`verify.subjects.adversary`) to play
+        against; for plain bandits in place of fixed reward tables.
     workers
         Processes of the black-box test; the result does not depend on it.
     anytime

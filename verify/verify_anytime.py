@@ -10,22 +10,22 @@ from pathlib import Path
 import numpy as np
 
 from algorithms.claim import Claim
-from verify.adjacency import Pair
-from verify.anytime_result import AnytimeResult
-from verify.anytime_test import anytime_test
-from verify.draws import Candidate
 from verify.effort import Effort
+from verify.events.view_sample import ViewSample
 from verify.evidence import FALSE_ALARM, Evidence, Progress
-from verify.function_probe import NeverEnds, probe, words_of
-from verify.function_runs import FunctionRuns, RaisedInLanes
-from verify.neighbour_search import candidate_of
-from verify.placebo import drifts
-from verify.subject import FunctionSubject, MechanismSubject, Subject, SubjectError
+from verify.functions.probe import NeverEnds, probe, words_of
+from verify.functions.runs import FunctionRuns, RaisedInLanes
+from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.neighbour_search import candidate_of
+from verify.sampling.anytime_result import AnytimeResult
+from verify.sampling.anytime_test import anytime_test
+from verify.sampling.draws import Candidate
+from verify.sampling.placebo import drifts
+from verify.sampling.wealth_file import Account
+from verify.subjects.subject import FunctionSubject, MechanismSubject, Subject, SubjectError
 from verify.time_limit import TimeLimitReached, time_limit
 from verify.verdict import Finding, UpperBound
 from verify.verify_mechanism import mechanism_candidates
-from verify.view_sample import ViewSample
-from verify.wealth_file import Account
 
 _PAIRS = 12  # known pairs that are bet on
 

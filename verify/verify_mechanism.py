@@ -13,10 +13,10 @@ from accountant import Place, Plan, Step
 from algorithms.claim import Claim
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
-from verify.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.effort import Effort
-from verify.events import Column, ViewSample
+from verify.events.event import Column, ViewSample
 from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.sampling.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
 FloatArray = npt.NDArray[np.float64]

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 
 from mechanisms import Box, Interval, Laplace
 from verify import SubjectError, claimed, verify
-from verify.anytime_result import Opening
-from verify.anytime_test import anytime_test
 from verify.command_line import cli
-from verify.draws import Candidate
-from verify.events import event_from_dict
-from verify.view_sample import Column, ViewSample
-from verify.wealth_file import WealthError
+from verify.events.event import event_from_dict
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.anytime_result import Opening
+from verify.sampling.anytime_test import anytime_test
+from verify.sampling.draws import Candidate
+from verify.sampling.wealth_file import WealthError
 
 EPSILON = 0.1
 

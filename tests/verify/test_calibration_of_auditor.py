@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pytest
 from scipy import special
 
-from verify.black_box import Candidate, black_box_test
-from verify.events import Column, ViewSample
+from verify.events.event import Column, ViewSample
+from verify.sampling.black_box import Candidate, black_box_test
 
 RUNS = 2_000
 SAMPLES = 64_000
@@ -67,7 +67,7 @@ def test_bounds_of_correct_mechanisms_miss_as_often_as_they_say(
 ) -> None:
     """Of 2,000 bounds at 95 %, between 1 % and 5 % exceed the truth; no claim is refuted.
 
-    A whole test spends 4 % (`verify.final_test.STOPPED_EARLY` keeps the rest), so that more than 5 % of misses
+    A whole test spends 4 % (`verify.sampling.final_test.STOPPED_EARLY` keeps the rest), so that more than 5 % of misses
     have probability below 0.02 even if all of it is spent, and below 1e-4 at the measured rate. A refutation
     has probability at most 1e-4 in each run, so that more than 4 of them have probability below 1e-6; the
     expected number of 0.16 or less makes one unlikely, not impossible.

@@ -8,7 +8,7 @@ import pytest
 
 from mechanisms import Box, Interval
 from verify import AnyTwo, SubjectError, Within, verify
-from verify.command_subject import Command, command_subject, subject_from_file
+from verify.subjects.command_subject import Command, command_subject, subject_from_file
 
 SCRIPT = Path(__file__).parent / "subjects" / "command.py"
 

@@ -10,7 +10,7 @@ from algorithms.catalogue import learner_builder
 from mechanisms import Laplace
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, SubjectError, verify
-from verify.adversary import AdversaryError, ChallengeOnPlay, Turn, learner_against
+from verify.subjects.adversary import AdversaryError, ChallengeOnPlay, Turn, learner_against
 from verify.zoo.bandits import EpisodicUCB
 
 

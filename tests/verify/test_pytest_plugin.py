@@ -138,4 +138,4 @@ def test_other_peoples_libraries() -> None:
         noise = mechanisms.Laplace(epsilon=1.0, sensitivity=1.0, random_state=int(rng.integers(2**31)))
         return float(noise.randomise(data))
 
-    assert_dp(bounded, epsilon=1.0, data=Interval(0, 1), samples=5_000)
+    assert_dp(bounded, epsilon=1.0, data=Interval(0, 1), samples=20_000)

@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import SubjectError, claimed, verify
-from verify.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
+from verify.subjects.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
 
 FOLDER = Path(__file__).parent / "subjects"
 FUNCTIONS = FOLDER / "functions.py"
@@ -35,9 +35,9 @@ def found(result, kind: str) -> list[str]:
 
 
 def test_half_the_noise_is_refuted_near_the_truth():
-    result = verify(f"{FUNCTIONS}:half_the_noise", epsilon=1.0)
+    result = verify(f"{FUNCTIONS}:half_the_noise", epsilon=1.0, confidence=1 - 1e-5)
     assert result.verdict == "refuted"
-    assert 1.9 <= result.lower.epsilon <= 2.05  # true: 2; a 95 % bound may be beyond by chance
+    assert 1.9 <= result.lower.epsilon <= 2.0  # true: 2; beyond it with probability 1e-5
     assert result.witness.neighbours == {"data": "data = 0.0", "data_prime": "data = 1.0"} or (
         result.witness.neighbours == {"data": "data = 1.0", "data_prime": "data = 0.0"}
     )
@@ -63,7 +63,7 @@ def test_one_draw_for_all_coordinates_is_refuted():
 
 def test_replay_finds_what_flows_around_the_gate():
     clean = verify(f"{FUNCTIONS}:through_the_gate", epsilon=1.0, effort="quick")
-    assert clean.findings == ()
+    assert {finding.kind for finding in clean.findings} <= {"floating-point"}  # NumPy's own noise shows there
     raw = verify(f"{FUNCTIONS}:raw_on_the_side", epsilon=1.0, effort="quick")
     assert found(raw, "raw-output")
     assert raw.verdict == "refuted"

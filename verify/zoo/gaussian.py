@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
 from mechanisms import Box, Interval
-from verify.adjacency import Within
-from verify.subject import claimed
+from verify.neighbouring.adjacency import Within
+from verify.subjects.subject import claimed
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from mechanisms import Box, Integers
-from verify.adjacency import Within
-from verify.subject import claimed
+from verify.neighbouring.adjacency import Within
+from verify.subjects.subject import claimed
 from verify.zoo.laplace import shifted_laplace
 from verify.zoo.laws import FloatArray, laplace_cdf, laplace_survival
 from verify.zoo.oracle import Masses, Oracle

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from verify.adjacency import Data
+from verify.neighbouring.adjacency import Data
 
 FloatArray = npt.NDArray[np.float64]
 Masses = tuple[FloatArray, FloatArray]

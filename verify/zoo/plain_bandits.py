@@ -1,6 +1,6 @@
 """Bandits in plain Python, as one finds them: a private one, and two whose bugs no gate would let through.
 
-They are called one method at a time, with a generator of their own: see `verify.plain_bandit`.
+They are called one method at a time, with a generator of their own: see `verify.subjects.plain_bandit`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from verify.plain_bandit import PlainBandit
+from verify.subjects.plain_bandit import PlainBandit
 from verify.zoo.specimen import Specimen
 
 ARMS, ROUNDS, EPSILON = 2, 64, 1.0

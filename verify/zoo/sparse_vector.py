@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Box
-from verify.adjacency import Within
-from verify.subject import claimed
+from verify.neighbouring.adjacency import Within
+from verify.subjects.subject import claimed
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from mechanisms import Box
-from verify.adjacency import Within
-from verify.subject import claimed
+from verify.neighbouring.adjacency import Within
+from verify.subjects.subject import claimed
 from verify.zoo.laplace import laplace_sum, shifted_laplace
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Oracle

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.binomial import epsilon_lower
+from verify.statistics.binomial import epsilon_lower
 from verify.zoo import specimens
 from verify.zoo.gaussian import gaussian_masses
 from verify.zoo.laplace import laplace_sum, shifted_laplace

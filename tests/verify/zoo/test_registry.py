@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from verify.adjacency import Pair
+from verify.neighbouring.adjacency import Pair
 from verify.zoo import FAMILIES, specimens
 
 FUNCTIONS = [specimen for specimen in specimens.values() if hasattr(specimen.subject, "dpwitness_claim")]

@@ -1,0 +1,184 @@
+"""Events hold where their definition says, say so in words, and survive being written down."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from verify.events.event import (
+    Column,
+    Event,
+    HalfLine,
+    Interval,
+    Near,
+    ReportCount,
+    RowTable,
+    ViewSample,
+    event_from_dict,
+    row_keys,
+)
+from verify.events.readings import Difference, Value
+
+NAN, INF = math.nan, math.inf
+A = Column("a", "the item shown in round 1", "category")
+B = Column("b", "the noisy count", "real")
+C = Column("c", "the noisy sum", "real")
+COLUMNS = (A, B, C)
+SAMPLE = ViewSample(
+    np.array([[0, 0.5, 1.5], [1, NAN, 1.0], [2, -3.0, -2.0], [NAN, NAN, NAN], [-0.0, INF, INF]]), COLUMNS
+)
+B_MINUS = Difference(2, C, 1, B)
+
+CASES: list[tuple[Event, list[bool], str]] = [
+    (
+        ReportCount(2, False, 3),
+        [False, True, False, True, False],
+        "number of reports sent is at most 2 (of 3",
+    ),
+    (ReportCount(3, True, 3), [True, False, True, False, True], "the number of reports sent is at least 3"),
+    (
+        HalfLine(Value(1, B), 0.5, False),
+        [True, False, True, False, False],
+        "the noisy count is at most 0.5",
+    ),
+    (
+        HalfLine(Value(1, B), 0.5, True),
+        [True, False, False, False, True],
+        "the noisy count is at least 0.5",
+    ),
+    (
+        HalfLine(B_MINUS, 1.0, True),
+        [True, False, True, False, False],
+        "the difference of the noisy sum and the noisy count is at least 1",
+    ),
+    (
+        Near(B_MINUS, 1.0, 1e-9),
+        [True, False, True, False, False],
+        "the difference of the noisy sum and the noisy count is 1 to within 1e-09",
+    ),
+    (
+        RowTable((Value(0, A),), ((0.0,),)),
+        [True, False, False, False, True],
+        "the item shown in round 1 is 0",
+    ),
+    (RowTable((Value(0, A),), ((0.0,),), True), [False, True, True, True, False], "round 1 is not 0"),
+    (
+        RowTable((Value(0, A),), ((NAN,),)),
+        [False, False, False, True, False],
+        "the item shown in round 1 is absent",
+    ),
+    (
+        RowTable((Value(0, A),), ((NAN,),), True),
+        [True, True, True, False, True],
+        "the item shown in round 1 is present",
+    ),
+    (
+        RowTable((Value(0, A),), ((2.0,), (1.0,))),
+        [False, True, True, False, False],
+        "round 1 is one of 2 and 1",
+    ),
+    (
+        RowTable((Value(0, A), Value(1, B)), ((1.0, NAN),)),
+        [False, True, False, False, False],
+        "the item shown in round 1 is 1 and the noisy count is absent",
+    ),
+    (
+        RowTable((Value(0, A), Value(1, B)), ((1.0, NAN), (2.0, -3.0))),
+        [False, True, True, False, False],
+        "the combination of the item shown in round 1 and the noisy count is one of (1, absent) and (2, -3)",
+    ),
+    (
+        Interval(Value(1, B), -3.0, 0.5),
+        [True, False, True, False, False],
+        "the noisy count lies between -3 and 0.5",
+    ),
+    (
+        Interval(Value(1, B), -1.0, 1.0, True),
+        [False, False, True, False, True],
+        "the noisy count is below -1 or above 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "expected", "words"), CASES)
+def test_event_holds_and_says_so(event: Event, expected: list[bool], words: str) -> None:
+    holds = event.holds(SAMPLE)
+    assert holds.dtype == np.bool_
+    assert holds.tolist() == expected
+    assert words in event.words
+
+
+@pytest.mark.parametrize(("event", "expected", "words"), CASES)
+def test_event_survives_json(event: Event, expected: list[bool], words: str) -> None:
+    again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
+    assert again.holds(SAMPLE).tolist() == expected
+    assert again.words == event.words
+    assert again.to_dict() == event.to_dict()
+
+
+def test_event_follows_its_columns_by_name() -> None:
+    event = event_from_dict(HalfLine(Value(1, B), 0.5, False).to_dict(), (C, B, A)[::1])
+    assert event.holds(ViewSample(SAMPLE.values[:, ::-1].copy(), (C, B, A))).tolist() == CASES[2][1]
+
+
+def test_infinite_rows_and_thresholds_survive_json() -> None:
+    event = RowTable((Value(1, B),), ((INF,), (-INF,)))
+    again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
+    assert again.holds(SAMPLE).tolist() == [False, False, False, False, True]
+    line = HalfLine(Value(1, B), -INF, True)
+    assert event_from_dict(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 30), st.just(3)),
+        elements=st.sampled_from([0.0, -0.0, 1.0, NAN, 7.5]),
+    )
+)
+def test_row_table_is_membership_of_rows(values: npt.NDArray[np.float64]) -> None:
+    sample = ViewSample(values, COLUMNS)
+    listed = {tuple(map(str, row + 0.0)): tuple(row) for row in values[: len(values) // 2 + 1]}
+    event = RowTable(tuple(Value(i, column) for i, column in enumerate(COLUMNS)), tuple(listed.values()))
+    assert event.holds(sample).tolist() == [tuple(map(str, row + 0.0)) in listed for row in values]
+
+
+def test_row_keys_of_single_values_never_collide() -> None:
+    values = np.random.default_rng(1).standard_normal(200_000)
+    assert np.unique(row_keys([values])).size == np.unique(values).size
+
+
+def test_every_nan_is_the_same_absence() -> None:
+    bits = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FF8000000000001], dtype=np.uint64)
+    sample = ViewSample(bits.view(np.float64).reshape(-1, 1), (A,))
+    assert RowTable((Value(0, A),), ((NAN,),)).holds(sample).all()
+
+
+def test_row_table_is_exact_when_keys_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    import verify.events.event as events
+
+    monkeypatch.setattr(events, "row_keys", lambda values: np.zeros(len(values[0]), dtype=np.uint64))
+    assert RowTable((Value(0, A),), ((1.0,),)).holds(SAMPLE).tolist() == [False, True, False, False, False]
+
+
+def test_views_are_checked() -> None:
+    with pytest.raises(ValueError, match="values must have shape"):
+        ViewSample(np.zeros((4, 2)), COLUMNS)
+    with pytest.raises(ValueError, match="values must have shape"):
+        ViewSample(np.zeros(3), COLUMNS)
+    with pytest.raises(ValueError, match="different names"):
+        ViewSample(np.zeros((4, 2)), (A, A))
+
+
+def test_unknown_events_and_columns_are_refused() -> None:
+    with pytest.raises(ValueError, match="kind"):
+        event_from_dict({"kind": "moon"}, COLUMNS)
+    with pytest.raises(ValueError, match="column"):
+        event_from_dict(HalfLine(Value(1, B), 0.5, False).to_dict(), (A, C))

@@ -1,0 +1,194 @@
+"""Scores are what a slow literal program adds up, and fitted ones find what they are for."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from verify.events.readings import Reading, Summary, Value, reading_from_dict
+from verify.events.score_fit import Draws, bin_cuts, features, logistic, most_telling, naive_bayes
+from verify.events.scores import AdditiveScore, ScoreTable, Tree, TreeScore, bin_of
+from verify.events.tree_fit import boosted_trees
+from verify.events.view_sample import Column, ViewSample
+
+NAN, INF = math.nan, math.inf
+COLUMNS = tuple(Column(name, f"value {name}", "real") for name in "abc")
+A, B, C = (Value(i, column) for i, column in enumerate(COLUMNS))
+TABLES = (
+    ScoreTable(A, (1.0, 2.0), (0.5, -0.25, 0.0), 0.125),
+    ScoreTable(Summary("largest", (1, 2), COLUMNS[1:]), (0.0,), (-4.0, 1.0), 0.0),
+)
+ADDITIVE = AdditiveScore(TABLES)
+TREES = TreeScore(
+    ADDITIVE,
+    (A, B),
+    (
+        Tree((0, 1, 1), (1.0, 0.0, NAN), (1.0, 2.0, 4.0, 8.0)),
+        Tree((1,), (0.5,), (0.0, 16.0)),
+    ),
+)
+ROWS = arrays(
+    np.float64,
+    st.tuples(st.integers(1, 20), st.just(3)),
+    elements=st.sampled_from([0.0, -1.0, 1.0, 2.0, INF, -INF, NAN]),
+)
+
+
+def literal_table(table: ScoreTable, value: float) -> float:
+    return table.absent if math.isnan(value) else table.weights[sum(cut <= value for cut in table.cuts)]
+
+
+def literal_tree(tree: Tree, values: list[float]) -> float:
+    node = 0
+    while node < len(tree.cuts):
+        node = 2 * node + 1 + (values[tree.readings[node]] >= tree.cuts[node])
+    return tree.leaves[node - len(tree.cuts)]
+
+
+@given(ROWS)
+def test_scores_add_what_their_tables_and_trees_say(values: npt.NDArray[np.float64]) -> None:
+    sample = ViewSample(values, COLUMNS)
+    largest = TABLES[1].reading.of(sample)
+    for row, big, additive, both in zip(values, largest, ADDITIVE.of(sample), TREES.of(sample), strict=True):
+        expected = literal_table(TABLES[0], row[0]) + literal_table(TABLES[1], big)
+        assert additive == expected
+        assert both == expected + sum(literal_tree(tree, row.tolist()) for tree in TREES.trees)
+
+
+@pytest.mark.parametrize("score", [ADDITIVE, TREES])
+def test_scores_survive_json(score: Reading) -> None:
+    data = json.loads(json.dumps(score.to_dict(), allow_nan=False))
+    again = reading_from_dict(data, COLUMNS)
+    sample = ViewSample(np.random.default_rng(0).normal(size=(50, 3)), COLUMNS)
+    np.testing.assert_array_equal(again.of(sample), score.of(sample))
+    assert again.words == score.words
+    assert again.to_dict() == score.to_dict()
+
+
+def test_scores_say_what_they_weigh_most() -> None:
+    assert "for each of 2 readings (those that weigh most first: the largest of" in ADDITIVE.words
+    assert "2 small decision trees (first questions: value b and value a)" in TREES.words
+
+
+def test_tables_are_checked() -> None:
+    with pytest.raises(ValueError, match="cuts must be at most 254"):
+        ScoreTable(A, tuple(map(float, range(255))), (0.0,) * 256, 0.0)
+    with pytest.raises(ValueError, match="one more weight"):
+        ScoreTable(A, (0.0,), (1.0,), 0.0)
+
+
+@given(
+    arrays(np.float64, st.integers(0, 60), elements=st.floats(allow_nan=True)),
+    st.lists(st.floats(allow_nan=False), max_size=20, unique=True).map(sorted),
+)
+def test_bins_are_those_of_a_binary_search(values: npt.NDArray[np.float64], cuts: list[float]) -> None:
+    table = np.array(cuts)
+    expected = np.where(np.isnan(values), table.size + 1, np.searchsorted(table, values, side="right"))
+    np.testing.assert_array_equal(bin_of(table, values), expected)
+
+
+def test_frequent_values_get_bins_of_their_own() -> None:
+    values = np.random.default_rng(0).normal(size=4000)
+    values[:1000], values[1000:1500] = 0.125, INF
+    cuts, ordered = bin_cuts(values)
+    assert ordered
+    bins = bin_of(cuts, values)
+    for atom in (0.125, INF):
+        assert np.unique(values[bins == bin_of(cuts, np.array([atom]))[0]]).tolist() == [atom]
+    few, ordered = bin_cuts(np.array([3.0, 1.0, NAN, 1.0]))
+    assert few.tolist() == [3.0]
+    assert not ordered
+
+
+def worlds(
+    first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
+) -> tuple[tuple[ViewSample, ViewSample], Draws]:
+    columns = tuple(Column(f"x[{i}]", f"value {i}", "real") for i in range(first.shape[1]))
+    return (ViewSample(first, columns), ViewSample(second, columns)), Draws.of((len(first), len(second)))
+
+
+def readings(fit: tuple[ViewSample, ViewSample]) -> list[Reading]:
+    return [Value(i, column) for i, column in enumerate(fit[0].columns)]
+
+
+def test_logistic_regression_knows_that_readings_repeat_each_other() -> None:
+    """One value sent three times: naive Bayes triples its log ratio, the logistic model does not."""
+    rng = np.random.default_rng(3)
+    first, second = (np.repeat(rng.random((20_000, 1)) < p, 3, axis=1) * 1.0 for p in (0.6, 0.4))
+    fit, draws = worlds(first, second)
+    found = features(fit, readings(fit))
+    fitted = logistic(found, draws)
+    assert fitted is not None
+    ends = ViewSample(np.array([[0.0] * 3, [1.0] * 3]), fit[0].columns)
+    expected = 2.0 * math.log(0.6 / 0.4)
+    assert np.diff(fitted[0].of(ends))[0] == pytest.approx(expected, abs=0.1)
+    assert np.diff(naive_bayes(found, draws).of(ends))[0] == pytest.approx(3.0 * expected, abs=0.3)
+    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].of(world) for world in fit]))
+
+
+def test_smooth_tables_find_a_loss_that_free_ones_drown_in_noise() -> None:
+    """Laplace noise 20 times the shift: the score must follow the true log ratio, not 16 noisy numbers."""
+    rng = np.random.default_rng(4)
+    first, second = rng.laplace(0.0, 20.0, (20_000, 6)), rng.laplace(1.0, 20.0, (20_000, 6))
+    fit, draws = worlds(first, second)
+    fitted = logistic(features(fit, readings(fit)), draws)
+    assert fitted is not None
+    fresh = ViewSample(rng.laplace(0.0, 20.0, (20_000, 6)), fit[0].columns)
+    true = ((np.abs(fresh.values - 1.0) - np.abs(fresh.values)) / 20.0).sum(axis=1)
+    naive = naive_bayes(features(fit, readings(fit)), draws).of(fresh)
+    assert np.corrcoef(fitted[0].of(fresh), true)[0, 1] > 0.85
+    assert np.corrcoef(fitted[0].of(fresh), true)[0, 1] > np.corrcoef(naive, true)[0, 1] + 0.05
+
+
+def test_nothing_is_learned_from_equal_worlds() -> None:
+    rng = np.random.default_rng(5)
+    fit, draws = worlds(rng.normal(size=(4000, 4)), rng.normal(size=(4000, 4)))
+    found = features(fit, readings(fit))
+    zero = AdditiveScore(()), np.zeros(8000)
+    for score in (logistic(found, draws), boosted_trees(found, draws, *zero)):
+        if score is not None:  # chance may let a little through, never much
+            reading = score if isinstance(score, TreeScore) else score[0]
+            assert np.std(reading.of(fit[0])) < 0.2
+
+
+def test_trees_see_readings_that_matter_only_together() -> None:
+    """The sign of the product of two values: no additive score sees it."""
+    rng = np.random.default_rng(6)
+
+    def draw(agree: float) -> npt.NDArray[np.float64]:
+        values = rng.normal(size=(20_000, 3))
+        values[:, 1] = (
+            np.abs(values[:, 1]) * np.sign(values[:, 0]) * np.where(rng.random(20_000) < agree, 1, -1)
+        )
+        return values
+
+    fit, draws = worlds(draw(0.7), draw(0.3))
+    found = features(fit, readings(fit))
+    trees = boosted_trees(found, draws, AdditiveScore(()), np.zeros(40_000))
+    assert trees is not None
+    fresh = ViewSample(draw(0.7), fit[0].columns)
+    score, agree = trees.of(fresh), np.sign(fresh.values[:, 0]) == np.sign(fresh.values[:, 1])
+    assert score[agree].mean() - score[~agree].mean() > 1.0, "the true difference is 2 ln(7/3) = 1.69"
+    assert {reading.words for reading in trees.readings} >= {"value 0", "value 1"}
+
+
+def test_the_most_telling_readings_are_kept_in_order() -> None:
+    rng = np.random.default_rng(7)
+    first, second = rng.normal(size=(2000, 5)), rng.normal(size=(2000, 5))
+    first[:, 1] += 1.0
+    first[:, 3] += 2.0
+    fit, draws = worlds(first, second)
+    kept = most_telling(features(fit, readings(fit)), draws, 2)
+    assert [feature.reading.words for feature in kept] == ["value 1", "value 3"]
+
+
+def test_constant_readings_are_left_out() -> None:
+    fit, _ = worlds(np.zeros((10, 1)), np.zeros((10, 1)))
+    assert features(fit, readings(fit)) == []

@@ -1,0 +1,127 @@
+"""Bounds from likelihood ratios: never above the truth more often than stated, and sharp where counting is not."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from accountant import Coupled
+from algorithms.catalogue import learner_builder
+from algorithms.claim import View
+from algorithms.problems import SemiBandit, TopK
+from verify import verify
+from verify.learners.neighbours import Neighbour, backgrounds, spread_records
+from verify.learners.pairs import ViewPair
+from verify.learners.transcript import PlayTime, first_actions
+from verify.learners.transcript_leads import ScanSize
+from verify.learners.transcript_likelihood import _log_bound, bound_ratio, choose_event
+from verify.learners.transcript_scan import scan_transcripts
+from verify.learners.views import played_actions
+from verify.zoo.bandits import EpisodicUCB
+
+PROBLEM = SemiBandit(TopK(2, 1), np.array([0.5, 0.5]))
+BUILD = learner_builder(EpisodicUCB, PROBLEM, epsilon=1.0, horizon=64)
+
+
+def pair_on_zeros(rounds=6):
+    data = np.zeros((rounds + 1, 2))
+    features = (PlayTime(0, 2, 0, rounds), *first_actions(rounds, 1, ranked=False))
+    return ViewPair(Neighbour(1, np.ones(2), "").applied(data), data, 1, features=features)
+
+
+def test_weights_of_a_coupled_run_have_mean_one_and_give_the_other_world():
+    pair = pair_on_zeros()
+    gate = Coupled(3, 64 * 1024, 1)
+    actions = played_actions(BUILD, PROBLEM, gate, np.stack([pair.data_prime, pair.data]))
+    weights = np.exp(-gate.loss[0])
+    assert weights.mean() == pytest.approx(1.0, abs=0.02)  # standard error 0.004
+    plain = Coupled(4, 64 * 1024, 1)
+    other = played_actions(BUILD, PROBLEM, plain, np.stack([pair.data, pair.data]))
+    inside = actions[:, 2, 0] == 0
+    # Standard errors 0.005 and 0.002: five of them.
+    assert np.mean(inside * weights) == pytest.approx(np.mean(other[:, 2, 0] == 0), abs=0.027)
+
+
+def test_the_bound_of_a_private_learner_is_close_to_its_epsilon_and_below():
+    pair = pair_on_zeros()
+
+    def seed(number: int) -> np.random.SeedSequence:
+        """A sequence remembers what it has spawned: every call needs its own."""
+        return np.random.SeedSequence(5, spawn_key=(number,))
+
+    settings = {"hide": False, "delta": 0.0, "error": 0.01}
+    chosen = choose_event(
+        BUILD, PROBLEM, pair, draws=64 * 512, final_draws=64 * 2048, seed=seed(0), **settings
+    )
+    bound = bound_ratio(
+        BUILD, PROBLEM, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings
+    )
+    assert 0.8 < bound.epsilon < 1.0  # a few hundred hits
+    assert bound.strict_epsilon < bound.epsilon
+    again = bound_ratio(
+        BUILD, PROBLEM, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings
+    )
+    assert again == bound
+
+
+def test_the_bernstein_bound_fails_no_more_often_than_it_says():
+    # Weights 1 or 3, mean 1.5: the bound passes ln 1.5 in at most 5 % of 2,000 samples; P(more than 140) < 1e-4.
+    rng = np.random.default_rng(7)
+    failures = 0
+    for _ in range(2000):
+        weights = np.where(rng.random(60) < 0.25, 3.0, 1.0)
+        failures += _log_bound(weights, 1000, 3.0, 0.0, 0.05) > math.log(1.5)
+    assert failures <= 140
+
+
+def test_delta_lowers_the_bound_and_few_hits_give_none():
+    weights = np.full(500, 2.5)
+    pure = _log_bound(weights, 5000, 3.0, 0.0, 0.05)
+    assert 0.0 < _log_bound(weights, 5000, 3.0, 0.02, 0.05) < pure < math.log(2.5)
+    assert _log_bound(weights[:1], 5000, 3.0, 0.0, 0.05) == 0.0
+    assert _log_bound(weights, 5000, 3.0, 0.5, 0.05) == 0.0
+
+
+def test_a_scan_finds_a_telling_pair_and_names_its_rounds():
+    rng = np.random.default_rng(0)
+    around = backgrounds(PROBLEM.draw_records(rng, 17), PROBLEM.record_domain, 2)
+    leads = scan_transcripts(
+        BUILD,
+        PROBLEM,
+        around,
+        size=ScanSize(1024, lane_rounds=3_000_000, samples=500_000),
+        delta=0.0,
+        seed=np.random.SeedSequence(2),
+    )
+    assert leads[0].predicted > 0.6
+    assert all(first.predicted >= second.predicted for first, second in pairwise(leads))
+    for lead in leads:
+        assert 1 <= lead.neighbour.record <= lead.rounds <= 16
+        assert all(feature.last <= lead.rounds for feature in lead.features)
+
+
+def test_spread_records_are_rounds():
+    assert spread_records(20) == [1, 2, 3, 4, 8, 16, 20]
+    assert spread_records(1) == [1]
+
+
+def test_two_arms_and_64_rounds_show_97_percent_of_epsilon():
+    result = verify(EpisodicUCB, epsilon=1.0)
+    assert result.verdict == "certified"
+    assert 0.97 <= result.lower.epsilon <= 1.0
+    assert result.lower.in_view
+    assert result.claim.view == View.ACTIONS.value
+    assert "all other users" in result.witness.neighbours["data"]
+
+
+class JointUCB(EpisodicUCB):
+    claim = EpisodicUCB.claim.__class__(
+        "central", View.OTHER_ACTIONS, "one round", "the same, in the view without the record's own action"
+    )
+
+
+def test_joint_privacy_hides_the_records_own_round():
+    result = verify(JointUCB, epsilon=1.0, effort="quick")
+    assert result.verdict == "certified"
+    assert 0.3 < result.lower.epsilon <= 1.0

@@ -1,0 +1,285 @@
+"""Verdicts on linear learners: every claim of the distributed linear bandits paper, and its repair."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from accountant import Simulation
+from algorithms import DPDPECentral, DPDPELocal
+from algorithms.linear_catalogue import linear_learners
+from algorithms.linear_phases import PopulationTooSmall
+from algorithms.problems import LinearBandit, ProblemError, linear_problems
+from mechanisms import GaussianProfile
+from verify import verify
+from verify.linear.view import _distinct, open_phases, tipping_pairs
+
+CERTIFIED = [name for name, entry in linear_learners.items() if entry.certified_form == name]
+
+
+def check(name: str, epsilon: float, delta: float, **options: object):
+    return verify(name, epsilon=epsilon, delta=delta, effort="quick", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [name for name in CERTIFIED if not name.endswith("central")])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (10.0, 0.25)])
+def test_certified_where_releases_are_seen(name: str, epsilon: float, delta: float) -> None:
+    """The upper bound is the claim, and the exact lower one meets it: bits come in whole numbers."""
+    result = check(name, epsilon, delta, horizon=60)
+    assert result.verdict == "certified"
+    assert result.upper.epsilon <= epsilon
+    assert result.upper.epsilon > (0.98 if name.endswith("shuffle") else 1 - 1e-9) * epsilon
+    assert result.lower.in_view
+    assert result.lower.decisive
+    assert result.lower.epsilon == pytest.approx(result.upper.epsilon, rel=2e-4)
+    assert result.findings == ()
+    assert "(proved)" in result.decision.reasons[-1]
+
+
+@pytest.mark.parametrize("name", [name for name in CERTIFIED if name.endswith("central")])
+def test_certified_where_actions_are_seen(name: str) -> None:
+    """A client shows in the actions, less than in the releases; 95 % confidence, seed fixed."""
+    result = check(name, 2.0, 1e-3)
+    assert result.verdict == "certified"
+    assert result.upper.epsilon == pytest.approx(2.0, rel=1e-9)
+    assert result.lower.in_view
+    assert 0.3 < result.lower.epsilon < 2.0
+    assert "is played in phase" in result.witness.event
+
+
+@pytest.mark.parametrize(
+    "name", ["published/dp-dpe-local", "published/dp-pe-central", "published/dp-pe-local"]
+)
+def test_printed_gaussian_claims_at_epsilon_10_are_refuted(name: str) -> None:
+    """Theorems 4.4, C.1, C.3 at (10, 0.25): exact epsilon 18.356; P = .8396 against 2.3e-6."""
+    result = check(name, 10.0, 0.25, horizon=60)
+    assert result.verdict == "refuted"
+    assert result.upper.epsilon == pytest.approx(18.356264, abs=1e-5)
+    assert result.lower.epsilon == pytest.approx(18.356264, abs=1e-5)
+    assert result.lower.in_view
+    assert result.witness.probability == pytest.approx(0.8396, abs=1e-4)
+    assert result.witness.probability_prime == pytest.approx(2.31e-6, rel=0.01)
+
+
+def test_theorem_4_2_is_refuted_in_the_action_sequence() -> None:
+    """Definition 4.1 lets the adversary see actions only; a client that tips an elimination shows in them."""
+    result = verify("published/dp-dpe-central", epsilon=10, delta=0.25)
+    assert result.verdict == "refuted"
+    assert result.upper.epsilon == pytest.approx(18.356264, abs=1e-5)
+    assert 10 < result.lower.epsilon < 18.36
+    assert result.claim.view == "the sequence of actions"
+    assert result.details["exact"]["epsilon"] == pytest.approx(18.356264, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "delta", "low", "high"),
+    [
+        ("published/dp-dpe-central", 1.0, 0.25, 0.0, 0.0),  # true delta at epsilon = 1: .0129
+        ("published/dp-dpe-local", 1.0, 1e-3, 0.6339, 0.6340),
+        ("published/dp-pe-local", 1.0, 1e-3, 0.6339, 0.6340),
+        ("published/dp-pe-central", 1.0, 1e-3, 0.6339, 0.6340),
+        ("published/dp-dpe-shuffle", 1.0, 1e-6, 0.00124, 0.0029),  # one coordinate, spread
+        ("published/dp-dpe-shuffle", 10.0, 0.25, 0.0, 0.0),
+        ("published/dp-dpe-shuffle", 14.9, 1e-6, 0.0239, 0.0721),
+        ("published/dp-pe-shuffle", 1.0, 1e-6, 0.0693, 0.0694),
+        ("published/dp-pe-shuffle", 10.0, 1e-6, 0.815, 0.825),
+        ("published/dp-pe-shuffle", 10.0, 0.25, 0.0, 0.0),
+    ],
+)
+def test_printed_claims_that_hold_with_slack(
+    name: str, epsilon: float, delta: float, low: float, high: float
+) -> None:
+    """Certified as printed, with the true epsilon as the upper bound."""
+    result = check(name, epsilon, delta, horizon=40)
+    assert result.verdict == "certified"
+    assert low - 1e-12 <= result.upper.epsilon <= high
+
+
+@pytest.mark.parametrize(("clients", "times"), [(10**6, 1), (1000, 2), (100, 4)])
+def test_with_replacement_a_client_pays_for_every_report(clients: int, times: int) -> None:
+    """(1, 1e-3): .634, .957, 1.220, ... for 1, 2, 3, ... reports of a client; none is certified for good."""
+    result = check(
+        "published/dp-dpe-local", 1.0, 1e-3, settings={"replacement": "yes", "population": clients}
+    )
+    paid = result.details["accounting"]["releases_of_worst"]
+    assert paid >= times
+    mu = math.sqrt(paid / (2 * math.log(1250)))  # of the classical noise at (1, 1e-3)
+    exact = GaussianProfile(mu).epsilon(1e-3)
+    assert result.upper.epsilon == pytest.approx(exact, rel=1e-9)
+    assert result.verdict == ("refuted" if exact > 1 else "unproven")
+    assert "replacement" in {finding.kind for finding in result.findings}
+    assert "the order is public" in result.claim.unit
+
+
+def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
+    settings = {"clipping": "no", "rewards": "gaussian"}
+    local = check("published/dp-dpe-local", 1.0, 1e-3, settings=settings)
+    assert (local.verdict, local.upper.epsilon) == ("refuted", math.inf)
+    assert {"sensitivity", "domain"} == {finding.kind for finding in local.findings}
+    assert local.lower.epsilon > 100
+    central = check("published/dp-dpe-central", 1.0, 1e-3, settings=settings)
+    assert (central.verdict, central.lower.in_view) == ("unproven", False)
+    clipped = check("published/dp-dpe-local", 1.0, 1e-3, settings={"rewards": "gaussian"})
+    assert clipped.verdict == "certified"
+
+
+@pytest.mark.parametrize("name", ["dpe", "pe", "published/dpe", "published/pe"])
+def test_learners_without_privacy_are_refuted(name: str) -> None:
+    result = check(name, 1.0, 0.0)
+    assert result.verdict == "refuted"
+    assert result.upper.epsilon == math.inf
+    assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
+
+
+def test_refusals_come_before_anything_runs() -> None:
+    with pytest.raises(PopulationTooSmall, match="population=100"):
+        check("dp-dpe-central", 1.0, 0.1, settings={"population": 100})
+    with pytest.raises(ProblemError, match="plays linear problems, not top-k"):
+        check("dpe", 1.0, 0.0, problem="top-k")
+    with pytest.raises(ProblemError, match="did you mean linear"):
+        check("dpe", 1.0, 0.0, problem="lineer")
+    with pytest.raises(ProblemError, match="did you mean actions"):
+        check("dpe", 1.0, 0.0, settings={"action": 3})
+    with pytest.raises(ProblemError, match="takes no settings"):
+        check("dpe", 1.0, 0.0, problem=linear_problems["linear"].build(), settings={"actions": 3})
+    with pytest.raises(ValueError, match=r"delta=0.0: must be a number above 0"):
+        check("dp-dpe-local", 1.0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["dp-dpe-central", "dp-pe-shuffle", "published/dp-dpe-local"])
+def test_tiny_instances(name: str) -> None:
+    """One action, one dimension, a horizon below the first phase: nobody reports, or one client does."""
+    for settings, horizon in (({"actions": 1}, 50), ({"dimension": 1, "actions": 3}, 60), ({}, 1)):
+        result = check(name, 1.0, 1e-3, settings=settings, horizon=horizon)
+        assert result.verdict == "certified"
+
+
+# --- learners of one's own -----------------------------------------------------------------------
+
+
+class Peeks(DPDPECentral):
+    """Drops an action that is played if the first report is large: no release says so."""
+
+    def observe(self, report):
+        if self._reports == 0 and report._values[0, 0, 0] > 0.9:
+            self.active = self.active[self.active != self._phase.support[0]]
+        super().observe(report)
+
+
+class Compares(DPDPELocal):
+    def observe(self, report):
+        if report > 0.5:
+            pass
+        super().observe(report)
+
+
+class HalfTheNoise(DPDPELocal):
+    def _gaussian(self, phase):
+        right = super()._gaussian(phase)
+        return type(right)(sigma=0.5 * right.sigma, sensitivity=right.sensitivity, delta=right.delta)
+
+
+class Crashes(DPDPELocal):
+    def observe(self, report):
+        raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "verdict"),
+    [
+        (Peeks, "raw-flow", "unproven"),
+        (Compares, "raw-read", "unproven"),
+        (Crashes, "crash", "unproven"),
+        (HalfTheNoise, None, "refuted"),
+    ],
+)
+def test_what_is_wrong_with_a_learner_is_found(make: type, kind: str | None, verdict: str) -> None:
+    result = verify(make, epsilon=1.0, delta=1e-3, effort="quick", horizon=120)
+    assert result.verdict == verdict
+    assert {finding.kind for finding in result.findings} == ({kind} if kind else set())
+    if kind is None:
+        assert result.lower.epsilon == pytest.approx(result.upper.epsilon, rel=1e-6)
+
+
+# --- the view of actions -------------------------------------------------------------------------
+
+AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
+
+
+def pairs(problem: LinearBandit, name: str = "published/dp-dpe-central"):
+    build = linear_learners[name].build(problem, epsilon=10.0, delta=0.25, horizon=1000)
+    seed = np.random.SeedSequence(1)
+    return build, tipping_pairs(build, epsilon=10.0, delta=0.25, samples=10**6, seed=seed)
+
+
+def test_on_two_unit_vectors_the_action_shows_all_that_the_release_shows() -> None:
+    """The elimination is a half space across the client's movement: Phi(m) against Phi(m - mu), mu = 5.574."""
+    _, found = pairs(AXES)
+    pair = found[0]
+    distance = np.linalg.norm(pair.sums - pair.sums_prime) / pair.at.sigma
+    assert distance == pytest.approx(5.573755, rel=1e-6)
+    candidate = pair.candidate(10**6)
+    n = 40_000
+    p, q = (
+        np.mean(candidate.draw(other, n, np.random.SeedSequence(3)).values == 0.0) for other in (False, True)
+    )
+    gap = pair.at.slopes[:, 0] - pair.at.slopes[:, 1]
+    away = abs(float(gap @ pair.sums)) - float(pair.at.widths.sum())
+    m = away / (pair.at.sigma * np.linalg.norm(gap))
+    assert p == pytest.approx(float(ndtr(m)), abs=5 * 0.5 / n**0.5)
+    assert q < 1e-3
+
+
+@pytest.mark.parametrize("name", ["published/dp-dpe-central", "dp-dpe-central", "dp-pe-central"])
+def test_drawn_views_are_those_of_the_learner(name: str) -> None:
+    """120 runs of the open phase by the learner itself on both data sets; 5 s.e."""
+    pair = pairs(linear_problems["linear"].build(), name)[1][0]
+    expected = [
+        np.mean(pair.candidate(10**4).draw(other, 8192, np.random.SeedSequence(5)).values == 0.0)
+        for other in (False, True)
+    ]
+    runs = 120
+    at, phase = pair.at, pair.at.phase
+    for sums, share in zip((pair.sums, pair.sums_prime), expected, strict=True):
+        hits = 0
+        for run in range(runs):
+            learner = copy.copy(at.learner)
+            gate = Simulation(100 + run, 1)
+            learner.gate = gate
+            if name == "dp-pe-central":
+                learner._open(phase)
+                learner._missing = np.repeat(np.arange(phase.support.size), phase.counts)[::-1].tolist()
+                means = np.repeat(sums / phase.counts, phase.counts)
+                reports = [np.array([[mean]]) for mean in means]
+            else:
+                learner._mean = learner._private_mean(phase)
+                reports = [np.tile(sums / phase.clients, (1, 1))] * phase.clients
+            for client, report in enumerate(reports):
+                learner.observe(gate.private(report, phase.domain, client))
+            following = learner.act()
+            hits += int(following.counts[following.support == pair.action].sum() == 0)
+        assert abs(hits / runs - share) < 5 * math.sqrt((share * (1 - share) + 1 / runs) / runs)
+
+
+def test_a_history_that_could_differ_is_drawn() -> None:
+    build, found = pairs(linear_problems["linear"].build())
+    history = list(open_phases(build, np.random.SeedSequence(1)))
+    assert [at.phase.number for at in history] == list(range(1, 9))
+    assert sum(at.chance_of_elimination() for at in history) < 1e-30  # the printed width is that wide
+    assert found[0].drawn_history(10**7) == ()
+    build, found = pairs(linear_problems["linear"].build(), "dp-pe-central")
+    late = [pair for pair in found if pair.history]
+    assert late
+    for pair in late:
+        drawn = sum(at.chance_of_elimination() for at in pair.history) * 10**9 > 1e-6
+        assert bool(pair.drawn_history(10**9)) == drawn
+
+
+def test_rows_are_told_apart() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.random((500, 70)) < 0.01
+    first, which = _distinct(rows)
+    assert (rows[first][which] == rows).all()
+    assert len(np.unique(rows, axis=0)) == len(first)

@@ -1,0 +1,165 @@
+"""Neighbouring relations: what they offer is neighbours, what is not is refused, and the known patterns are there."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mechanisms import Ball, Box, Categories, Integers, Interval, OneHot
+from mechanisms.parameters import ParameterError
+from verify import AddOrRemoveOne, AnyTwo, Listed, Pair, ReplaceOne, Within, claimed
+from verify.neighbouring.adjacency import MOST_SEEDS, Adjacency, NotNeighbours
+
+DOMAINS = [
+    Interval(0, 1),
+    Interval(-math.inf, math.inf),
+    Interval(2, math.inf),
+    Interval(0.1, 0.3),
+    Box(-10, 10, 5),
+    Box(0, 1, 1),
+    Integers(0, 100, 4),
+    Integers(-3, 2),
+    Categories(2),
+    Categories(100),
+    OneHot(5),
+    OneHot(2, allow_none=False),
+    Ball(1, 4),
+    Ball(0.3, 3, 1),
+    Ball(2, 3, math.inf),
+]
+ADJACENCIES = [
+    *map(AnyTwo, DOMAINS),
+    Within(Box(-10, 10, 5), linf=1),
+    Within(Box(0.1, 0.7, 3), linf=0.1),
+    Within(Box(-10, 10, 10), l1=1),
+    Within(Box(-5, 5, 7), l2=1 / 3),
+    Within(Integers(0, 100, 5), linf=1),
+    Within(Integers(0, 9, 5), l1=2, linf=1),
+    Within(Interval(-10, 10), linf=1),
+    Within(OneHot(5), l1=1),
+    Within(Ball(1, 4), l2=0.5),
+    *(ReplaceOne(domain, 5) for domain in DOMAINS),
+    ReplaceOne(Interval(0, 1), 1),
+    *(AddOrRemoveOne(domain, 4) for domain in DOMAINS),
+    AddOrRemoveOne(Interval(0, 1), 1),
+    Listed([(0.0, 1.0), ([1, 2], [1, 3])]),
+]
+
+
+def has(adjacency, data, other):
+    pair = Pair(np.asarray(data, dtype=float), np.asarray(other, dtype=float))
+    seeds = [Pair(seed.data.astype(float), seed.other.astype(float)) for seed in adjacency.seeds()]
+    return any(pair.key == seed.key for seed in seeds)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES, ids=repr)
+def test_seeds_are_different_neighbours(adjacency):
+    assert isinstance(adjacency, Adjacency)
+    seeds = adjacency.seeds()
+    assert 1 <= len(seeds) <= MOST_SEEDS
+    assert len({seed.key for seed in seeds}) == len(seeds)
+    for seed in seeds:
+        adjacency.check(seed)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES, ids=repr)
+def test_generated_pairs_are_neighbours(adjacency):
+    @given(adjacency.pairs())
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+    def check(pair):
+        if pair.data.shape == pair.other.shape and not (pair.data != pair.other).any():
+            return  # two drawn points may be the same
+        adjacency.check(pair)
+
+    check()
+
+
+def test_the_patterns_of_the_literature():
+    queries = Within(Box(-10, 10, 5), linf=1)
+    ones = np.ones(5)
+    assert has(queries, ones, [2, 1, 1, 1, 1])
+    assert has(queries, ones, [0, 1, 1, 1, 1])
+    assert has(queries, ones, [2, 0, 0, 0, 0])
+    assert has(queries, ones, [0, 2, 2, 2, 2])
+    assert has(queries, ones, [0, 0, 2, 2, 2])
+    assert has(queries, ones, [2] * 5)
+    assert has(queries, ones, [0] * 5)
+    assert has(queries, [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]), "the X shape"
+    assert any(seed.data[0] <= -8 and seed.data[1] == 0 for seed in queries.seeds()), "one far behind"
+
+
+def test_records_one_two_and_four_are_flipped_and_ties_are_there():
+    table = ReplaceOne(Interval(0, 1), 6)
+    for place in (0, 1, 3, 5):
+        flipped = np.zeros(6)
+        flipped[place] = 1
+        assert has(table, np.zeros(6), flipped), place
+    assert any(len(set(seed.data)) == 2 and seed.data.sum() == 3 for seed in table.seeds()), "ties"
+    assert has(AddOrRemoveOne(Interval(0, 1), 6), [1.0], [])
+
+
+def test_labels():
+    assert has(AnyTwo(Categories(100)), 0, 99)
+    assert has(AnyTwo(Categories(100)), 0, 64)
+    assert [len(AnyTwo(Categories(k)).seeds()) for k in (2, 3, 4)] == [1, 3, 6]
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "data", "other", "words"),
+    [
+        (AnyTwo(Interval(0, 1)), 0.0, 2.0, "outside"),
+        (AnyTwo(Interval(0, 1)), 0.5, 0.5, "the same point"),
+        (AnyTwo(Interval(0, 1)), [0.5], [0.6], "shape"),
+        (Within(Box(0, 5, 2), linf=1), [0, 0], [0, 1.001], "no coordinate further apart than 1"),
+        (Within(Box(0, 5, 2), l1=1), [0, 0], [1, 1], "L1 distance at most 1"),
+        (ReplaceOne(Interval(0, 1), 3), [0, 0, 0], [1, 1, 0], "differ in 2 records"),
+        (ReplaceOne(Interval(0, 1), 3), [0, 0], [1, 0], "shape"),
+        (AddOrRemoveOne(Interval(0, 1), 3), [0, 1, 0], [0], "3 and 1 records"),
+        (AddOrRemoveOne(Interval(0, 1), 3), [0, 1, 0], [1, 1], "3 and 2 records"),
+        (AddOrRemoveOne(Interval(0, 1), 2), [0, 1, 0], [1, 0], "at most 2 records"),
+        (Listed([(0.0, 1.0)]), 0.0, 0.5, "the listed pair"),
+    ],
+)
+def test_what_is_no_pair_of_neighbours_is_refused(adjacency, data, other, words):
+    with pytest.raises(NotNeighbours, match=words):
+        adjacency.check(Pair(np.asarray(data, dtype=float), np.asarray(other, dtype=float)))
+
+
+def test_listed_pairs_have_no_order():
+    Listed([(0.0, 1.0)]).check(Pair(np.array(1.0), np.array(0.0)))
+
+
+@given(st.floats(1e-3, 10), st.integers(1, 6), st.sampled_from(["l1", "l2", "linf"]))
+@settings(max_examples=40)
+def test_distances_hold_in_exact_arithmetic(limit, size, norm):
+    for seed in Within(Box(-3, 11, size), **{norm: limit}).seeds():
+        moves = [abs(Fraction(a) - Fraction(b)) for a, b in zip(seed.data, seed.other, strict=True)]
+        reached = {"l1": sum(moves), "l2": sum(m * m for m in moves), "linf": max(moves)}[norm]
+        assert reached <= Fraction(limit) ** (2 if norm == "l2" else 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Within(Box(0, 1, 2), linf=0), "linf = 0"),
+        (lambda: Within(Box(0, 1, 2), l1=-1), "l1 = -1"),
+        (lambda: Within(Box(0, 1, 2), l2=math.nan), "nan"),
+        (lambda: Within(Box, linf=1), "must be a domain"),
+        (lambda: AnyTwo(Interval(1, 1)), "no two points"),
+        (lambda: AnyTwo(3), "must be a domain"),
+        (lambda: ReplaceOne(Interval(0, 1), 0), "records = 0"),
+        (lambda: ReplaceOne(Interval(0, 1), 2.5), "records = 2.5"),
+        (lambda: Listed([]), "at least one pair"),
+        (lambda: claimed(data="interval"), "must be a domain"),
+    ],
+)
+def test_wrong_parameters_are_refused(make, words):
+    with pytest.raises(ParameterError, match=words):
+        make()
+
+
+def test_minus_zero_is_zero():
+    assert Pair(np.array(-0.0), np.array(1.0)).key == Pair(np.array(1.0), np.array(0.0)).key

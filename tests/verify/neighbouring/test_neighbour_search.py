@@ -1,0 +1,123 @@
+"""The search finds telling pairs that the known patterns miss, says them plainly, and repeats itself exactly."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mechanisms import Box, Categories, Interval
+from verify import AnyTwo, Listed, Within, claimed, verify
+from verify.events.view_sample import Column, ViewSample
+from verify.neighbouring.neighbour_search import FINALISTS, search_neighbours, telling
+
+BITS = np.random.default_rng(5).random((64, 12)) < 0.5
+
+
+def drawing(mechanism, columns, counted=None):
+    """Turn a mechanism of (data, rng, lanes) into draws of a pair."""
+    named = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in range(1, columns + 1))
+
+    def draw(pair, other, n, seed):
+        if counted is not None:
+            counted.append(n)
+        outputs = mechanism(pair.other if other else pair.data, np.random.default_rng(seed), n)
+        return ViewSample(np.asarray(outputs, dtype=np.float64).reshape(n, -1), named)
+
+    return draw
+
+
+def codeword(data, rng, lanes):
+    """Flip every bit of a label's codeword with probability 0.4."""
+    return BITS[int(data)] ^ (rng.random((lanes, 12)) < 0.4)
+
+
+def quiet_near_twenty(data, rng, lanes):
+    """Less noise where the first of three counts is near 20; no known pattern is near it."""
+    scale = 0.5 + 0.5 * abs(data[0] - 20.0)
+    return data[:1] + rng.laplace(scale=scale, size=(lanes, 1))
+
+
+def search(adjacency, draw, samples=400_000, seed=0):
+    return search_neighbours(adjacency, draw, samples=samples, delta=0.0, error=5e-5, seed=seed)
+
+
+def test_codewords_far_apart_are_found():
+    apart = (BITS[:, None] != BITS[None, :]).sum(axis=2)
+    found = search(AnyTwo(Categories(64)), drawing(codeword, 12), 1_000_000)
+    data, other = int(found.pairs[0].data), int(found.pairs[0].other)
+    assert apart[data, other] >= apart.max() - 2 > apart[0, 1]
+
+
+def test_a_region_without_a_known_pattern_is_climbed_to_and_said_plainly():
+    adjacency = Within(Box(0, 64, 3), linf=1)
+    found = search(adjacency, drawing(quiet_near_twenty, 1), 1_000_000)
+    best = found.pairs[0]
+    adjacency.check(best)
+    assert all(best.key != seed.key for seed in adjacency.seeds())
+    assert abs(best.data[0] - 20.0) <= 4.0
+    assert len(set(best.data.tolist())) <= 2, "shrunk to few different values"
+    assert found.generated > 10
+
+
+def test_known_patterns_are_kept_where_nothing_beats_them():
+    def laplace(data, rng, lanes):
+        return data + rng.laplace(size=lanes)
+
+    for seed in range(4):
+        best = search(AnyTwo(Interval(0, 1)), drawing(laplace, 1), seed=seed).pairs[0]
+        assert {float(best.data), float(best.other)} == {0.0, 1.0}
+
+
+def test_a_search_repeats_itself_and_counts_its_draws():
+    adjacency = Within(Box(0, 64, 3), linf=1)
+    counted = []
+    found = search(adjacency, drawing(quiet_near_twenty, 1, counted), 200_000)
+    assert sum(counted) == found.samples <= 200_000
+    assert len(found.pairs) <= FINALISTS
+    again = search(adjacency, drawing(quiet_near_twenty, 1), 200_000)
+    assert [pair.key for pair in again.pairs] == [pair.key for pair in found.pairs]
+    assert (again.samples, again.generated) == (found.samples, found.generated)
+
+
+@pytest.mark.parametrize("samples", [0, 100, 5_000, 20_000])
+def test_small_budgets_are_kept(samples):
+    counted = []
+    found = search(Within(Box(0, 64, 3), linf=1), drawing(quiet_near_twenty, 1, counted), samples)
+    assert sum(counted) == found.samples <= samples
+    assert found.pairs
+
+
+def test_how_telling_is_about_epsilon():
+    """Randomized response at epsilon 1: the divergence says epsilon, up to its error; a sure event says more."""
+    rng = np.random.default_rng(0)
+    column = (Column("output", "the output", "category"),)
+    heads = math.e / (1 + math.e)
+    worlds = [ViewSample((rng.random((20_000, 1)) < p).astype(float), column) for p in (heads, 1 - heads)]
+    assert telling(*worlds, 0.0, 1e-4) == pytest.approx(1.0, abs=0.1)
+    same = [ViewSample(rng.normal(size=(20_000, 1)), column) for _ in range(2)]
+    assert telling(*same, 0.0, 1e-4) < 0.05
+    rare = [ViewSample((rng.random((20_000, 1)) < p).astype(float), column) for p in (0.02, 0.0)]
+    assert telling(*rare, 0.0, 1e-4) > 2.0
+
+
+def test_the_pair_that_verify_reports_is_found_by_the_search():
+    @claimed(data=AnyTwo(Categories(64)))
+    def mechanism(data, rng, lanes):
+        return codeword(data, rng, lanes)
+
+    apart = (BITS[:, None] != BITS[None, :]).sum(axis=2)
+    truth = apart.max() * math.log(0.6 / 0.4)
+    result = verify(mechanism, epsilon=1.0, effort="quick")
+    assert result.verdict == "refuted"
+    assert 0.6 * truth < result.lower.epsilon < truth
+    search_details = result.details["neighbour_search"]
+    assert result.lower.samples == result.details["black_box"]["samples"] + search_details["samples"]
+
+
+def test_listed_pairs_are_not_searched():
+    @claimed(data=Listed([(0.0, 1.0)]))
+    def mechanism(data, rng, lanes):
+        return data + rng.laplace(size=lanes)
+
+    result = verify(mechanism, epsilon=1.0, effort="quick")
+    assert result.details["neighbour_search"] == {"samples": 0, "generated": 0}

@@ -1,0 +1,99 @@
+"""A stopped test uses what it has drawn, and pays for every place at which it could have been stopped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verify.events.event import HalfLine, Interval, ReportCount, RowTable, Value
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.count_events import count_events
+from verify.sampling.draws import FIRST_BATCH, MULTIPLE, Candidate, batch_sizes, draw_all
+from verify.sampling.final_test import FinalTask, count_event, count_task, final_counts, share_of_error
+from verify.sampling.workers import pool
+
+COLUMNS = (Column("x", "the output", "real"),)
+
+
+def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+    return ViewSample(np.random.default_rng(seed).random((n, 1)) + 0.1 * other, COLUMNS)
+
+
+CANDIDATES = [Candidate("uniforms", draw)]
+EVENT = HalfLine(Value(0, COLUMNS[0]), 0.5, True)
+
+
+def test_all_looks_together_spend_no_more_than_the_error() -> None:
+    for planned in (1, 2, 7, 1000):
+        spent = sum(share_of_error(batch, planned) for batch in range(1, planned + 1))
+        assert spent <= 1.0 + 1e-12
+    assert share_of_error(7, 7) == 0.8
+
+
+def run(stop_after: float = math.inf, trials: int = 700_032) -> Any:
+    class Stopping:
+        """A pool that is interrupted before its result number `stop_after`."""
+
+        def results(self, tasks: Iterable[FinalTask]) -> Iterator[Any]:
+            for number, task in enumerate(tasks):
+                if number >= stop_after:
+                    raise KeyboardInterrupt
+                yield count_task(CANDIDATES, 3, task)
+
+    return final_counts(Stopping(), 0, [EVENT], trials=trials, columns=1, progress=lambda done: None)
+
+
+def test_a_stopped_test_has_the_first_batches_of_both_worlds() -> None:
+    whole = run()
+    assert whole.stopped is None
+    assert whole.trials == sum(whole.sizes) == 700_032
+    assert whole.share_of_error == 0.8
+    partial = run(stop_after=5)
+    assert isinstance(partial.stopped, KeyboardInterrupt)
+    assert partial.sizes == whole.sizes[:2]
+    assert partial.share_of_error == pytest.approx(0.2 * 6 / (math.pi**2 * 4))
+    assert np.array_equal(partial.hits, run(trials=sum(whole.sizes[:2])).hits)
+    nothing = run(stop_after=1)
+    assert (nothing.trials, nothing.hits.tolist()) == (0, [[0], [0]])
+
+
+def test_workers_do_not_change_the_counts() -> None:
+    counts = []
+    for workers in (1, 2):
+        with pool(lambda task: count_task(CANDIDATES, 3, task), workers) as processes:
+            counts.append(
+                final_counts(processes, 0, [EVENT], trials=700_032, columns=1, progress=lambda done: None)
+            )
+    assert np.array_equal(counts[0].hits, counts[1].hits)
+    first, second, sizes = count_event(CANDIDATES[0], EVENT, index=0, swapped=True, trials=700_032, seed=3)
+    assert [[second], [first]] == counts[0].hits.tolist()
+    assert sizes == counts[0].sizes
+
+
+def test_batches_depend_on_rows_and_columns_only() -> None:
+    for rows in (64, FIRST_BATCH, FIRST_BATCH + 64, 10**6 // 64 * 64):
+        for columns in (1, 7, 5000):
+            sizes = batch_sizes(rows, columns)
+            assert sum(sizes) == rows
+            assert all(size % MULTIPLE == 0 for size in sizes)
+    assert draw_all(CANDIDATES[0], 0, 0, False, 64_000, 1, 1 << 22).values.shape == (64_000, 1)
+    assert draw_all(CANDIDATES[0], 0, 0, False, 64_000, 1, 10_000).values.shape == (9_984, 1)
+
+
+def test_counting_together_is_counting_one_by_one() -> None:
+    values = np.random.default_rng(0).integers(0, 4, (500, 2)).astype(float)
+    values[::7, 0] = np.nan
+    columns = (Column("a", "a", "real"), Column("b", "b", "category"))
+    sample = ViewSample(values, columns)
+    a, b = Value(0, columns[0]), Value(1, columns[1])
+    events = [
+        HalfLine(a, 1.0, True), HalfLine(a, 2.0, False), Interval(a, 1.0, 2.0, True), HalfLine(b, 1.0, True),
+        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, 2),
+    ]  # fmt: skip
+    assert count_events(events, sample).tolist() == [
+        np.count_nonzero(event.holds(sample)) for event in events
+    ]

@@ -1,0 +1,62 @@
+"""Predictions come close to the bounds that are then computed, and are quick."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from scipy import special
+
+from verify.statistics.binomial import clopper_pearson_lower, clopper_pearson_upper
+from verify.statistics.inversion import choose_inversion
+from verify.statistics.predicted_bound import approximate_lower, approximate_upper, predicted_epsilon
+
+
+@pytest.mark.parametrize("n", [100, 10_000, 10**7])
+@pytest.mark.parametrize("score", [0.5, 1.645, 1.96, 3.0, 4.0])
+def test_approximate_bounds_are_nearly_exact(n: int, score: float) -> None:
+    k = np.unique(np.concatenate([np.arange(1, 31), np.linspace(1, n - 1, 50).astype(int)]))
+    error = float(special.ndtr(-score))
+    upper, lower = clopper_pearson_upper(k, n, error), clopper_pearson_lower(k, n, error)
+    assert np.all(np.abs(np.log(approximate_upper(k, n, score) / upper)) < 0.06)
+    assert np.all(np.abs(approximate_lower(k, n, score) - lower) < 0.06 * (k / n - lower))
+
+
+def test_approximate_bounds_at_the_ends() -> None:
+    assert float(approximate_upper(100, 100, 2.0)) == 1.0
+    assert float(approximate_lower(0, 100, 2.0)) == 0.0
+    assert float(approximate_upper(0, 10**6, 1.96)) == pytest.approx(-math.log(0.025) / 10**6, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("p", "q"), [(0.5, 0.45), (0.5, 0.1), (0.01, 0.004), (0.002, 0.0), (0.9, 1e-5), (1.0, 0.0), (0.3, 0.3)]
+)
+@pytest.mark.parametrize("error", [0.05, 1e-4])
+def test_prediction_is_the_bound_of_the_expected_counts(p: float, q: float, error: float) -> None:
+    n, delta = 200_000, 1e-4
+    k, h = round(p * n), round(q * n)
+    bound = choose_inversion(k, h, n, n, delta, error).epsilon_lower(k, n, h, n, delta, error)
+    slack = math.log((p - delta) / q) - bound if q > 0.0 else 1.5
+    assert float(predicted_epsilon(p, q, n, delta, error)) == pytest.approx(bound, abs=0.1 * slack)
+
+
+def test_prediction_from_few_draws_is_careful() -> None:
+    careful = predicted_epsilon([0.001, 0.5], [0.0001, 0.1], 10**6, 0.0, 0.01, chosen_on=10_000)
+    assert careful[1] > careful[0], "ten lucky draws of a rare event must not beat a solid one"
+    assert predicted_epsilon(0.1, 0.9, 10**6, 0.2, 0.01) == -math.inf
+
+
+def test_prediction_moves_both_estimates_by_three_standard_errors() -> None:
+    # With a huge final sample nothing is left but the move; 0.5 has standard error 0.005 on 10,000 draws.
+    moved = float(predicted_epsilon(0.5, 0.5, 10**12, 0.0, 0.01, chosen_on=10_000))
+    assert moved == pytest.approx(math.log(0.485 / 0.515), abs=1e-3)
+
+
+def test_prediction_is_fast_on_many_events() -> None:
+    p = np.random.default_rng(0).random(20_000)
+    start = time.process_time()
+    predicted = predicted_epsilon(p, p / 2, 10**6, 1e-5, 0.05)
+    assert time.process_time() - start < 0.2
+    assert np.all(np.isfinite(predicted) | (p < 1e-4))

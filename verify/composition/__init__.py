@@ -1,0 +1,1 @@
+"""Auditing and calibrating compositions that are written down."""

@@ -1,0 +1,163 @@
+"""The commands ``dpwitness audit`` and ``dpwitness calibrate``: what a written-down composition costs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from accountant.certified_interval import CertifiedInterval
+from verify.composition.audit import Audit, Question, audit
+from verify.composition.calibration import Calibration, calibrate
+from verify.composition.release_file import Releases, read_releases
+from verify.reporting.output import check_plot, print_json
+
+DEFAULT_DELTA = 1e-6
+
+_file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.command("audit")
+@_file_argument
+@click.option("--delta", type=float, help=f"Answer with epsilon at this delta [default: {DEFAULT_DELTA:g}].")
+@click.option("--epsilon", type=float, help="Answer with delta at this epsilon instead.")
+@click.option("--budget", type=float, help="An epsilon: say what is left of it, and what still fits.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
+)
+@_json_option
+def audit_command(
+    file: Path,
+    delta: float | None,
+    epsilon: float | None,
+    budget: float | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Say what the releases in FILE cost: TOML or JSON [[release]] tables, or a saved ledger.
+
+    Every number is an interval that contains the truth. Tables have the keys mechanism, its parameters (scale;
+    sigma; epsilon and k; ...), sensitivity, count, sampling_rate, and records or partition for groups of
+    records that do not share everything.
+    """
+    if epsilon is None and delta is None:
+        delta = DEFAULT_DELTA
+    question = Question(delta, epsilon)
+    if plot is not None:
+        check_plot(plot)
+    releases = read_releases(file)
+    result = audit(releases, question, budget)
+    if plot is not None:
+        from verify.composition.plot_privacy import plot_privacy
+
+        plot_privacy(releases.counted(result.worst), f"{file.name}: {result.worst.name}", plot)
+    if as_json:
+        print_json(audit_json(result))
+    else:
+        _render(result, releases, Console())
+
+
+def audit_json(result: Audit) -> dict[str, Any]:
+    """Return an audit as the stable JSON object; infinity is the string ``"inf"``."""
+    asked, given = result.question.asked, result.question
+    return {
+        "delta": given.delta if asked == "epsilon" else _interval(result.answer),
+        "epsilon": given.epsilon if asked == "delta" else _interval(result.answer),
+        "theorems": {
+            name: {"lower": _number(found.lower), "upper": _number(found.upper)}
+            for name, found in result.theorems.items()
+        },
+        "best": result.best,
+        "worst": {"group": result.worst.name, "alike": result.worst.records, "groups": result.groups},
+        "remaining": None
+        if result.remaining is None
+        else {
+            "budget": result.remaining.budget,
+            "epsilon": result.remaining.epsilon,
+            "more": {name: _number(count) for name, count in result.remaining.more.items()},
+        },
+    }
+
+
+def _interval(found: CertifiedInterval) -> dict[str, Any]:
+    same = found.lower_by == found.upper_by
+    method = found.upper_by if same else f"at least: {found.lower_by}; at most: {found.upper_by}"
+    return {"lower": _number(found.lower), "upper": _number(found.upper), "method": method}
+
+
+def _number(value: float) -> float | str:
+    return "inf" if math.isinf(value) else value
+
+
+def _render(result: Audit, releases: Releases, console: Console) -> None:
+    asked, given = result.question.asked, result.question.given
+    other = "delta" if asked == "epsilon" else "epsilon"
+    console.print(f"[bold]{asked} at {other} = {given:g}[/bold]")
+    console.print(f"at most  {_digits(result.answer.upper)}  ({result.answer.upper_by})")
+    console.print(f"at least {_digits(result.answer.lower)}  ({result.answer.lower_by})")
+    alike = f", like {result.worst.records - 1} other{'s' if result.worst.records > 2 else ''}"
+    groups = f"; the largest of {result.groups} groups" if result.groups > 1 else ""
+    console.print(f"worst    {result.worst.name}{alike if result.worst.records > 1 else ''}{groups}")
+    console.print()
+    table = Table("theorem", "at least", "at most", title="Every theorem by itself", title_justify="left")
+    for name, found in result.theorems.items():
+        marked = f"[bold]{name}[/bold]" if name == result.best else name
+        table.add_row(marked, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
+    console.print(table)
+    if result.remaining is None:
+        return
+    console.print()
+    console.print(f"left of the budget {result.remaining.budget:g}: {_digits(result.remaining.epsilon)}")
+    table = Table("release", "in it", "more that fit", title=f"For {result.worst.name}", title_justify="left")
+    for i, kind in enumerate(releases.kinds):
+        count = result.remaining.more[kind.name]
+        table.add_row(
+            kind.name,
+            str(result.worst.counts.get(i, 0)),
+            "over a trillion" if math.isinf(count) else f"{count:,}",
+        )
+    console.print(table)
+
+
+def _digits(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.10g}"
+
+
+@click.command("calibrate")
+@_file_argument
+@click.option("--epsilon", type=float, required=True, help="The target epsilon, for every record.")
+@click.option("--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="The target delta.")
+@_json_option
+def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -> None:
+    """Find the least noise with which the releases in FILE meet a target.
+
+    All noise is multiplied by one factor: scale and sigma grow with it, the epsilon of randomized response
+    falls.
+    """
+    result = calibrate(read_releases(file), epsilon, delta)
+    if as_json:
+        print_json(calibration_json(result))
+        return
+    console = Console()
+    console.print(f"multiply all noise by {result.factor:.10g}")
+    console.print(f"then epsilon is at most {_digits(result.epsilon)} at delta = {result.delta:g}")
+    console.print()
+    table = Table("release", "calibrated")
+    for name, parameters in result.parameters.items():
+        table.add_row(name, ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "-")
+    console.print(table)
+
+
+def calibration_json(result: Calibration) -> dict[str, Any]:
+    """Return a calibration as a JSON object."""
+    return {
+        "factor": result.factor,
+        "epsilon": result.epsilon,
+        "delta": result.delta,
+        "parameters": {name: dict(parameters) for name, parameters in result.parameters.items()},
+    }

@@ -1,0 +1,1 @@
+"""Events of an adversary's view: what can be read, laid out, scored and searched for."""

@@ -1,0 +1,274 @@
+"""The events of an adversary's view that a test can watch.
+
+An event is code-free data: it can be written down as JSON (`Event.to_dict`), read back (`event_from_dict`)
+and said in words (`Event.words`), so that a witness can be checked by somebody who trusts nothing of this
+package but NumPy. What is read from a view is told in `verify.events.readings`, `verify.events.scores` and
+`verify.events.float_lattice`, how an event is found in `verify.events.search`.
+"""
+# ruff: noqa: D102 (the methods of every event are documented once, at `Event`)
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.float_lattice import LatticeReading
+from verify.events.readings import (
+    Difference,
+    Reading,
+    Value,
+    decode,
+    encode,
+    listed,
+    reading_from_dict,
+    spoken,
+)
+from verify.events.scores import AdditiveScore, TreeScore
+from verify.events.view_sample import Column, FloatArray, ViewSample
+
+__all__ = [
+    "AdditiveScore", "Column", "Difference", "Event", "HalfLine", "Interval", "LatticeReading", "Near",
+    "ReportCount", "RowTable", "TreeScore", "Value", "ViewSample", "event_from_dict", "report_counts", "row_keys",
+]  # fmt: skip
+
+BoolArray = npt.NDArray[np.bool_]
+KeyArray = npt.NDArray[np.uint64]
+
+
+class Event(abc.ABC):
+    """A set of views."""
+
+    kind: ClassVar[str]
+
+    @abc.abstractmethod
+    def holds(self, sample: ViewSample) -> BoolArray:
+        """For each of the n draws, whether it lies in the event; shape (n,)."""
+
+    @property
+    @abc.abstractmethod
+    def words(self) -> str:
+        """The event as a clause: "the noisy count is at most 0.31"."""
+
+    @abc.abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able data from which `event_from_dict` rebuilds the event (NaN is null, infinity "inf")."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCount(Event):
+    """The number of places at which something was sent is at most, or at least, `limit`."""
+
+    kind: ClassVar[str] = "report_count"
+    limit: int
+    at_least: bool
+    places: int
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        count = report_counts(sample)
+        return count >= self.limit if self.at_least else count <= self.limit
+
+    @property
+    def words(self) -> str:
+        side = "at least" if self.at_least else "at most"
+        return f"the number of reports sent is {side} {self.limit} (of {self.places} possible)"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": self.places}
+
+
+@dataclass(frozen=True, slots=True)
+class HalfLine(Event):
+    """A reading is at most, or at least, a threshold."""
+
+    kind: ClassVar[str] = "half_line"
+    reading: Reading
+    threshold: float
+    above: bool
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        values = self.reading.of(sample)
+        return values >= self.threshold if self.above else values <= self.threshold
+
+    @property
+    def words(self) -> str:
+        return f"{self.reading.words} is {'at least' if self.above else 'at most'} {spoken(self.threshold)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "reading": self.reading.to_dict(),
+            "threshold": encode(self.threshold),
+            "above": self.above,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Event):
+    """A reading lies between two numbers (ends included); for the complement, it is present and does not."""
+
+    kind: ClassVar[str] = "interval"
+    reading: Reading
+    low: float
+    high: float
+    complement: bool = False
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        values = self.reading.of(sample)
+        if self.complement:
+            outside: BoolArray = (values < self.low) | (values > self.high)
+            return outside
+        inside: BoolArray = (values >= self.low) & (values <= self.high)
+        return inside
+
+    @property
+    def words(self) -> str:
+        if self.complement:
+            return f"{self.reading.words} is below {spoken(self.low)} or above {spoken(self.high)}"
+        return f"{self.reading.words} lies between {spoken(self.low)} and {spoken(self.high)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "reading": self.reading.to_dict(),
+            "low": encode(self.low),
+            "high": encode(self.high),
+            "complement": self.complement,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Near(Event):
+    """A reading is a given number, to within a tolerance: one noise draw shared by two values shows so."""
+
+    kind: ClassVar[str] = "near"
+    reading: Reading
+    centre: float
+    tolerance: float
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        inside: BoolArray = np.abs(self.reading.of(sample) - self.centre) <= self.tolerance
+        return inside
+
+    @property
+    def words(self) -> str:
+        return f"{self.reading.words} is {spoken(self.centre)} to within {self.tolerance:.1g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "reading": self.reading.to_dict(),
+            "centre": self.centre,
+            "tolerance": self.tolerance,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable(Event):
+    """Some readings, taken together, are (or, for the complement, are not) one of the listed rows.
+
+    Rows are compared exactly; NaN equals NaN, so that "nothing was sent there" can be listed.
+    """
+
+    kind: ClassVar[str] = "row_table"
+    readings: tuple[Reading, ...]
+    rows: tuple[tuple[float, ...], ...]
+    complement: bool = False
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        table = np.asarray(self.rows, dtype=np.float64).reshape(len(self.rows), len(self.readings))
+        table_keys = row_keys([table[:, j] for j in range(len(self.readings))])
+        order = np.argsort(table_keys, kind="stable")
+        values = [reading.of(sample) for reading in self.readings]
+        keys = row_keys(values)
+        place = np.minimum(np.searchsorted(table_keys[order], keys), len(order) - 1)
+        inside = table_keys[order][place] == keys
+        # Equal keys are almost certainly equal rows; the comparison makes it certain.
+        found = np.flatnonzero(inside)
+        match = order[place[found]]
+        for j, column in enumerate(values):
+            left, right = column[found], table[match, j]
+            inside[found] &= (left == right) | (np.isnan(left) & np.isnan(right))
+        result: BoolArray = ~inside if self.complement else inside
+        return result
+
+    @property
+    def words(self) -> str:
+        negation = " not" if self.complement else ""
+        if len(self.readings) == 1:
+            values = [row[0] for row in self.rows]
+            if len(values) == 1 and math.isnan(values[0]):
+                return f"{self.readings[0].words} is {'present' if self.complement else 'absent'}"
+            names = listed([_said(self.readings[0], value) for value in values], 8)
+            return f"{self.readings[0].words} is{negation} {'' if len(values) == 1 else 'one of '}{names}"
+        if len(self.rows) == 1 and not self.complement:
+            parts = zip(self.readings, self.rows[0], strict=True)
+            return listed([f"{reading.words} is {_said(reading, value)}" for reading, value in parts], 6)
+        names = listed([reading.words for reading in self.readings], 3)
+        said = [", ".join(map(_said, self.readings, row)) for row in self.rows]
+        shown = listed([f"({row})" for row in said], 4)
+        return f"the combination of {names} is{negation} {'' if len(self.rows) == 1 else 'one of '}{shown}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "readings": [reading.to_dict() for reading in self.readings],
+            "rows": [[encode(value) for value in row] for row in self.rows],
+            "complement": self.complement,
+        }
+
+
+def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event:
+    """Rebuild an event from `Event.to_dict`, for a view with these columns.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or a column is not in the view.
+    """
+    kind = data["kind"]
+    if kind == ReportCount.kind:
+        return ReportCount(data["limit"], data["at_least"], data["places"])
+    if kind == RowTable.kind:
+        readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
+        rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])
+        return RowTable(readings, rows, data["complement"])
+    if kind not in (HalfLine.kind, Interval.kind, Near.kind):
+        raise ValueError(f"kind must name an event, got {kind!r}")
+    reading = reading_from_dict(data["reading"], columns)
+    if kind == HalfLine.kind:
+        return HalfLine(reading, decode(data["threshold"]), data["above"])
+    if kind == Interval.kind:
+        return Interval(reading, decode(data["low"]), decode(data["high"]), data["complement"])
+    return Near(reading, data["centre"], data["tolerance"])
+
+
+def _said(reading: Reading, value: float) -> str:
+    """A reading's value in words: its label where its column has one."""
+    labels = dict(reading.column.labels) if isinstance(reading, Value) else {}
+    return labels.get(value, spoken(value))
+
+
+def report_counts(sample: ViewSample) -> npt.NDArray[np.int64]:
+    """How many values of each draw are present; shape (n,)."""
+    absent = np.zeros(len(sample.values), dtype=np.int64)
+    for index in range(len(sample.columns)):
+        absent += np.isnan(sample.values[:, index])
+    return len(sample.columns) - absent
+
+
+def row_keys(values: Sequence[FloatArray]) -> KeyArray:
+    """A 64-bit key of each row of some columns, shape (n,); equal rows have one key (NaN equals NaN)."""
+    keys = np.zeros(len(values[0]), dtype=np.uint64)
+    for original in values:
+        column = original + 0.0  # a copy, in which -0.0 has become 0.0
+        column[np.isnan(column)] = np.nan  # one bit pattern for all NaN
+        keys ^= column.view(np.uint64)
+        keys *= np.uint64(0x9E3779B97F4A7C15)  # odd: no two single values share a key; wraps modulo 2^64
+        keys ^= keys >> np.uint64(29)
+    return keys

@@ -1,0 +1,258 @@
+"""Families of events, laid out on one sample and counted on another.
+
+Where a family is laid out without looking at which draw came from which world (quantiles of the pooled
+sample, values that repeat), the draws it was laid out on may be counted as well: knowing them pooled says
+nothing about which world prefers an event. Where the worlds were told apart (an order by likelihood ratio, a
+fitted score), only fresh draws are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.event import (
+    Event,
+    HalfLine,
+    Interval,
+    Near,
+    ReportCount,
+    report_counts,
+)
+from verify.events.readings import Reading
+from verify.events.view_sample import FloatArray, ViewSample
+
+IntArray = npt.NDArray[np.int64]
+Worlds = tuple[ViewSample, ViewSample]
+
+NEAR_CENTRES = 8  # numbers that a difference takes again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Counts of many events in both worlds, and how to write one of them down.
+
+    Attributes
+    ----------
+    hits, hits_prime
+        How often each event occurred in the first and in the second world.
+    trials
+        Draws counted of each world.
+    build
+        The event at an index.
+    alternatives
+        Of how many unrelated events each event, by its probability, may be said to be the best one.
+    """
+
+    hits: IntArray
+    hits_prime: IntArray
+    trials: tuple[int, int]
+    build: Callable[[int], Event]
+    alternatives: Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """The present values of a reading in increasing order, of each world of both samples.
+
+    `pooled` are the fit values of both worlds together; `starts` and `lengths` are their runs of equal values.
+    """
+
+    reading: Reading
+    fit: tuple[FloatArray, FloatArray]
+    choose: tuple[FloatArray, FloatArray]
+    pooled: FloatArray
+    starts: npt.NDArray[np.intp]
+    lengths: npt.NDArray[np.intp]
+    fit_size: tuple[int, int]
+    choose_size: tuple[int, int]
+
+    @classmethod
+    def of(cls, reading: Reading, fit: Worlds, choose: Worlds) -> Sorted:
+        """Read both samples and sort."""
+        first, second = _sorted(reading, fit[0]), _sorted(reading, fit[1])
+        pooled = np.concatenate([first, second])
+        pooled.sort()
+        return cls(
+            reading,
+            (first, second),
+            (_sorted(reading, choose[0]), _sorted(reading, choose[1])),
+            pooled,
+            *runs(pooled),
+            (len(fit[0].values), len(fit[1].values)),
+            (len(choose[0].values), len(choose[1].values)),
+        )
+
+    @property
+    def all_size(self) -> tuple[int, int]:
+        """Draws of each world in both samples."""
+        return self.fit_size[0] + self.choose_size[0], self.fit_size[1] + self.choose_size[1]
+
+    def up_to(self, cuts: FloatArray, side: str) -> tuple[IntArray, IntArray]:
+        """For each world, how many values of both samples are ≤ ("right") or < ("left") each cut."""
+        first, second = (
+            np.searchsorted(a, cuts, side=side) + np.searchsorted(b, cuts, side=side)  # type: ignore[call-overload]
+            for a, b in zip(self.fit, self.choose, strict=True)
+        )
+        return first, second
+
+
+def _sorted(reading: Reading, world: ViewSample) -> FloatArray:
+    values = reading.of(world)
+    absent = np.isnan(values)
+    return np.sort(values[~absent] if absent.any() else values)
+
+
+def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Where each run of equal values of a sorted array starts, and how long it is."""
+    if values.size == 0:
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
+    return starts, np.diff(np.concatenate([starts, [values.size]]))
+
+
+def nested(mass: FloatArray) -> FloatArray:
+    """Alternatives of nested events: a few for every factor e of their probability."""
+    return 1.0 - 2.0 * np.log(np.maximum(mass, 1e-300))
+
+
+def disjoint(mass: FloatArray) -> FloatArray:
+    """Alternatives of disjoint events: as many as have room."""
+    return 1.0 / np.maximum(mass, 1e-300)
+
+
+def intervals(mass: FloatArray) -> FloatArray:
+    """Alternatives of intervals of one line: they may shift, and be a little longer or shorter."""
+    return 1.0 + 4.0 / np.maximum(mass, 1e-300)
+
+
+def report_count_family(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+    """At most k, then at least k reports; only if something is absent at all."""
+    places = len(choose[0].columns)
+    counts = [
+        np.bincount(report_counts(a), minlength=places + 1)
+        + np.bincount(report_counts(b), minlength=places + 1)
+        for a, b in zip(fit, choose, strict=True)
+    ]
+    if all(count[places] == count.sum() for count in counts):
+        return
+    at_most = [np.cumsum(count) for count in counts]
+    at_least = [np.cumsum(count[::-1]) for count in counts]  # at least places, places - 1, ...
+    hits, hits_prime = (np.concatenate(both) for both in zip(at_most, at_least, strict=True))
+
+    def build(at: int) -> Event:
+        if at <= places:
+            return ReportCount(at, False, places)
+        return ReportCount(2 * places + 1 - at, True, places)
+
+    yield Family(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
+
+
+def certain_family(choose: Worlds) -> Family:
+    """An event that always holds, for views of which nothing else can be said."""
+    places = len(choose[0].columns)
+    sizes = len(choose[0].values), len(choose[1].values)
+    hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)
+    return Family(hits, hits_prime, sizes, lambda at: ReportCount(0, True, places), nested)
+
+
+def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
+    """At most t, and at least t: t at pooled quantiles, and just outside each world's range."""
+    reading = sorted_values.reading  # `build` outlives the sorted values, and must not keep them
+    pooled = sorted_values.pooled
+    if pooled.size == 0:
+        return
+    thresholds = np.unique(np.concatenate([quantiles(pooled), _edges(sorted_values.fit)]))
+    at_most, below = sorted_values.up_to(thresholds, "right"), sorted_values.up_to(thresholds, "left")
+    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
+    hits = [np.concatenate([at_most[w], present[w] - below[w]]) for w in (0, 1)]
+
+    def build(at: int) -> Event:
+        above, which = divmod(at, thresholds.size)
+        return HalfLine(reading, float(thresholds[which]), bool(above))
+
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, nested)
+
+
+def interval_family(sorted_values: Sorted) -> Iterator[Family]:
+    """Between two pooled quantiles, and outside of them."""
+    reading = sorted_values.reading
+    pooled = sorted_values.pooled
+    if pooled.size == 0:
+        return
+    cuts = quantiles(pooled, 32, 4)
+    at_most, below = sorted_values.up_to(cuts, "right"), sorted_values.up_to(cuts, "left")
+    low, high = np.triu_indices(cuts.size, k=1)
+    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
+    inside = [at_most[w][high] - below[w][low] for w in (0, 1)]
+    hits = [np.concatenate([inside[w], present[w] - inside[w]]) for w in (0, 1)]
+
+    def build(at: int) -> Event:
+        complement, which = divmod(at, low.size)
+        a, b = float(cuts[low[which]]), float(cuts[high[which]])
+        return Interval(reading, a, b, bool(complement))
+
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, intervals)
+
+
+def near_family(sorted_values: Sorted, scale: float) -> Iterator[Family]:
+    """Numbers that a difference of values of size `scale` takes again and again, to rounding."""
+    reading = sorted_values.reading
+    pooled = sorted_values.pooled
+    pooled = pooled[np.isfinite(pooled)]
+    # Rounding of x + z is relative to the size of z, so that the tolerance must grow with the values.
+    tolerance = max(1e-9, 1e-12 * scale)
+    with np.errstate(over="ignore"):
+        starts, lengths = runs(np.round(pooled / tolerance))
+    most = np.argsort(-lengths, kind="stable")[:NEAR_CENTRES]
+    most = most[lengths[most] >= max(8.0, 1e-3 * pooled.size)]
+    if most.size == 0:
+        return
+    exact = pooled[starts[most] + lengths[most] // 2]
+    tidy = np.round(exact, 9)  # 1 rather than 0.99999999999999989, where both lie well within the tolerance
+    centres = np.where(np.abs(tidy - exact) <= 0.1 * tolerance, tidy, exact) + 0.0
+    upper = sorted_values.up_to(centres + tolerance, "right")
+    lower = sorted_values.up_to(centres - tolerance, "left")
+    yield Family(
+        upper[0] - lower[0],
+        upper[1] - lower[1],
+        sorted_values.all_size,
+        lambda at: Near(reading, float(centres[at]), tolerance),
+        disjoint,
+    )
+
+
+def score_family(score: Reading, *samples: Worlds) -> Family:
+    """At most t, and at least t, for a score that was fitted on other draws than these samples."""
+    values = [np.sort(np.concatenate([score.of(sample[w]) for sample in samples])) for w in (0, 1)]
+    thresholds = np.unique(quantiles(np.sort(np.concatenate(values)), 64, 24))
+    hits = []
+    for world in values:
+        at_most = np.searchsorted(world, thresholds, side="right")
+        at_least = world.size - np.searchsorted(world, thresholds, side="left")
+        hits.append(np.concatenate([at_most, at_least]))
+
+    def build(at: int) -> Event:
+        above, which = divmod(at, thresholds.size)
+        return HalfLine(score, float(thresholds[which]), bool(above))
+
+    return Family(hits[0], hits[1], (values[0].size, values[1].size), build, nested)
+
+
+def quantiles(pooled: FloatArray, even: int = 64, per_decade: int = 12) -> FloatArray:
+    """Quantiles of a sorted sample: `even` ones, and `per_decade` of tail mass down to five draws."""
+    least = min(0.5, 5.0 / pooled.size)
+    tail = np.geomspace(least, 0.5, 1 + math.ceil(per_decade * math.log10(0.5 / least)))
+    levels = np.concatenate([tail, 1.0 - tail, np.linspace(0.0, 1.0, even + 1)])
+    return np.unique(pooled[np.clip((levels * pooled.size).astype(np.int64), 0, pooled.size - 1)])
+
+
+def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Numbers just outside each world's range."""
+    edges = [np.nextafter(world[0], -np.inf) for world in worlds if world.size]
+    edges += [np.nextafter(world[-1], np.inf) for world in worlds if world.size]
+    return np.asarray(edges)

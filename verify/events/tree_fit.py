@@ -1,0 +1,155 @@
+"""Fit a few small trees on top of an additive score: gradient boosting on binned readings.
+
+Each tree is grown greedily, level by level, on histograms of the gradient of the logistic loss; its leaf
+values are shrunken Newton steps (Friedman, *Greedy function approximation: a gradient boosting machine*,
+Annals of Statistics 29, 2001). Trees are added while draws set aside say that they help.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from verify.events.score_fit import Draws, Feature, log_loss
+from verify.events.scores import AdditiveScore, Tree, TreeScore
+from verify.events.view_sample import FloatArray
+
+DEPTH = 3
+MOST_TREES = 40
+MOST_READINGS = 12  # that trees ask about
+STEP = 0.3  # share of the Newton step that a leaf takes
+LEAF_RIDGE = 50.0  # in units of p(1-p) summed over draws
+LEAST_LEAF = 10.0  # p(1-p) summed over the draws of a leaf
+PATIENCE = 6  # trees without improvement before growing ends
+WIDTH = 256  # bins of a histogram
+
+
+def boosted_trees(
+    found: Sequence[Feature], draws: Draws, base: AdditiveScore, base_score: FloatArray
+) -> TreeScore | None:
+    """Trees that improve on `base`, whose value at each draw is `base_score`.
+
+    Returns
+    -------
+    TreeScore or None
+        None if the first trees do not help on the validating draws.
+    """
+    train = draws.train
+    label = draws.label[train]
+    score = base_score.copy()
+    residual = label - special.expit(score[train])
+    kept = _telling(found, train, residual)
+    bins = [found[j].bins[train].astype(np.intp) for j in kept]
+    least, trees, best = log_loss(score, draws), [], 0
+    for number in range(1, MOST_TREES + 1):
+        grown = _grow(bins, [found[j] for j in kept], residual, label - residual)
+        if grown is None:
+            break
+        trees.append(grown)
+        score += _value(grown, [found[j] for j in kept])
+        residual = label - special.expit(score[train])
+        loss = log_loss(score, draws)
+        if loss < least:
+            least, best = loss, number
+        elif number - best >= PATIENCE:
+            break
+    if best == 0:
+        return None
+    used = sorted({j for tree in trees[:best] for j in tree.readings})
+    renamed = tuple(
+        Tree(tuple(used.index(j) for j in tree.readings), tree.cuts, tree.leaves) for tree in trees[:best]
+    )
+    return TreeScore(base, tuple(found[kept[j]].reading for j in used), renamed)
+
+
+def _telling(found: Sequence[Feature], train: npt.NDArray[np.bool_], residual: FloatArray) -> list[int]:
+    """The readings whose bins explain most of the residual, in their order."""
+    gains = []
+    for feature in found:
+        bins = feature.bins[train]
+        total = np.bincount(bins, weights=residual, minlength=feature.size)
+        count = np.bincount(bins, minlength=feature.size)
+        gains.append(float(np.sum(total**2 / (count + LEAF_RIDGE))))
+    return sorted(np.argsort(-np.asarray(gains), kind="stable")[:MOST_READINGS].tolist())
+
+
+def _grow(
+    bins: Sequence[npt.NDArray[np.intp]],
+    found: Sequence[Feature],
+    residual: FloatArray,
+    probability: FloatArray,
+) -> Tree | None:
+    """One tree; None if nothing can be split."""
+    curvature = probability * (1.0 - probability)
+    leaf = np.zeros(residual.size, dtype=np.intp)
+    readings: list[int] = []
+    cuts: list[float] = []
+    for level in range(DEPTH):
+        nodes = 1 << level
+        gain = np.full(nodes, -np.inf)
+        choice = np.zeros((nodes, 2), dtype=np.intp)
+        for j, (column, feature) in enumerate(zip(bins, found, strict=True)):
+            where = leaf * WIDTH + column
+            gradient = np.bincount(where, weights=residual, minlength=nodes * WIDTH).astype(np.float64)
+            weight = np.bincount(where, weights=curvature, minlength=nodes * WIDTH).astype(np.float64)
+            at, value = _best_cut(
+                gradient.reshape(nodes, WIDTH), weight.reshape(nodes, WIDTH), int(feature.cuts.size)
+            )
+            better = value > gain
+            gain[better], choice[better, 0], choice[better, 1] = value[better], j, at[better]
+        if level == 0 and not gain[0] > 0.0:
+            return None
+        answer = np.zeros(leaf.size, dtype=np.bool_)
+        for node in range(nodes):
+            j, cut = (int(entry) for entry in choice[node])
+            possible = gain[node] > -np.inf and found[j].cuts.size > 0
+            readings.append(j)
+            cuts.append(float(found[j].cuts[cut]) if possible else math.nan)
+            if possible:
+                yes = (bins[j] > cut) & (bins[j] <= found[j].cuts.size)
+                answer |= yes if nodes == 1 else yes & (leaf == node)
+        leaf = 2 * leaf + answer
+    total = np.bincount(leaf, weights=residual, minlength=1 << DEPTH)
+    curvatures = np.bincount(leaf, weights=curvature, minlength=1 << DEPTH)
+    leaves = STEP * total / (curvatures + LEAF_RIDGE)
+    return Tree(tuple(readings), tuple(cuts), tuple(leaves.tolist()))
+
+
+def _best_cut(
+    gradient: FloatArray, curvature: FloatArray, cuts: int
+) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """For each node the cut with the largest gain, and the gain; "yes" is bins above the cut, absent is "no"."""
+    nodes = len(gradient)
+    if cuts == 0:
+        return np.zeros(nodes, dtype=np.intp), np.full(nodes, -np.inf)
+    yes_gradient, yes_curvature = (
+        np.cumsum(table[:, cuts:0:-1], axis=1)[:, ::-1] for table in (gradient, curvature)
+    )
+    all_gradient, all_curvature = gradient.sum(axis=1, keepdims=True), curvature.sum(axis=1, keepdims=True)
+    gain = (
+        yes_gradient**2 / (yes_curvature + LEAF_RIDGE)
+        + (all_gradient - yes_gradient) ** 2 / (all_curvature - yes_curvature + LEAF_RIDGE)
+        - all_gradient**2 / (all_curvature + LEAF_RIDGE)
+    )
+    gain[(yes_curvature < LEAST_LEAF) | (all_curvature - yes_curvature < LEAST_LEAF)] = -np.inf
+    at = np.argmax(gain, axis=1)
+    return at, gain[np.arange(nodes), at]
+
+
+def _value(tree: Tree, found: Sequence[Feature]) -> FloatArray:
+    """The tree's leaf value at every draw, from bins: value ≥ cuts[i] is bin > i, unless absent."""
+    leaf = np.zeros(found[0].bins.size, dtype=np.uint8)
+    for level in range(DEPTH):
+        answer = np.zeros(leaf.size, dtype=np.bool_)
+        for offset in range(1 << level):
+            node = (1 << level) - 1 + offset
+            feature = found[tree.readings[node]]
+            at = int(np.searchsorted(feature.cuts, tree.cuts[node]))
+            yes = (feature.bins > at) & (feature.bins <= feature.cuts.size)
+            answer |= yes if level == 0 else yes & (leaf == offset)
+        leaf = 2 * leaf + answer
+    return np.asarray(tree.leaves)[leaf]

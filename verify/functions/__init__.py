@@ -1,0 +1,1 @@
+"""Verifying functions and commands: a first look, replay, and tests of what they return."""

@@ -1,0 +1,57 @@
+"""What only floating-point arithmetic shows: the last bits of an output may tell what real numbers would not.
+
+A claim is about the mechanism as it is written, in real arithmetic, unless the caller says that the machine's counts
+(Mironov, *On significance of the least significant bits for differential privacy*, CCS 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from verify.functions.columns import Layout
+from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.neighbour_search import Draw
+from verify.sampling.black_box import BlackBoxResult
+from verify.verdict import Finding, number
+
+_LOOK = 6  # first entry of the spawn keys
+
+
+def has_fractions(layout: Layout, draw: Draw, pair: Pair, seed: int) -> bool:
+    """Return whether outputs hold numbers that are not whole: only those have bits that could leak."""
+    sample = draw(pair, False, 64, np.random.SeedSequence(seed, spawn_key=(_LOOK,)))
+    real = [i for i, column in enumerate(layout.columns) if column.kind == "real"]
+    values = sample.values[:, real]
+    values = values[np.isfinite(values)]
+    return bool((values != np.round(values)).any())
+
+
+def lattice_finding(result: BlackBoxResult, neighbours: Mapping[str, str], *, counts: bool) -> Finding:
+    """Return the finding for a test of the lattice that refutes the claim.
+
+    Parameters
+    ----------
+    result
+        The test's result.
+    neighbours
+        The data sets in words, ``"data"`` and ``"data_prime"``.
+    counts
+        Whether it counts against the claim.
+    """
+    data, other = neighbours["data"], neighbours["data_prime"]
+    if result.swapped:
+        data, other = other, data
+    outcome = (
+        "this counts against the claim"
+        if counts
+        else "the claim is about real arithmetic, so that this does not count (it does with --floating-point)"
+    )
+    return Finding(
+        "floating-point",
+        "",
+        f"in floating-point arithmetic epsilon is at least {number(result.epsilon_lower)}: {result.event.words}, with "
+        f"probability {result.probability:.4g} on {data} and {result.probability_prime:.4g} on {other}; {outcome}",
+        failing=counts,
+    )

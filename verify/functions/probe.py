@@ -1,0 +1,256 @@
+"""A first look at a function before anything is tested: what its outputs look like, and what is wrong with it.
+
+A few outputs are drawn on every data set of the known pairs, and on one pair three times over: with the same
+generator, with the same but other global random states, and with everything the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verify.functions.columns import Layout, layout_of
+from verify.functions.outputs import Readings
+from verify.functions.runs import FunctionRuns
+from verify.neighbouring.adjacency import Data, Pair
+from verify.subjects.subject import SubjectError
+from verify.time_limit import TimeLimitReached, time_limit
+from verify.verdict import Finding
+
+LANES, CALLS = 64, 8  # outputs on a data set: in one call, or at least so many calls
+ALL_CALLS = 256  # calls on all data sets together, if there are few
+CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
+CALL_SECONDS = 10.0  # for the outputs on one data set
+PROBE = 9  # first entry of the spawn keys
+
+
+class NeverEnds(Exception):
+    """A call took too long; `finding` says which."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@dataclass
+class Probe:
+    """What a first look showed.
+
+    Attributes
+    ----------
+    layout
+        The columns of the view.
+    findings
+        What is wrong with the function, or worth knowing.
+    repeatable
+        Whether the same data and generator gave the same outputs again.
+    """
+
+    layout: Layout
+    findings: list[Finding] = field(default_factory=list)
+    repeatable: bool = True
+
+
+def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
+    """Look at a function on the data sets of some pairs.
+
+    Raises
+    ------
+    SubjectError
+        If it always raises, returns nothing that can be read, or repeats one draw on all lanes.
+    NeverEnds
+        If the outputs on one data set take longer than 10 s or half of `seconds`.
+    RaisedInLanes
+        If it raises while it works on several lanes at once.
+    """
+    together = runs.lanes_together and runs.subject.takes_lanes
+    datasets: list[Data] = []
+    for pair in pairs:
+        datasets += [
+            data for data in (pair.data, pair.other) if not any(_same(data, known) for known in datasets)
+        ]
+    n = LANES if together else max(CALLS, ALL_CALLS // len(datasets))
+    seen: list[Readings] = []
+    for number, data in enumerate(datasets):
+        sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 0, number))
+        limit = min(seconds / 2.0, CALL_SECONDS)
+        try:
+            with time_limit(limit):
+                seen.append(runs.watched(data, n, sequence))
+        except TimeLimitReached:
+            raise NeverEnds(_endless(runs, data, n, together, limit, number)) from None
+    _check_readable(runs, datasets, seen)
+    result = Probe(layout_of(seen))
+    _look_at_repeats(runs, pairs[0], n, seed, result)
+    _look_at_noise(runs, pairs[0], datasets, seen, together, seed, result)
+    _look_at_outputs(datasets, seen, result)
+    if runs.seen.printed:
+        said = " ".join(runs.seen.printed.split())
+        _add(
+            result,
+            "prints",
+            f"prints to standard output ({said!r}): what is printed is not audited",
+            failing=False,
+        )
+    if runs.seen.changed_data:
+        _add(
+            result,
+            "changes-data",
+            "changes its data argument; every call gets a copy of its own",
+            failing=False,
+        )
+    return result
+
+
+def words_of(data: Data) -> str:
+    """Say a data set."""
+    listed = repr(data.tolist())
+    return f"data = {listed}" if len(listed) <= 400 else f"data = {listed[:400]}..."
+
+
+def _endless(runs: FunctionRuns, data: Data, n: int, together: bool, limit: float, before: int) -> Finding:
+    calls = f"one call for {n} lanes" if together else f"{n} calls"
+    others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
+    return Finding(
+        "time-limit",
+        "",
+        f"{calls} on {words_of(data)} took longer than {limit:.2g} s and were stopped{others}",
+    )
+
+
+def _check_readable(runs: FunctionRuns, datasets: Sequence[Data], seen: Sequence[Readings]) -> None:
+    if all(len(readings.raised) == len(readings) for readings in seen):
+        error = seen[0].raised[0]
+        raise SubjectError(f"{runs.name} raised {error.message} (at {error.where}) in every call")
+    empty = [
+        r for r in seen if not r.raised and not r.words and np.isnan(r.values).all() and r.shapes != ("",)
+    ]
+    if len(empty) == len(seen) or all(set(r.words) == {0} and set(r.words[0]) == {"None"} for r in seen):
+        raise SubjectError(
+            f"{runs.name} returned nothing in every call: must return a number or an array of numbers, or words"
+        )
+
+
+def _look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: Probe) -> None:
+    """Draw with one generator three times: other global random states the second time."""
+    for world, data in enumerate((pair.data, pair.other)):
+        sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 1, world))
+        elsewhere = np.random.SeedSequence(seed, spawn_key=(PROBE, 2, world))
+        first, second, third = (
+            runs.watched(data, n, sequence, global_seed=used).rows for used in (sequence, elsewhere, sequence)
+        )
+        if first != third:
+            result.repeatable = False
+            _add(
+                result,
+                "foreign-randomness",
+                "two calls with the same data and generator state differ: it draws from a generator of its own, reads "
+                "a clock, or remembers earlier calls; results cannot be repeated exactly",
+            )
+            return
+        if first != second:
+            _add(
+                result,
+                "foreign-randomness",
+                "it draws from the global random state of NumPy or Python (seeded here, so that results repeat): "
+                "use the generator it is given for all draws",
+            )
+            return
+
+
+def _look_at_noise(
+    runs: FunctionRuns,
+    pair: Pair,
+    datasets: Sequence[Data],
+    seen: Sequence[Readings],
+    together: bool,
+    seed: int,
+    result: Probe,
+) -> None:
+    """Look for outputs that never vary, and for a generator that is never used."""
+    rows = [readings.rows for readings in seen]
+    still = all(len(set(row)) == 1 for row in rows)
+    if still:
+        for world, data in enumerate((pair.data, pair.other)):
+            sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 3, world))
+            more = set(runs.watched(data, CERTAIN, sequence).rows)
+            first = next(row[0] for known, row in zip(datasets, rows, strict=True) if _same(known, data))
+            if len(more) == 1 and more != {first} and together:
+                raise SubjectError(
+                    f"{runs.name} returned one and the same output for all {CERTAIN} lanes of a call, and another in "
+                    "another call: lanes must be independent draws"
+                )
+            still = still and more == {first}
+    if still and len({row[0] for row in rows}) == 1:
+        _add(
+            result,
+            "constant",
+            "the output is always the same, whatever the data and the generator: nothing was tested",
+        )
+    elif still:
+        _add(
+            result,
+            "deterministic",
+            f"the output never varied in {CERTAIN:,} calls on the same data, and depends on them: there is no noise",
+        )
+    elif runs.seen.drew is False and result.repeatable:
+        pass  # it varies with the global random state only, which is said already
+    elif runs.seen.drew is False:
+        _add(
+            result,
+            "ignores-generator",
+            "its output varies, but it never draws from the generator it is given",
+        )
+
+
+def _look_at_outputs(datasets: Sequence[Data], seen: Sequence[Readings], result: Probe) -> None:
+    """Look for outputs that are errors, not numbers, or of several shapes."""
+    raised = [(data, r) for data, r in zip(datasets, seen, strict=True) if r.raised]
+    if raised:
+        data, readings = raised[0]
+        error = next(iter(readings.raised.values()))
+        never = next((words_of(d) for d, r in zip(datasets, seen, strict=True) if not r.raised), None)
+        result.findings.append(
+            Finding(
+                "raises",
+                error.where,
+                f"raised {error.message} in {len(readings.raised)} of {len(readings)} calls on {words_of(data)}"
+                + (f", and in none on {never}" if never else "")
+                + ": that it raises can be seen, and is audited as part of the output",
+            )
+        )
+    missing = [
+        (data, int(np.isnan(r.values).any(axis=1).sum()), len(r))
+        for data, r in zip(datasets, seen, strict=True)
+        if not r.raised and not r.words and len(r.shapes) == 1 and np.isnan(r.values).any()
+    ]
+    if missing:
+        data, count, n = missing[0]
+        _add(
+            result,
+            "nan",
+            f"{count} of {n} outputs on {words_of(data)} hold NaN, which is no number: audited as a value of its own, "
+            'called "absent"',
+            failing=all(np.isnan(r.values).all() for r in seen),
+        )
+    shapes = dict.fromkeys(
+        shape or "a single value" for r in seen for shape in r.shapes if shape != "nothing"
+    )
+    if len(shapes) > 1:
+        _add(
+            result,
+            "shape",
+            f"outputs have different shapes ({', '.join(list(shapes)[:4])}{', ...' * (len(shapes) > 4)}): the shape "
+            "can be seen, and is audited as part of the output",
+            failing=False,
+        )
+
+
+def _same(data: Data, other: Data) -> bool:
+    return data.shape == other.shape and np.array_equal(data, other)
+
+
+def _add(result: Probe, kind: str, message: str, *, failing: bool = True) -> None:
+    result.findings.append(Finding(kind, "", message, failing))

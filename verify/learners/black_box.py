@@ -1,0 +1,161 @@
+"""The black-box test of a learner's claim, in the claim's own view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Simulation
+from algorithms.claim import Claim, View
+from algorithms.play import BuildLearner
+from algorithms.problems import Problem
+from mechanisms import BLOCK
+from verify.effort import Effort
+from verify.evidence import FALSE_ALARM, Progress
+from verify.learners.adversary_view import learner_candidate
+from verify.learners.coupled_run import CoupledRun
+from verify.learners.neighbours import InitialRecords, Neighbour, backgrounds
+from verify.learners.pairs import candidate, early_pairs, lead_pairs, view_of
+from verify.learners.transcript import ActionArray
+from verify.learners.transcript_leads import Lead, ScanSize
+from verify.learners.transcript_sampling import sample_transcripts
+from verify.learners.transcript_scan import arms_of, scan_transcripts
+from verify.learners.views import played_actions
+from verify.sampling.black_box import BlackBoxResult, black_box_test
+from verify.subjects.adversary import Adversary
+
+FloatArray = npt.NDArray[np.float64]
+
+_SINGLE_LANE_SAMPLES = 24_000
+_FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of one world
+
+
+def black_box_of_learner(
+    build: BuildLearner,
+    problem: Problem,
+    claim: Claim,
+    drawn: FloatArray,
+    neighbours: Sequence[Neighbour],
+    coupled: CoupledRun | None,
+    leads: Sequence[Lead],
+    initial: InitialRecords,
+    *,
+    share_of_error: float,
+    trusted: bool,
+    effort: Effort,
+    seed: int,
+    progress: Progress,
+    adversary: Adversary | None = None,
+) -> tuple[BlackBoxResult, tuple[str, str]]:
+    """Test the claim's own view on the pairs that look worst; return the tested pair in words, too.
+
+    Parameters
+    ----------
+    build, problem, claim, initial
+        As for `verify_learner`.
+    drawn
+        A data set from the problem's law.
+    neighbours, coupled
+        Neighbours of its beginning and what coupled runs on them showed; None if none were possible.
+    leads
+        What `find_leads` found; the best is tested beside pairs of early records.
+    share_of_error
+        Share of the verification's error that this test may use.
+    trusted
+        Whether nothing speaks against the gate's densities; else more pairs are tested that no scan chose.
+    effort, seed, progress
+        How much work, the seed of all randomness, and whom to tell.
+    adversary
+        Tested beside the pairs if the view is the actions and the learner works in lanes.
+    """
+    pairs = lead_pairs(leads[:1]) + early_pairs(
+        problem,
+        drawn[: effort.view_rounds + 1],
+        neighbours,
+        coupled,
+        initial,
+        beside_leads=bool(leads) and trusted,
+    )
+    first = pairs[0]
+    single = not view_of(build, problem, claim, first, first.data).works_in_lanes()
+    if single:
+        pairs = pairs[:2]
+    one_message = claim.view == View.MESSAGE.value  # runs stop with the record's own round
+    rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
+    candidates = [candidate(build, problem, claim, pair, single_lanes=single) for pair in pairs]
+    words = [pair.words for pair in pairs]
+    if adversary is not None and claim.view == View.ACTIONS.value and not single:
+        rounds = max(rounds, effort.scan_rounds)
+        played = learner_candidate(
+            build, problem, adversary, rounds, np.random.SeedSequence(seed, spawn_key=(_PROBE,))
+        )
+        candidates.append(played[0])
+        words.append(played[1])
+    samples = min(effort.samples, max(effort.lane_rounds // rounds, effort.samples // 20))
+    result = black_box_test(
+        candidates,
+        claim_epsilon=claim.epsilon,
+        claim_delta=claim.delta,
+        samples=min(_SINGLE_LANE_SAMPLES, samples // 8) if single else samples,
+        confidence=1.0 - share_of_error * (1.0 - effort.confidence),
+        false_alarm=share_of_error * FALSE_ALARM,
+        seed=seed,
+        workers=effort.workers,
+        progress=lambda share, doing: progress(0.4 + 0.6 * share, doing),
+    )
+    return result, words[result.candidate]
+
+
+def find_leads(
+    build: BuildLearner,
+    problem: Problem,
+    claim: Claim,
+    drawn: FloatArray,
+    initial: InitialRecords,
+    effort: Effort,
+    seed: int,
+    *,
+    by_sampling: bool,
+) -> list[Lead]:
+    """Scan transcripts on data sets made for it; nothing if actions are not the view, or promise nothing.
+
+    Parameters
+    ----------
+    build, problem, claim, drawn, initial, effort, seed
+        As for `black_box_of_learner`.
+    by_sampling
+        Whether to sample every neighbour: for learners that declassify, or whose densities are not to be trusted.
+    """
+    if claim.view not in (View.ACTIONS.value, View.OTHER_ACTIONS.value):
+        return []
+    around = backgrounds(
+        drawn[: effort.scan_rounds + 1], problem.record_domain, problem.structure.arms, initial
+    )
+    size = ScanSize(
+        effort.scan_lanes,
+        lane_rounds=int(_FINAL_SHARE * effort.lane_rounds),
+        samples=int(_FINAL_SHARE * effort.samples),
+    )
+    sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN,))
+    hidden = claim.view == View.OTHER_ACTIONS.value
+    if by_sampling:
+
+        def draw(data: FloatArray, n: int, child: np.random.SeedSequence) -> ActionArray:
+            return played_actions(build, problem, Simulation(child, n), data)
+
+        few = replace(size, lanes=max(effort.scan_lanes // _FEWER // BLOCK, 1) * BLOCK)
+        found = sample_transcripts(
+            draw, around, arms_of(problem), size=few, delta=claim.delta, seed=sequence, hidden=hidden
+        )
+    else:
+        found = scan_transcripts(
+            build, problem, around, size=size, delta=claim.delta, seed=sequence, hidden=hidden
+        )
+    return [lead for lead in found if lead.predicted > 0.0]
+
+
+_FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer
+_SCAN, _PROBE = 7, 12  # spawn keys: no other layer's

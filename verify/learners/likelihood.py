@@ -1,0 +1,144 @@
+"""What the actions of a learner give away, bounded from the exact likelihood ratios of its releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from algorithms.claim import Claim, View
+from algorithms.play import BuildLearner
+from algorithms.problems import Problem
+from mechanisms import BLOCK, Mechanism
+from verify.effort import Effort
+from verify.evidence import FALSE_ALARM, Evidence
+from verify.learners.pairs import ViewPair, lead_pairs, view_of
+from verify.learners.transcript_leads import Lead
+from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
+from verify.verdict import LowerBound, Witness
+
+SHARE_OF_ERROR = 0.2
+"""Share of the error of a verification that likelihood ratios get where they are used; counting has the rest."""
+
+_MOST_DRAWS = 400_000  # final draws
+_LOOK_SHARE, _CHOOSE_SHARE = (
+    24,
+    4,
+)  # a look at every pair, and the choice of an event: so many times fewer draws
+_FINALISTS = 2  # pairs on which an event is chosen
+_SHARE_OF_WORK = 2  # the final draws play at most one lane-round in so many of the effort's
+_LOOK, _CHOOSE, _FINAL, _COUNT = 8, 9, 10, 11  # spawn keys: no other layer's
+
+
+def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> bool:
+    """Whether the gate's densities are all there is to the releases: own mechanisms, and no check failed."""
+    own = all(type(mechanism).__module__.partition(".")[0] == "mechanisms" for mechanism in mechanisms)
+    return own and not any(finding.failing for finding in evidence.findings)
+
+
+def add_likelihood(
+    evidence: Evidence,
+    build: BuildLearner,
+    problem: Problem,
+    claim: Claim,
+    leads: Sequence[Lead],
+    *,
+    effort: Effort,
+    seed: int,
+    reproduce: str,
+) -> None:
+    """Offer the bound of the best event of the most promising pairs; nothing if no event promises one."""
+    hide = claim.view == View.OTHER_ACTIONS.value
+    error = SHARE_OF_ERROR * (1.0 - effort.confidence)
+    pairs = lead_pairs(leads)
+    draws = [_draws(effort, pair) for pair in pairs]
+
+    def choose(index: int, stage: int, share: int, orders: Sequence[bool]) -> Chosen | None:
+        return choose_event(
+            build,
+            problem,
+            pairs[index],
+            hide=hide,
+            draws=max(draws[index] // share // BLOCK, 4) * BLOCK,
+            final_draws=draws[index],
+            delta=claim.delta,
+            error=error,
+            seed=_sequence(seed, stage, index),
+            orders=orders,
+        )
+
+    seen = [(choose(index, _LOOK, _LOOK_SHARE, (False, True)), index) for index in range(len(pairs))]
+    ranked = sorted(
+        ((chosen.predicted, index, chosen.swapped) for chosen, index in seen if chosen), reverse=True
+    )
+    finalists = [
+        (chosen, index)
+        for _, index, swapped in ranked[:_FINALISTS]
+        if (chosen := choose(index, _CHOOSE, _CHOOSE_SHARE, (swapped,))) is not None
+    ]
+    if not finalists:
+        return
+    chosen, index = max(finalists, key=lambda finalist: finalist[0].predicted)
+    pair, trials = pairs[index], draws[index]
+    bound = bound_ratio(
+        build,
+        problem,
+        pair,
+        chosen,
+        hide=hide,
+        draws=trials,
+        delta=claim.delta,
+        error=error,
+        strict_error=SHARE_OF_ERROR * FALSE_ALARM,
+        seed=_sequence(seed, _FINAL, index),
+    )
+    decisive = bound.strict_epsilon > claim.epsilon
+    lower = LowerBound(
+        epsilon=bound.epsilon,
+        delta=claim.delta,
+        confidence=effort.confidence,
+        method="likelihood ratios of the actions (coupled run)",
+        samples=trials,
+        decisive=decisive,
+    )
+    likelier = view_of(build, problem, claim, pair, pair.data_prime if chosen.swapped else pair.data)
+    plain = likelier.sample(trials, _sequence(seed, _COUNT, index))
+    hits = int(np.count_nonzero(chosen.event.holds(plain)))
+    evidence.offer(lower, _witness(chosen, pair, bound, hits, reproduce))
+    evidence.details["likelihood"] = {
+        "event": chosen.event.to_dict(),
+        "event_words": chosen.event.words,
+        "swapped": chosen.swapped,
+        "rounds": pair.rounds,
+        "epsilon_lower": bound.epsilon,
+        "strict_epsilon_lower": bound.strict_epsilon,
+        "ratio": bound.ratio,
+        "hits": bound.hits,
+        "trials": bound.trials,
+    }
+
+
+def _draws(effort: Effort, pair: ViewPair) -> int:
+    """Final draws that the effort allows on a pair."""
+    work = effort.lane_rounds // _SHARE_OF_WORK // pair.rounds
+    return max(min(_MOST_DRAWS, effort.samples, work) // BLOCK, 16) * BLOCK
+
+
+def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, reproduce: str) -> Witness:
+    """Return the witness, with plain counts of the event on either side."""
+    data, data_prime = reversed(pair.words) if chosen.swapped else pair.words
+    return Witness(
+        neighbours={"data": data, "data_prime": data_prime},
+        event=chosen.event.words,
+        probability=hits / bound.trials,
+        probability_prime=bound.hits / bound.trials,
+        reproduce=reproduce,
+        details={"event": chosen.event.to_dict(), "ratio": bound.ratio, "record": pair.record},
+        hits=hits,
+        hits_prime=bound.hits,
+        trials=bound.trials,
+    )
+
+
+def _sequence(seed: int, stage: int, index: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed, spawn_key=(stage, index))

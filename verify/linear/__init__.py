@@ -1,0 +1,1 @@
+"""Verifying learners of linear bandits."""

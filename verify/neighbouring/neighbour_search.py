@@ -1,0 +1,302 @@
+"""Search for the pair of neighbours that tells most: known patterns first, then Hypothesis.
+
+1. *Seeds.* The adjacency's known pairs are compared on small samples, the better third on larger ones, and again.
+2. *Climb.* Hypothesis generates pairs from the adjacency; `hypothesis.target` climbs how telling they are (`telling`).
+3. *Compare.* The best of both are compared on larger samples: the best of many noisy scores owes much to luck.
+4. *Shrink.* If a generated pair beats the seeds there, the same generation is run again as a property that fails
+   where the bound is within a few per cent of the best, so that Hypothesis shrinks the pair to the plainest that
+   keeps it.
+
+Nothing here decides about a claim: the search hands a few pairs over, and draws of its own decide. The draws for a
+pair depend on nothing but the seed and the pair's canonical bytes, so that an example that is run again is the same
+bit by bit (otherwise Hypothesis would call it flaky), and the whole search repeats for a seed. Its effort is a number
+of draws, not of seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from verify.events.readings import Value
+from verify.events.score_fit import Draws, features, naive_bayes
+from verify.events.search import search_events
+from verify.events.view_sample import ViewSample
+from verify.neighbouring.adjacency import Adjacency, Pair
+from verify.sampling.draws import Candidate
+
+Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
+"""``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
+
+Tell = Callable[[float, str], None]
+
+SEARCH = 8  # first entry of the spawn keys of all draws
+FINALISTS = 2  # pairs that are handed over
+COMPARED = 3  # seeds, and as many generated pairs, that are compared on larger samples
+KEEPS = 0.97  # a shrunk pair keeps this part of the best pair's score
+BEATS = 1.1  # a generated pair must reach this multiple of the best seed's score: seeds are plainer
+LEAST_ROWS = 256  # draws of a world below which events cannot be laid out
+LEAST_CLIMB = 1_024  # draws of a world and generated pair; fewer pairs are generated rather
+MOST_EXAMPLES = 60  # pairs that are generated to climb
+SHRINKS = 1.5  # as many times the draws of the examples may go into shrinking
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What the search found.
+
+    Attributes
+    ----------
+    pairs
+        The pairs to test, the most promising first; at least one.
+    samples
+        Draws that were spent, both worlds of all pairs.
+    generated
+        How many pairs were looked at that are no seeds.
+    """
+
+    pairs: tuple[Pair, ...]
+    samples: int
+    generated: int
+
+
+@dataclass
+class _Scores:
+    """How telling pairs are, each looked at once, within a budget of draws."""
+
+    draw: Draw
+    delta: float
+    error: float
+    seed: int
+    left: int = 0
+    spent: int = 0
+    known: dict[tuple[bytes, int], float] = field(default_factory=dict)
+
+    def of(self, pair: Pair, rows: int) -> float | None:
+        """Return the score of a pair from `rows` draws of each world; None if they are not left."""
+        key = pair.key, rows
+        if key in self.known:
+            return self.known[key]
+        if 2 * rows > self.left:
+            return None
+        self.left -= 2 * rows
+        self.spent += 2 * rows
+        words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)
+        worlds = []
+        for other in (False, True):
+            key_of_draws = (SEARCH, rows, int(other), *map(int, words[:4]))
+            worlds.append(
+                self.draw(pair, other, rows, np.random.SeedSequence(self.seed, spawn_key=key_of_draws))
+            )
+        self.known[key] = telling(worlds[0], worlds[1], self.delta, self.error)
+        return self.known[key]
+
+    def ranked(self, pairs: Sequence[Pair], rows: int) -> list[tuple[float, Pair]]:
+        """Return pairs with their scores, the largest first; those without draws last."""
+        scores = [self.of(pair, rows) for pair in pairs]
+        known = [-math.inf if score is None else score for score in scores]
+        order = sorted(range(len(pairs)), key=lambda i: (-known[i], i))
+        return [(known[i], pairs[i]) for i in order]
+
+
+def search_neighbours(
+    adjacency: Adjacency,
+    draw: Draw,
+    *,
+    samples: int,
+    delta: float,
+    error: float,
+    seed: int,
+    seeds: int = 40,
+    examples: int = MOST_EXAMPLES,
+    tell: Tell | None = None,
+) -> SearchResult:
+    """Return the most promising pairs of neighbours.
+
+    Parameters
+    ----------
+    adjacency
+        Which data sets are neighbours.
+    draw
+        Draws of what the adversary sees, with no randomness but the seed's.
+    samples
+        The largest number of draws to spend, all pairs and both worlds: a third on the seeds, half on generated pairs,
+        a sixth on comparing the best of both.
+    delta, error
+        δ and error of the coming test.
+    seed
+        Of everything random.
+    seeds
+        How many of the adjacency's known pairs to look at.
+    examples
+        The largest number of pairs to generate.
+    tell
+        Called with the share done and what is being done.
+    """
+    told: Tell = tell if tell is not None else _silent
+    scores = _Scores(draw, delta, error, seed)
+    known = list(adjacency.seeds())[:seeds]
+    best_seeds = _best_seeds(known, scores, samples // 3, told)
+
+    budget = samples // 2
+    count = min(examples, int(budget / (2 * LEAST_CLIMB * (1.0 + SHRINKS))))
+    rows = _rows(int(budget / (2 * count * (1.0 + SHRINKS)))) if count else 0
+    told(0.33, "searching for telling neighbours")
+    generated = _climb(adjacency, scores, rows, count, seed) if rows else []
+    playoff = _rows(samples // 6 // (2 * (2 * COMPARED + 1)))
+    if not playoff:
+        return SearchResult(tuple(best_seeds[:FINALISTS]), scores.spent, len(generated))
+
+    told(0.66, "comparing the best pairs")
+    best = [pair for _, pair in generated[:COMPARED]]
+    scores.left = 2 * playoff * 2 * COMPARED
+    ranked = scores.ranked(best_seeds[:COMPARED], playoff)
+    found = scores.ranked(best, playoff)
+    if found and _beats(found[0][0], ranked[0][0]):
+        told(0.75, "shrinking the best pair")
+        # The smaller of the two estimates: the one that won the climb was lucky more often than not.
+        reached = min(found[0][0], next(score for score, pair in generated if pair is found[0][1]))
+        scores.left = int(2 * rows * count * SHRINKS)
+        shrunk = _shrink(adjacency, scores, rows, _kept(reached), count, seed)
+        scores.left = 2 * playoff
+        plain = scores.of(shrunk, playoff) if shrunk is not None else None
+        if shrunk is not None and plain is not None and plain >= _kept(found[0][0]):
+            found[0] = plain, shrunk
+        ranked = [found[0], *ranked]
+    pairs = {pair.key: pair for _, pair in ranked}
+    return SearchResult(tuple(pairs.values())[:FINALISTS], scores.spent, len(generated))
+
+
+def telling(first: ViewSample, second: ViewSample, delta: float, error: float) -> float:
+    """Return how telling two worlds are: roughly the epsilon that they show.
+
+    The larger of two numbers. One is the lower bound on epsilon that a test with no more than these draws would report.
+    The other is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes score, one standard error below
+    its estimate on draws that the score was not fitted to: a privacy loss of ±ε has J = ε tanh(ε/2)·2 ≈ ε². J uses all
+    draws at once, so that it ranks pairs long before any single event's frequency does; the bound takes over where a
+    rare event gives the data away.
+    """
+    half = len(first.values) // 2
+    fit = first.rows(0, half), second.rows(0, half)
+    fresh = first.rows(half, 2 * half), second.rows(half, 2 * half)
+    found = search_events(fit, fresh, final_samples=half, delta=delta, error=error, quick=True)
+    bound = max(event.predicted for event in found.best)
+    values = [Value(i, column) for i, column in enumerate(first.columns)]
+    score = naive_bayes(features(fit, values), Draws.of((half, half)))
+    ours, theirs = score.of(fresh[0]), score.of(fresh[1])
+    spread = math.sqrt((float(ours.var()) + float(theirs.var())) / half)
+    divergence = float(ours.mean()) - float(theirs.mean()) - spread
+    return max(bound, math.sqrt(divergence) if divergence > 0.0 else divergence)
+
+
+def _beats(found: float, known: float) -> bool:
+    return found > known + (BEATS - 1.0) * abs(known)
+
+
+def _kept(score: float) -> float:
+    return score - (1.0 - KEEPS) * abs(score)
+
+
+def _best_seeds(seeds: Sequence[Pair], scores: _Scores, samples: int, tell: Tell) -> list[Pair]:
+    """Compare the seeds in three rounds, from each of which a third goes on to three times the draws."""
+    left = list(seeds)[: max(1, samples // (3 * 2 * LEAST_ROWS))]
+    for turn in range(3):
+        rows = _rows(samples // (3 * 2 * len(left)))
+        if len(left) == 1 or rows == 0:
+            break
+        tell(0.11 * turn, f"comparing {len(left)} known pairs")
+        scores.left = 2 * rows * len(left)
+        ranked = scores.ranked(left, rows)
+        left = [pair for _, pair in ranked[: max(COMPARED, -(-len(left) // 3))]]
+    return left
+
+
+def _climb(
+    adjacency: Adjacency, scores: _Scores, rows: int, examples: int, seed: int
+) -> list[tuple[float, Pair]]:
+    """Let Hypothesis generate pairs and climb their score; return them, the best first."""
+    import hypothesis
+
+    seen: dict[bytes, tuple[float, Pair]] = {}
+
+    def look(pair: Pair) -> None:
+        score = scores.of(pair, rows)
+        if score is not None and math.isfinite(score):
+            seen.setdefault(pair.key, (score, pair))
+            hypothesis.target(score, label=_LABEL)
+
+    scores.left = 2 * rows * examples
+    _run(adjacency, look, examples, seed, shrinks=False)
+    return sorted(seen.values(), key=lambda entry: -entry[0])
+
+
+def _shrink(
+    adjacency: Adjacency, scores: _Scores, rows: int, enough: float, examples: int, seed: int
+) -> Pair | None:
+    """Generate the same pairs again until one has a score of `enough`, and shrink that one."""
+    import hypothesis
+
+    def look(pair: Pair) -> None:
+        score = scores.of(pair, rows)
+        if score is not None and score >= enough:
+            raise _Telling(pair)
+        if score is not None and math.isfinite(score):
+            hypothesis.target(score, label=_LABEL)
+
+    try:
+        _run(adjacency, look, examples, seed, shrinks=True)
+    except _Telling as found:
+        return found.pair
+    return None
+
+
+class _Telling(Exception):
+    """A pair keeps the bound."""
+
+    def __init__(self, pair: Pair) -> None:
+        super().__init__()
+        self.pair = pair
+
+
+_LABEL = "how telling"
+
+
+def _run(
+    adjacency: Adjacency, look: Callable[[Pair], None], examples: int, seed: int, *, shrinks: bool
+) -> None:
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, Verbosity, settings
+
+    phases = (Phase.generate, Phase.target, *((Phase.shrink,) if shrinks else ()))
+    configured = settings(
+        max_examples=examples,
+        phases=phases,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        backend="hypothesis",
+    )
+    hypothesis.seed(seed)(configured(hypothesis.given(adjacency.pairs())(look)))()
+
+
+def _rows(rows: int) -> int:
+    """Round down to whole blocks of lanes; 0 if events could not be laid out on so few."""
+    rounded = rows // 64 * 64
+    return rounded if rounded >= LEAST_ROWS else 0
+
+
+def _silent(done: float, doing: str) -> None:
+    """Progress for nobody."""
+
+
+def candidate_of(pair: Pair, draw: Draw, label: str) -> Candidate:
+    """Return a pair as a candidate of a black-box test."""
+    return Candidate(label, lambda other, n, seed: draw(pair, other, n, seed))

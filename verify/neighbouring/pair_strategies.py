@@ -1,0 +1,133 @@
+"""Hypothesis strategies of neighbouring data sets: valid by construction, shrinking towards plain ones."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from mechanisms import Ball, Categories, Domain, Integers
+from verify.neighbouring.distances import Distances
+from verify.neighbouring.point_patterns import SHRINK, ends_of, telling_points
+
+if TYPE_CHECKING:
+    from verify.neighbouring.adjacency import Pair
+
+Data = npt.NDArray[Any]
+
+_PARTS = (
+    64  # coordinates lie on a grid of this many steps between a domain's ends: short to say, exact to add
+)
+_MOST_EXTREMES = 64  # extreme points of a domain without ends, of which pairs are listed
+_SHAPED = 12  # records of a table that are drawn one by one; further ones repeat them
+
+
+def points(domain: Domain) -> SearchStrategy[Data]:
+    """Points of a domain: telling ones, then coordinates on a grid between its ends."""
+    telling = st.sampled_from([point for _, point in telling_points(domain)])
+    if isinstance(domain, Categories):
+        return st.integers(0, domain.size - 1).map(np.array)
+    if isinstance(domain, Ball) and domain.order != math.inf:
+        vectors = st.lists(st.integers(-_PARTS, _PARTS), min_size=domain.size, max_size=domain.size)
+        return telling | vectors.map(lambda vector: domain.clip(domain.radius / _PARTS * np.array(vector)))
+    ends = ends_of(domain)
+    if ends is None:
+        return st.sampled_from(list(domain.extremes()))
+    low, high = ends
+    size = math.prod(domain.shape)
+
+    def on_grid(places: list[int]) -> Data:
+        return _between(domain, low, high, np.array(places).reshape(domain.shape))
+
+    # Coordinates from a small set of levels: most bugs show where many are equal.
+    places = st.lists(st.integers(0, _PARTS), min_size=1, max_size=3).flatmap(
+        lambda levels: st.lists(st.sampled_from(levels), min_size=size, max_size=size)
+    )
+    return telling | places.map(on_grid)
+
+
+def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
+    """Pairs of points: a centre and the longest allowed move from it, coordinates going up, down or staying.
+
+    Where points are few, any two that are near enough. Pairs may coincide or, on balls, lie too far apart: filter
+    them.
+    """
+    from verify.neighbouring.adjacency import Pair
+
+    ends = ends_of(domain)
+    if isinstance(domain, Categories):
+        return st.builds(Pair, points(domain), points(domain))
+    if ends is None and not isinstance(domain, Ball):
+        few = combinations(domain.extremes()[:_MOST_EXTREMES], 2)
+        return st.sampled_from([Pair(*two) for two in few if distances.allow(*two)])
+    widest = float((ends[1] - ends[0]).min()) if ends is not None else 2.0 * domain.widths.max()
+    size = math.prod(domain.shape)
+
+    def moved(centre: Data, signs: list[int]) -> Pair:
+        direction = np.array(signs, dtype=np.float64).reshape(domain.shape)
+        if not direction.any():
+            return Pair(centre, centre)
+        step = min(distances.step(direction), widest)
+        step = math.floor(step) if isinstance(domain, Integers) else step
+        for shrink in SHRINK:
+            start, end = _along(domain, centre, shrink * step * direction)
+            if distances.allow(start, end):
+                break
+        return Pair(start.astype(centre.dtype), end.astype(centre.dtype))
+
+    signs = st.lists(st.sampled_from((0, 1, -1)), min_size=size, max_size=size)
+    along = st.builds(moved, points(domain), signs)
+    unlimited = math.isinf(min(distances.l1, distances.l2, distances.linf))
+    return along | st.builds(Pair, points(domain), points(domain)) if unlimited else along
+
+
+def _along(domain: Domain, centre: Data, move: Data) -> tuple[Data, Data]:
+    """Return the end points of a move that starts at the centre, or as near it as the domain permits."""
+    ends = ends_of(domain)
+    if ends is None:
+        return centre, domain.clip(centre + move)
+    low, high = ends
+    start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
+    return start, np.clip(start + move, low, high)
+
+
+def replacements(record: Domain, records: int, changes: SearchStrategy[Pair]) -> SearchStrategy[Pair]:
+    """Tables of a fixed number of records, of which one is replaced."""
+    from verify.neighbouring.adjacency import Pair
+
+    def replaced(table: Data, place: int, change: Pair) -> Pair:
+        data, other = table.copy(), table.copy()
+        data[place], other[place] = change.data, change.other
+        return Pair(data, other)
+
+    return st.builds(replaced, tables(record, records), st.integers(0, records - 1), changes)
+
+
+def removals(record: Domain, records: int) -> SearchStrategy[Pair]:
+    """Tables of at most so many records, from which one is removed."""
+    from verify.neighbouring.adjacency import Pair
+
+    def of_size(size: int) -> SearchStrategy[Pair]:
+        return st.builds(
+            lambda table, place: Pair(table, np.delete(table, place, axis=0)),
+            tables(record, size),
+            st.integers(0, size - 1),
+        )
+
+    return st.integers(1, records).flatmap(of_size)
+
+
+def tables(record: Domain, records: int) -> SearchStrategy[Data]:
+    """Tables of records: the first few drawn one by one, then repeated in turn (so equal records are common)."""
+    drawn = st.lists(points(record), min_size=1, max_size=min(records, _SHAPED))
+    return drawn.map(lambda rows: np.stack([rows[i % len(rows)] for i in range(records)]))
+
+
+def _between(domain: Domain, low: Data, high: Data, places: npt.NDArray[Any]) -> Data:
+    values = np.clip(low + (high - low) * (places / _PARTS), low, high)
+    return np.floor(values).astype(np.int64) if isinstance(domain, Integers) else values

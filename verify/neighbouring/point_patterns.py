@@ -1,0 +1,208 @@
+"""Telling points of a domain, and telling moves between them: the patterns on which known bugs show.
+
+The moves are those of StatDP (Ding, Wang, Wang, Zhang, Kifer 2018, section 5.2): one coordinate above or below, all
+above or below, one above and the rest below and the reverse, half above and half below, and the "X shape",
+around several centres instead of only the all-equal vector.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms import Ball, Box, Categories, Domain, Integers, Interval
+from verify.neighbouring.distances import Distances
+
+Data = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+Move = tuple[Data, Data, str]
+
+FARTHEST = 1e3
+"""How far from zero points are taken where a domain has no end."""
+
+SHRINK = (1.0, 1.0 - 2.0**-48)
+"""Factors of a move that are tried in turn: the second where rounding made the first too long."""
+
+
+def telling_points(domain: Domain) -> list[tuple[str, Data]]:
+    """Return named points: the two opposite ends first, then the middle and further extreme points."""
+    ends = ends_of(domain)
+    if ends is None:
+        extremes = list(domain.extremes()[:8])
+        return [(f"{point.tolist()}", np.asarray(point)) for point in extremes]
+    low, high = ends
+    middle = _whole(domain, low + (high - low) / 2.0)
+    named = [("lowest", low), ("highest", high), ("in the middle", middle)]
+    named += [(f"{value:g}", np.full(low.shape, value)) for value in (0.0, 1.0)]
+    inside = [(words, point) for words, point in named if (low <= point).all() and (point <= high).all()]
+    return _distinct([(words, _typed(domain, point)) for words, point in inside])
+
+
+def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
+    """Return the lowest and the highest point of a box-shaped domain, both finite; None for other domains."""
+    if isinstance(domain, Interval | Box | Integers):
+        lower, upper = float(domain.lower), float(domain.upper)
+    elif isinstance(domain, Ball) and domain.order == math.inf:
+        lower, upper = -domain.radius, domain.radius
+    else:
+        return None
+    low = lower if math.isfinite(lower) else min(upper, 0.0) - FARTHEST
+    high = upper if math.isfinite(upper) else max(lower if math.isfinite(lower) else 0.0, 0.0) + FARTHEST
+    if not math.isfinite(low):  # no end on either side
+        low = -FARTHEST
+    return np.full(domain.shape, low), np.full(domain.shape, high)
+
+
+def telling_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
+    """Yield two points no further apart than `distances`, and what they are; the most telling first.
+
+    Points may coincide, and pairs repeat; pairs of a domain that is no box may be too far apart.
+    """
+    if ends_of(domain) is not None:
+        for (centre_words, centre), (words, direction) in product(_centres(domain), directions(domain.shape)):
+            where = f", around {centre_words}" if math.isfinite(distances.linf) else ""
+            yield from _move(domain, distances, centre, direction, words + where)
+        yield from _short_moves(domain, distances)
+    elif isinstance(domain, Ball):
+        yield from _ball_moves(domain, distances)
+    elif isinstance(domain, Categories):
+        yield from _label_moves(domain)
+    else:
+        points = list(domain.extremes()[:64])
+        for first, second in combinations(points, 2):
+            yield first, second, "two extreme points"
+
+
+def directions(shape: tuple[int, ...]) -> list[tuple[str, FloatArray]]:
+    """Return the eight patterns as ±1, 0 arrays of a shape, the first coordinates playing the odd part."""
+    size = math.prod(shape)
+    ones, first = np.ones(size), np.eye(size)[0]
+    half = np.where(np.arange(size) < size // 2, -1.0, 1.0)
+    named = [
+        ("all above", ones),
+        ("one below, the rest above", ones - 2.0 * first),
+        ("one above", first),
+        ("half below, half above", half),
+        ("one above, the rest below", 2.0 * first - ones),
+        ("one below", -first),
+        ("all below", -ones),
+        ("half above, half below", -half),
+        ("the last above", first[::-1]),
+    ]
+    return _distinct([(words, vector.reshape(shape)) for words, vector in named])
+
+
+def _centres(domain: Domain) -> list[tuple[str, FloatArray]]:
+    """Return zeros, ones, the middle, the first far behind or ahead, halves (an X with half moves), and the ends."""
+    ends = ends_of(domain)
+    assert ends is not None
+    low, high = ends
+    size = math.prod(domain.shape)
+    middle = _whole(domain, low + (high - low) / 2.0)
+    zero = np.clip(np.zeros(domain.shape), low, high)
+    gap = np.minimum(10.0, (high - low) / 2.0)
+    first = np.eye(size)[0].reshape(domain.shape) if size > 1 else np.zeros(domain.shape)
+    half = (np.arange(size) < size // 2).reshape(domain.shape)
+    named = [
+        ("zero", zero),
+        ("one", np.clip(np.ones(domain.shape), low, high)),
+        ("one far behind", np.clip(zero - gap * first, low, high)),
+        ("an X of halves", np.where(half, np.clip(zero + 1.0, low, high), zero)),
+        ("the middle", middle),
+        ("one far ahead", np.clip(zero + gap * first, low, high)),
+        ("the lowest", low),
+        ("the highest", high),
+    ]
+    return _distinct([(words, _whole(domain, point)) for words, point in named])
+
+
+def _move(
+    domain: Domain, distances: Distances, centre: FloatArray, direction: FloatArray, words: str
+) -> Iterator[Move]:
+    """Yield the longest allowed move along a direction that starts as near the centre as the domain permits."""
+    ends = ends_of(domain)
+    assert ends is not None
+    low, high = ends
+    if not (high > low).all():
+        return
+    step = min(distances.step(direction), float((high - low).min()))
+    step = math.floor(step) if isinstance(domain, Integers) else step
+    for shrink in SHRINK:
+        move = shrink * step * direction
+        start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
+        end = np.clip(start + move, low, high)
+        if step > 0 and distances.allow(start, end):
+            yield _typed(domain, start), _typed(domain, end), words
+            return
+
+
+def _short_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
+    """Yield moves of all coordinates at once between the ends, the middle, 0 and 1, and of a hair at an end."""
+    points = telling_points(domain)
+    for (words, first), (other_words, second) in combinations(points, 2):
+        if distances.allow(first, second):
+            yield first, second, f"{words} / {other_words}"
+    if len(points) > 1 and not isinstance(domain, Integers):
+        low, high = points[0][1], points[1][1]
+        for end, inside in ((low, high), (high, low)):
+            near = end + (inside - end) / 1024.0
+            if distances.allow(end, near):
+                yield end, near, "at the boundary"
+
+
+def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Move]:
+    """Yield moves through the centre, from the centre outwards, and at the pole."""
+    pole = np.eye(ball.size)[0] * ball.radius
+    for words, direction in directions((ball.size,)):
+        norm = float(np.linalg.norm(direction, ord=ball.order))
+        step = min(distances.step(direction), 2.0 * ball.radius / norm)
+        moves = [shrink * step * direction for shrink in SHRINK]
+        for where, ends in (
+            ("through the centre", [(-move / 2.0, move / 2.0) for move in moves]),
+            ("from the centre", [(0.0 * move, move / 2.0) for move in moves]),
+            ("from the pole", [(pole, pole - move) for move in moves]),
+        ):
+            for start, end in ends:
+                inside = all(
+                    float(np.linalg.norm(point, ord=ball.order)) <= ball.radius for point in (start, end)
+                )
+                if inside and distances.allow(start, end):
+                    yield start + 0.0, end + 0.0, f"{words}, {where}"  # + 0.0: no negative zeros
+                    break
+    axes = list(ball.radius * np.eye(ball.size)[:3])
+    for first, second in combinations(axes, 2):
+        if distances.allow(first, second):
+            yield first, second, "two axes"
+
+
+def _label_moves(domain: Categories) -> Iterator[Move]:
+    """Yield pairs of labels: the first two, ends, powers of two, complements, then all in order."""
+    last = domain.size - 1
+    powers = [2**j for j in range(last.bit_length())]
+    pairs = [(0, 1), (0, last), *((0, power) for power in powers)]
+    pairs += [(i, last - i) for i in range(min(domain.size // 2, 8))]
+    pairs += list(combinations(range(min(domain.size, 8)), 2))
+    for first, second in pairs:
+        if max(first, second) <= last:
+            yield np.array(first), np.array(second), f"labels {first} / {second}"
+
+
+def _whole(domain: Domain, point: FloatArray) -> FloatArray:
+    return np.floor(point) if isinstance(domain, Integers) else point
+
+
+def _typed(domain: Domain, point: FloatArray) -> Data:
+    return point.astype(np.int64) if isinstance(domain, Integers) else np.asarray(point + 0.0)
+
+
+def _distinct(named: list[tuple[str, Data]]) -> list[tuple[str, Data]]:
+    kept: list[tuple[str, Data]] = []
+    for words, point in named:
+        if not any(np.array_equal(point, known) for _, known in kept):
+            kept.append((words, point))
+    return kept

@@ -1,0 +1,233 @@
+"""What a run of bets against a claim gives: the bets, the wealth, and what the next run begins with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from verify.events.event import Event
+from verify.statistics.e_process import Payoff
+from verify.verdict import LowerBound, Witness, number
+
+
+@dataclass(frozen=True)
+class Bet:
+    """Money on one event of one pair over one stretch of draws.
+
+    Attributes
+    ----------
+    candidate, label
+        The pair.
+    swapped
+        Whether D′ is the world in which the event is likelier.
+    event
+        The event, fixed before the stretch.
+    start, draws
+        The stretch: draws ``start ... start + draws - 1`` of the pair.
+    hits, hits_prime
+        Draws in the event, in the likelier and in the other world.
+    gain
+        By what it multiplied the money that is bet (logarithm).
+    """
+
+    candidate: int
+    label: str
+    swapped: bool
+    event: Event
+    start: int
+    draws: int
+    hits: int
+    hits_prime: int
+    gain: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able data."""
+        return {
+            "candidate": self.candidate,
+            "label": self.label,
+            "swapped": self.swapped,
+            "event": self.event.to_dict(),
+            "event_words": self.event.words,
+            "start": self.start,
+            "draws": self.draws,
+            "hits": self.hits,
+            "hits_prime": self.hits_prime,
+            "gain": self.gain,
+        }
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What an earlier run hands to the next: its wealth, and the events to begin with.
+
+    Attributes
+    ----------
+    log_wealth, log_peak
+        The log-wealth, and the largest that it ever was.
+    bets
+        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws"}``.
+    pocket
+        Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
+    """
+
+    log_wealth: float = 0.0
+    log_peak: float = 0.0
+    bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pocket: float = 0.0
+
+
+@dataclass(frozen=True)
+class AnytimeResult:
+    """How the betting went.
+
+    Attributes
+    ----------
+    candidate
+        The pair on which most was won.
+    label
+        Its label.
+    swapped, event, hits, hits_prime, trials
+        The event on which most was won, the order of the pair, and how often the event came up in the draws
+        that were bet on.
+    claim_epsilon, claim_delta
+        The claim.
+    log_wealth, log_peak
+        Natural logarithm of the final and of the largest wealth.
+    refuted
+        Whether the wealth ever reached 1 / `false_alarm`.
+    false_alarm
+        The largest probability with which a true claim is refuted, over all runs whose wealth is carried on.
+    epsilon_lower
+        Lower bound on ε at the claimed δ, of this run's draws alone; at least 0.
+    confidence
+        Of `epsilon_lower`, at all times together.
+    draws
+        Draws a side that were looked at, on the pair with most of them.
+    samples
+        All draws, both worlds, all pairs.
+    bets
+        All bets with a positive stake, in order.
+    closing
+        Each pair's last bet, for `Opening`.
+    seed
+        From which everything can be drawn again.
+    """
+
+    candidate: int
+    label: str
+    swapped: bool
+    event: Event
+    hits: int
+    hits_prime: int
+    trials: int
+    claim_epsilon: float
+    claim_delta: float
+    log_wealth: float
+    log_peak: float
+    refuted: bool
+    false_alarm: float
+    epsilon_lower: float
+    confidence: float
+    draws: int
+    samples: int
+    bets: tuple[Bet, ...]
+    closing: Mapping[str, Mapping[str, Any]]
+    seed: int
+
+    @property
+    def p_value(self) -> float:
+        """1 over the largest wealth: a true claim shows a value of at most p with probability at most p."""
+        return math.exp(-max(0.0, self.log_peak))
+
+    @property
+    def probability(self) -> float:
+        """Estimated probability of the event in the first world."""
+        return self.hits / max(1, self.trials)
+
+    @property
+    def probability_prime(self) -> float:
+        """Estimated probability of the event in the second world."""
+        return self.hits_prime / max(1, self.trials)
+
+    @property
+    def detection_floor(self) -> float:
+        """The mass that an event, impossible in the other world, needs for the wealth to get there.
+
+        n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average.
+        """
+        payoff = Payoff.of(self.claim_epsilon, self.claim_delta)
+        won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[0, 3], 0][:, None])[:, 0]
+        return float((-math.log(self.false_alarm) / max(1, self.draws) - lost) / (won - lost))
+
+    @property
+    def detection_floor_words(self) -> str:
+        """What this effort could not have seen, as a sentence."""
+        floor = self.detection_floor
+        if floor > 1.0:
+            return (
+                f"With {self.draws:,} draws a side no event at all could have refuted ε = "
+                f"{number(self.claim_epsilon)}: take more samples."
+            )
+        return (
+            f"With {self.draws:,} draws a side, a leak that shows itself with probability below {floor:.2g} would "
+            "have gone unseen, however large it is."
+        )
+
+    def lower_bound(self) -> LowerBound:
+        """The bound for a verdict; decisive if the claim is refuted."""
+        return LowerBound(
+            epsilon=self.epsilon_lower,
+            delta=self.claim_delta,
+            confidence=self.confidence,
+            method="betting, valid at any time",
+            samples=self.samples,
+            in_view=True,
+            decisive=self.refuted,
+        )
+
+    def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
+        """The witness for a verdict; `neighbours` in the candidate's order."""
+        data, data_prime = neighbours["data"], neighbours["data_prime"]
+        if self.swapped:
+            data, data_prime = data_prime, data
+        return Witness(
+            neighbours={"data": data, "data_prime": data_prime},
+            event=self.event.words,
+            probability=self.probability,
+            probability_prime=self.probability_prime,
+            reproduce=reproduce,
+            details=self.to_dict(),
+            hits=self.hits,
+            hits_prime=self.hits_prime,
+            trials=self.trials,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that a re-run needs and gives, as JSON-able data."""
+        return {
+            "candidate": self.candidate,
+            "label": self.label,
+            "swapped": self.swapped,
+            "event": self.event.to_dict(),
+            "event_words": self.event.words,
+            "hits": self.hits,
+            "hits_prime": self.hits_prime,
+            "trials": self.trials,
+            "log_wealth": self.log_wealth,
+            "log_peak": self.log_peak,
+            "p_value": self.p_value,
+            "refuted": self.refuted,
+            "false_alarm": self.false_alarm,
+            "epsilon_lower": self.epsilon_lower,
+            "confidence": self.confidence,
+            "draws": self.draws,
+            "samples": self.samples,
+            "detection_floor": self.detection_floor,
+            "detection_floor_words": self.detection_floor_words,
+            "bets": [bet.to_dict() for bet in self.bets],
+            "seed": self.seed,
+        }

@@ -1,0 +1,334 @@
+"""Test a privacy claim by sampling what the adversary sees.
+
+Three stages, each on draws of its own, so that no stage's luck leaks into the next:
+
+A. *scan*: every candidate pair of neighbours gets a small share; the most promising are kept.
+B. *choose*: for those, events are laid out on one half of fresh draws and compared on the other half; one
+   event of one pair, in one order, wins. The way to invert its counts is fixed here, too, and the events of
+   the band.
+F. *final*: that one event, fixed by now, is counted on fresh draws of both worlds.
+
+Because F tests a single event that was fixed before F was drawn, the choices made in A and B cost nothing:
+there is one look, and no correction to pay (`BlackBoxResult.looks` is 1). The reported bound holds at
+`confidence`. The *refutation* is decided at a stricter level only: the bound computed from the same counts
+at error `false_alarm` must exceed the claim. So a true claim is refuted with probability at most
+`false_alarm`, whatever the confidence.
+
+A test that is stopped (Ctrl-C, the time allowed) before F ends uses what F has drawn, and pays for all the
+other batches at whose end it could have been stopped; one that is stopped before F begins has no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.event import Event
+from verify.events.search import ChosenEvent, Found, search_events
+from verify.events.view_sample import ViewSample
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.count_events import count_events
+from verify.sampling.draws import CHOOSE, MULTIPLE, SCAN, Candidate, draw_all
+from verify.sampling.final_test import STOPPED_EARLY, FinalTask, count_event, count_task, final_counts
+from verify.sampling.workers import Pool, pool
+from verify.statistics.delta_band import MOST_EVENTS, delta_band
+from verify.statistics.detection_floor import detection_floor
+from verify.statistics.inversion import Inversion, best_share, choose_inversion
+
+__all__ = ["BlackBoxResult", "Candidate", "black_box_test", "count_event", "detection_floor"]
+
+Progress = Callable[[float, str], None]
+
+FINALISTS = 3  # pairs that go from the scan to the choice of the event
+TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
+FEWEST = 256  # draws a world below which a stage cannot lay out events
+LARGEST_SEARCH = 1 << 23  # values of one world held in memory while an event is chosen (64 MB)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A candidate on which to look for events, and with how many draws a world."""
+
+    index: int
+    stage: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Searched:
+    """What was found, and the counts of all found events on the draws they were chosen on.
+
+    `events` are `found.best` and then `found.band`; `hits` has shape (2, events), data D first.
+    """
+
+    found: Found
+    events: tuple[ChosenEvent, ...]
+    hits: npt.NDArray[np.int64]
+    chosen_on: int
+    drawn: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """What every stage needs to know; the work of the pool."""
+
+    candidates: Sequence[Candidate]
+    final_samples: int
+    claim_epsilon: float
+    claim_delta: float
+    error: float
+    lattice: bool
+    seed: int
+
+    def work(self, task: _Search | FinalTask) -> _Searched | npt.NDArray[np.int64]:
+        """Do one task of any stage."""
+        if isinstance(task, FinalTask):
+            return count_task(self.candidates, self.seed, task)
+        return self.search(task)
+
+    def search(self, task: _Search) -> _Searched:
+        """Draw both worlds and search: the first half lays events out, the second compares them."""
+        candidate = self.candidates[task.index]
+        first, second = (
+            draw_all(candidate, task.index, task.stage, world, task.rows, self.seed, LARGEST_SEARCH)
+            for world in (False, True)
+        )
+        if first.columns != second.columns:
+            raise ValueError(
+                f"candidates must draw views with the same columns from both worlds ({candidate.label})"
+            )
+        drawn = len(first.values)
+        half = drawn // 2
+        choose = (first.rows(half, drawn), second.rows(half, drawn))
+        found = search_events(
+            (first.rows(0, half), second.rows(0, half)),
+            choose,
+            final_samples=self.final_samples,
+            delta=self.claim_delta,
+            error=self.error,
+            band_epsilons=band_epsilons(self.claim_epsilon) if task.stage == CHOOSE else (),
+            lattice=self.lattice,
+        )
+        events: tuple[ChosenEvent, ...] = found.best
+        for event in found.band:
+            if len(events) < MOST_EVENTS and (event.event, event.swapped) not in {
+                (known.event, known.swapped) for known in events
+            }:
+                events = (*events, event)
+        hits = _count(events, choose) if task.stage == CHOOSE else np.zeros((2, 0), dtype=np.int64)
+        return _Searched(found, events, hits, drawn - half, drawn, len(first.columns))
+
+
+def black_box_test(
+    candidates: Sequence[Candidate],
+    *,
+    claim_epsilon: float,
+    claim_delta: float,
+    samples: int,
+    confidence: float = 0.95,
+    false_alarm: float = 1e-4,
+    seed: int,
+    progress: Progress | None = None,
+    workers: int = 1,
+    lattice: bool = False,
+) -> BlackBoxResult:
+    """Try to refute a claim of (ε, δ)-differential privacy on some pairs of neighbours.
+
+    Parameters
+    ----------
+    candidates
+        The pairs; each is tried in both orders.
+    claim_epsilon, claim_delta
+        The claim; ε ≥ 0 and δ in [0, 1).
+    samples
+        Draws of the view to spend in all: every stage, both worlds, all candidates.
+    confidence
+        Of the reported bounds.
+    false_alarm
+        Error level of the refutation.
+    seed
+        Of everything random; the result is the same for the same seed, bit by bit.
+    progress
+        Called with the fraction done and what is being done.
+    workers
+        Processes that draw and count; the result does not depend on it.
+    lattice
+        Look only at how numbers lie on the floating-point lattice.
+
+    Returns
+    -------
+    BlackBoxResult
+        The final test of the one chosen event; of the draws until then, if it was stopped by Ctrl-C or by a
+        time limit.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, there are too few samples for the candidates, or a candidate draws
+        something else than it was asked for.
+    KeyboardInterrupt
+        If it came before any final draws.
+    """
+    if not candidates:
+        raise ValueError("candidates must not be empty")
+    if not claim_epsilon >= 0.0:
+        raise ValueError(f"claim_epsilon must be at least 0, got {claim_epsilon}")
+    if not 0.0 <= claim_delta < 1.0:
+        raise ValueError(f"claim_delta must lie in [0, 1), got {claim_delta}")
+    for name, level in (("confidence", confidence), ("false_alarm", false_alarm)):
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"{name} must lie in (0, 1), got {level}")
+    tell = progress if progress is not None else _silent
+    scan, choose = _stage_sizes(len(candidates), samples)
+    error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
+    strict_error = false_alarm * (1.0 - STOPPED_EARLY)
+    test = _Test(candidates, samples // 4, claim_epsilon, claim_delta, error, lattice, seed)
+
+    with pool(test.work, workers) as processes:
+        index, chosen, searched, spent = _choose(processes, len(candidates), scan, choose, samples, tell)
+        best = searched.events[chosen]
+        first, second = searched.hits[::-1, chosen] if best.swapped else searched.hits[:, chosen]
+        trials = (samples - spent) // 2 // MULTIPLE * MULTIPLE
+        estimates = (int(first), int(second), searched.chosen_on, trials, claim_delta)
+        inversion = choose_inversion(*estimates, error)
+        strict_inversion = choose_inversion(*estimates, strict_error)
+        events = _band_events(searched, chosen, trials, error)
+        counts = final_counts(
+            processes,
+            index,
+            [event for event, _, _ in events],
+            trials=trials,
+            columns=searched.columns,
+            progress=lambda done: tell((spent + done * 2 * trials) / samples, "final test"),
+        )
+    if counts.stopped is not None and counts.trials == 0:
+        raise counts.stopped
+    tell(1.0, "done")
+    n, share = counts.trials, counts.share_of_error
+    hits, hits_prime = map(int, counts.hits[::-1, 0] if best.swapped else counts.hits[:, 0])
+    bounds = _bounds(inversion, hits, hits_prime, n, claim_epsilon, claim_delta, (1.0 - confidence) * share)
+    strict, _ = _bounds(
+        strict_inversion, hits, hits_prime, n, claim_epsilon, claim_delta, false_alarm * share
+    )
+    return BlackBoxResult(
+        candidate=index,
+        label=candidates[index].label,
+        swapped=best.swapped,
+        event=best.event,
+        hits=hits,
+        hits_prime=hits_prime,
+        trials=n,
+        claim_epsilon=claim_epsilon,
+        claim_delta=claim_delta,
+        epsilon_lower=bounds[0],
+        delta_lower=bounds[1],
+        confidence=confidence,
+        inverted_by=inversion,
+        strict_epsilon_lower=strict,
+        strictly_inverted_by=strict_inversion,
+        share_of_error=share,
+        band=delta_band(events, counts.hits, n, confidence=confidence, share_of_error=share),
+        refuted=strict > claim_epsilon,
+        false_alarm=false_alarm,
+        looks=1,
+        samples=spent + 2 * n,
+        detection_floor=detection_floor(claim_epsilon, claim_delta, n, false_alarm * share),
+        interrupted=counts.stopped is not None,
+        seed=seed,
+        final_batches=counts.sizes,
+    )
+
+
+def band_epsilons(claim: float) -> tuple[float, ...]:
+    """Values of ε for each of which the band is to have an event: around the claim, and on a fixed scale."""
+    around = [claim * factor for factor in (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)]
+    return tuple(sorted({0.0, *around, *np.geomspace(0.03, 12.0, 20).tolist()}))
+
+
+def _choose(
+    processes: Pool, candidates: int, scan: int, choose: int, samples: int, tell: Progress
+) -> tuple[int, int, _Searched, int]:
+    """Run the first two stages.
+
+    Returns
+    -------
+    tuple
+        The pair's index, the place of its best event among the events, what was found there, and the draws
+        spent.
+    """
+    finalists, spent = list(range(candidates)), 0
+    if scan:
+        ranked: list[tuple[float, int]] = []
+        tell(0.0, f"scanning pair 1 of {candidates}")
+        for searched in processes.results([_Search(i, SCAN, scan) for i in finalists]):
+            spent += 2 * searched.drawn
+            # Rounded: among pairs that promise the same, those named first go on.
+            promise = max(event.predicted for event in searched.found.best)
+            ranked.append((-round(promise, 3), len(ranked)))
+            tell(spent / samples, f"scanning pair {min(len(ranked) + 1, candidates)} of {candidates}")
+        finalists = [index for _, index in sorted(ranked)[:FINALISTS]]
+    found: list[tuple[float, int, int, _Searched]] = []
+    tell(spent / samples, f"choosing an event on pair 1 of {len(finalists)}")
+    tasks = [_Search(index, CHOOSE, choose) for index in finalists]
+    for rank, searched in enumerate(processes.results(tasks)):
+        spent += 2 * searched.drawn
+        tell(
+            spent / samples,
+            f"choosing an event on pair {min(rank + 2, len(finalists))} of {len(finalists)}",
+        )
+        for place, event in enumerate(searched.found.best):
+            found.append((event.predicted, finalists[rank], place, searched))
+    top = max(predicted for predicted, _, _, _ in found)
+    ties = [one for one in found if one[0] >= top - TIE * abs(top)]
+    _, index, place, searched = min(ties, key=lambda one: (one[1], -one[0]))
+    return index, place, searched, spent
+
+
+def _count(events: Sequence[ChosenEvent], worlds: tuple[ViewSample, ViewSample]) -> npt.NDArray[np.int64]:
+    return np.stack([count_events([event.event for event in events], world) for world in worlds])
+
+
+def _band_events(
+    searched: _Searched, chosen: int, trials: int, error: float
+) -> list[tuple[Event, bool, float]]:
+    """The tested event and those of the band, each with its order and the best split of its error."""
+    others = [i for i in range(len(searched.events)) if i != chosen]
+    level = error / len(searched.events)
+    events = []
+    for i in (chosen, *others):
+        event = searched.events[i]
+        first, second = searched.hits[::-1, i] if event.swapped else searched.hits[:, i]
+        p, q = ((int(count) + 0.5) / (searched.chosen_on + 1) for count in (first, second))
+        events.append((event.event, event.swapped, best_share(p, q, trials, level)))
+    return events
+
+
+def _bounds(
+    inversion: Inversion, hits: int, other: int, n: int, epsilon: float, delta: float, error: float
+) -> tuple[float, float]:
+    """Lower bounds on ε at the claimed δ and on δ at the claimed ε; at least 0."""
+    return (
+        max(0.0, inversion.epsilon_lower(hits, n, other, n, delta, error)),
+        max(0.0, inversion.delta_lower(hits, n, other, n, epsilon, error)),
+    )
+
+
+def _stage_sizes(candidates: int, samples: int) -> tuple[int, int]:
+    """Draws a world and candidate of the scan (0: nothing to scan) and of the choice of the event."""
+    few = candidates <= FINALISTS
+    scan = 0 if few else int(0.2 * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
+    choose = int((0.4 if few else 0.3) * samples) // (2 * min(candidates, FINALISTS)) // MULTIPLE * MULTIPLE
+    if (scan < FEWEST and not few) or choose < FEWEST:
+        least = (5 if few else 10) * FEWEST * candidates
+        raise ValueError(
+            f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
+        )
+    return scan, choose
+
+
+def _silent(done: float, doing: str) -> None:
+    """Progress for nobody."""

@@ -1,0 +1,203 @@
+"""What a black-box test saw, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verify.events.event import Event
+from verify.statistics.delta_band import DeltaBand
+from verify.statistics.detection_floor import POWER, Detectable, detectable_losses
+from verify.statistics.inversion import Inversion
+from verify.verdict import LowerBound, Witness, number
+
+
+@dataclass(frozen=True)
+class BlackBoxResult:
+    """What the final test saw.
+
+    Attributes
+    ----------
+    candidate
+        Index of the tested pair among the candidates; `label` is its label.
+    swapped
+        False: the event is likelier on data D of that pair. True: on D′, and "first world" below is D′.
+    event
+        The tested event.
+    hits, hits_prime
+        How many of the final draws of the first and of the second world lie in the event.
+    trials
+        Final draws a world.
+    claim_epsilon, claim_delta
+        The claim.
+    epsilon_lower
+        Lower bound on ε at the claimed δ, at `confidence`; at least 0.
+    delta_lower
+        Lower bound on δ at the claimed ε, at `confidence`; at least 0. Both hold together.
+    confidence
+        Of the two bounds, and of the band (as a statement of its own).
+    inverted_by
+        How the counts became the two bounds, fixed before the final draws.
+    strict_epsilon_lower
+        The bound on ε at error `false_alarm`.
+    strictly_inverted_by
+        How the counts became that one, also fixed beforehand.
+    share_of_error
+        The share of each error that was spent; the rest is for the looks that could have been (see
+        `verify.sampling.final_test.share_of_error`).
+    band
+        Lower bounds on δ(ε) for all ε at once, from the same draws.
+    refuted
+        Whether `strict_epsilon_lower` exceeds the claim. Nothing else decides it.
+    false_alarm
+        The largest probability with which a true claim is refuted.
+    looks
+        The number of tests that were run on final draws.
+    samples
+        Draws spent, all stages and both worlds.
+    detection_floor
+        The smallest probability that an event must have had in one world, being impossible in the other, for
+        the final test to refute the claim by it (at the expected count); above 1 if no event could have.
+    interrupted
+        Whether the final test was stopped before its last batch.
+    seed
+        The seed from which everything can be drawn again.
+    final_batches
+        Sizes of the batches of final draws: batch b of world w was drawn with
+        ``SeedSequence(seed, spawn_key=(2, candidate, w, b))``.
+    """
+
+    candidate: int
+    label: str
+    swapped: bool
+    event: Event
+    hits: int
+    hits_prime: int
+    trials: int
+    claim_epsilon: float
+    claim_delta: float
+    epsilon_lower: float
+    delta_lower: float
+    confidence: float
+    inverted_by: Inversion
+    strict_epsilon_lower: float
+    strictly_inverted_by: Inversion
+    share_of_error: float
+    band: DeltaBand
+    refuted: bool
+    false_alarm: float
+    looks: int
+    samples: int
+    detection_floor: float
+    interrupted: bool
+    seed: int
+    final_batches: tuple[int, ...]
+
+    @property
+    def inversion(self) -> str:
+        """``"union"`` or ``"stouffer"``: how the counts became the reported bounds."""
+        return self.inverted_by.name
+
+    @property
+    def probability(self) -> float:
+        """Estimated probability of the event in the first world."""
+        return self.hits / self.trials
+
+    @property
+    def probability_prime(self) -> float:
+        """Estimated probability of the event in the second world."""
+        return self.hits_prime / self.trials
+
+    @property
+    def detectable(self) -> tuple[Detectable, ...]:
+        """For events of many probabilities, the smallest loss that this effort detects with power 80 %."""
+        error = self.false_alarm * self.share_of_error
+        return detectable_losses(self.claim_epsilon, self.claim_delta, self.trials, error)
+
+    @property
+    def detection_floor_words(self) -> str:
+        """What this effort could not have seen, as a sentence or two."""
+        if self.detection_floor > 1.0:
+            return (
+                f"With {self.trials:,} final draws a side no event at all could have refuted ε = "
+                f"{number(self.claim_epsilon)}: take more samples."
+            )
+        sentence = (
+            f"With {self.trials:,} final draws a side, a leak that shows itself with probability below "
+            f"{self.detection_floor:.2g} would have gone unseen, however large it is."
+        )
+        seen = [one for one in self.detectable if math.isfinite(one.epsilon)]
+        if not seen:
+            return sentence
+        shown = sorted({0, len(seen) // 2, len(seen) - 1}, reverse=True)
+        curve = ", ".join(f"{seen[i].epsilon:.4g} on an event of probability {seen[i].mass:g}" for i in shown)
+        return f"{sentence} With {100 * POWER:.0f} % power it sees a loss of {curve}, if it finds the event."
+
+    def lower_bound(self) -> LowerBound:
+        """The bound for a verdict; decisive if the claim is refuted at the strict level."""
+        return LowerBound(
+            epsilon=self.epsilon_lower,
+            delta=self.claim_delta,
+            confidence=self.confidence,
+            method="black-box test" + (", stopped before its end" if self.interrupted else ""),
+            samples=self.samples,
+            in_view=True,
+            decisive=self.refuted,
+        )
+
+    def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
+        """The witness for a verdict.
+
+        Parameters
+        ----------
+        neighbours
+            ``{"data", "data_prime"}`` of the tested pair, in the candidate's order; swapped here if need be.
+        reproduce
+            A command that repeats the test.
+        """
+        data, data_prime = neighbours["data"], neighbours["data_prime"]
+        if self.swapped:
+            data, data_prime = data_prime, data
+        return Witness(
+            neighbours={"data": data, "data_prime": data_prime},
+            event=self.event.words,
+            probability=self.probability,
+            probability_prime=self.probability_prime,
+            reproduce=reproduce,
+            details=self.to_dict(),
+            hits=self.hits,
+            hits_prime=self.hits_prime,
+            trials=self.trials,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""
+        return {
+            "candidate": self.candidate,
+            "label": self.label,
+            "swapped": self.swapped,
+            "event": self.event.to_dict(),
+            "event_words": self.event.words,
+            "hits": self.hits,
+            "hits_prime": self.hits_prime,
+            "trials": self.trials,
+            "epsilon_lower": self.epsilon_lower,
+            "delta_lower": self.delta_lower,
+            "confidence": self.confidence,
+            "inversion": self.inverted_by.to_dict(),
+            "strict_epsilon_lower": self.strict_epsilon_lower,
+            "strict_inversion": self.strictly_inverted_by.to_dict(),
+            "share_of_error": self.share_of_error,
+            "refuted": self.refuted,
+            "false_alarm": self.false_alarm,
+            "looks": self.looks,
+            "samples": self.samples,
+            "detection_floor": self.detection_floor,
+            "detection_floor_words": self.detection_floor_words,
+            "detectable": [one.to_dict() for one in self.detectable],
+            "interrupted": self.interrupted,
+            "seed": self.seed,
+            "final_batches": list(self.final_batches),
+        }

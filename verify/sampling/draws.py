@@ -1,0 +1,88 @@
+"""Seeded draws of what the adversary sees, batch by batch.
+
+Batch b of world w, drawn for candidate i at stage s, has the seed ``SeedSequence(seed, spawn_key=(s, i, w, b))``
+and a size that depends on nothing but the number of rows and of columns. So draws repeat bit by bit,
+whichever process draws them and in whatever order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from verify.events.view_sample import ViewSample
+
+SCAN, CHOOSE, FINAL = 0, 1, 2  # stages: first entry of every spawn key
+FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
+BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
+MULTIPLE = 64  # batch sizes are multiples of it: the block of lanes that share a seed
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair of neighbouring worlds to be told apart.
+
+    Attributes
+    ----------
+    label
+        Which neighbours, in words.
+    draw
+        ``draw(other_world, n, seed)``: n independent draws of the view, on data D′ if other_world else on
+        data D, with no randomness but the seed's. Called with multiples of 64.
+    """
+
+    label: str
+    draw: Callable[[bool, int, np.random.SeedSequence], ViewSample]
+
+
+def batch_sizes(rows: int, columns: int) -> list[int]:
+    """Sizes of the batches of `rows` draws of views with `columns` columns."""
+    sizes = [min(rows, FIRST_BATCH)]
+    size = max(FIRST_BATCH, BATCH // columns // MULTIPLE * MULTIPLE)
+    done = sizes[0]
+    while done < rows:
+        sizes.append(min(rows - done, size))
+        done += sizes[-1]
+    return sizes
+
+
+def draw_batch(
+    candidate: Candidate, index: int, stage: int, world: bool, batch: int, size: int, seed: int
+) -> ViewSample:
+    """Draw one batch.
+
+    Raises
+    ------
+    ValueError
+        If the candidate draws another number of views than it was asked for.
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(stage, index, int(world), batch))
+    sample = candidate.draw(world, size, sequence)
+    if len(sample.values) != size:
+        raise ValueError(f"draw must return {size} views, got {len(sample.values)} ({candidate.label})")
+    return sample
+
+
+def draw_all(
+    candidate: Candidate, index: int, stage: int, world: bool, rows: int, seed: int, most_values: int
+) -> ViewSample:
+    """Draw `rows` views of one world, fewer if they would hold more than `most_values` values.
+
+    Raises
+    ------
+    ValueError
+        If the candidate draws another number of views than it was asked for.
+    """
+    first = draw_batch(candidate, index, stage, world, 0, min(rows, FIRST_BATCH), seed)
+    columns = len(first.columns)
+    allowed = max(len(first.values), most_values // columns // MULTIPLE * MULTIPLE)
+    values = np.empty((min(rows, allowed), columns))
+    values[: len(first.values)] = first.values
+    done = len(first.values)
+    for number, size in enumerate(batch_sizes(len(values), columns)[1:], start=1):
+        batch = draw_batch(candidate, index, stage, world, number, size, seed)
+        values[done : done + size] = batch.values
+        done += size
+    return ViewSample(values, first.columns)

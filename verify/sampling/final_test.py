@@ -1,0 +1,165 @@
+"""The one look that decides: events fixed beforehand, counted on fresh draws of both worlds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.event import Event
+from verify.sampling.count_events import count_events
+from verify.sampling.draws import FINAL, Candidate, batch_sizes, draw_batch
+from verify.sampling.workers import Pool
+
+IntArray = npt.NDArray[np.int64]
+
+STOPPED_EARLY = 0.2
+"""Share of every error that is set aside for tests that were stopped before their last batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalTask:
+    """One batch to draw and to count."""
+
+    index: int
+    world: bool
+    batch: int
+    size: int
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinalCounts:
+    """What the final draws showed.
+
+    Attributes
+    ----------
+    hits
+        Draws in each event; shape (2, events), data D first.
+    sizes
+        Sizes of the batches that were drawn of both worlds.
+    planned
+        How many batches there were to be.
+    stopped
+        What stopped it before the last batch, None if nothing did.
+    """
+
+    hits: IntArray
+    sizes: tuple[int, ...]
+    planned: int
+    stopped: KeyboardInterrupt | None
+
+    @property
+    def trials(self) -> int:
+        """Draws a world."""
+        return sum(self.sizes)
+
+    @property
+    def share_of_error(self) -> float:
+        """The share of an error that a bound from these counts may spend; see `share_of_error`."""
+        return share_of_error(len(self.sizes), self.planned)
+
+
+def share_of_error(batches: int, planned: int) -> float:
+    """How much of an error a bound may spend that is computed after `batches` of `planned` batches.
+
+    Whoever can stop a test can do so after any batch, and what made him stop may hang together with the
+    draws. So each batch's end is a look of its own: the last one has 1 - `STOPPED_EARLY` of the error, the
+    b-th before it ``STOPPED_EARLY · 6 / (π² b²)``; together they spend no more than the error.
+    """
+    return 1.0 - STOPPED_EARLY if batches == planned else STOPPED_EARLY * 6.0 / (math.pi * batches) ** 2
+
+
+def count_task(candidates: Sequence[Candidate], seed: int, task: FinalTask) -> IntArray:
+    """Draw a batch and count its events; shape (events,)."""
+    candidate = candidates[task.index]
+    sample = draw_batch(candidate, task.index, FINAL, task.world, task.batch, task.size, seed)
+    return count_events(task.events, sample)
+
+
+def final_counts(
+    pool: Pool,
+    index: int,
+    events: Sequence[Event],
+    *,
+    trials: int,
+    columns: int,
+    progress: Callable[[float], None],
+) -> FinalCounts:
+    """Count events on `trials` fresh draws of each world of candidate `index`.
+
+    The worlds take turns, so that a test that is stopped has as many draws of the one as of the other.
+
+    Parameters
+    ----------
+    pool
+        Its work is `count_task`.
+    columns
+        Of the view.
+    progress
+        Called with the share that is done.
+
+    Returns
+    -------
+    FinalCounts
+        Of the batches that were drawn of both worlds before a `KeyboardInterrupt` (Ctrl-C, or a time limit) stopped it.
+    """
+    sizes = batch_sizes(trials, columns)
+    shared = tuple(events)
+    tasks = [
+        FinalTask(index, world, batch, size, shared)
+        for batch, size in enumerate(sizes)
+        for world in (False, True)
+    ]
+    hits = np.zeros((2, len(shared)), dtype=np.int64)
+    done = 0
+    stopped: KeyboardInterrupt | None = None
+    pair: list[IntArray] = []
+    try:
+        for counts in pool.results(tasks):
+            pair.append(counts)
+            if len(pair) == 2:
+                hits, done, pair = hits + np.stack(pair), done + 1, []
+                progress(sum(sizes[:done]) / trials)
+    except KeyboardInterrupt as stop:
+        stopped = stop
+    if done == len(sizes):
+        stopped = None  # it came too late to change anything
+    return FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped)
+
+
+def count_event(
+    candidate: Candidate,
+    event: Event,
+    *,
+    index: int,
+    swapped: bool,
+    trials: int,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[int, int, tuple[int, ...]]:
+    """Count an event on the final draws of both worlds; with a result's fields this repeats its final test.
+
+    Returns
+    -------
+    tuple
+        Hits in the first world, hits in the second, and the sizes of the batches.
+    """
+    hits, done = [0, 0], 0
+    sizes = batch_sizes(trials, 1)
+    batch = 0
+    while done < trials:
+        for world in (False, True):
+            sample = draw_batch(candidate, index, FINAL, world, batch, sizes[batch], seed)
+            hits[world] += int(count_events([event], sample)[0])
+        if batch == 0:
+            sizes = batch_sizes(trials, len(sample.columns))
+        done += sizes[batch]
+        batch += 1
+        if progress is not None:
+            progress(done / trials)
+    first, second = (hits[1], hits[0]) if swapped else (hits[0], hits[1])
+    return first, second, tuple(sizes)

@@ -1,0 +1,1 @@
+"""What counts and sampled losses prove: confidence bounds on ε and δ, bands, bets."""

@@ -1,0 +1,150 @@
+"""Exact confidence bounds for two event probabilities, and what they say about ε and δ.
+
+One event S is watched under two worlds: it has probability p on data D and q on the neighbouring data D′. A
+mechanism that is (ε, δ)-differentially private obeys p ≤ e^ε q + δ, so a lower confidence bound on p
+together with an upper confidence bound on q bounds ε from below at any δ, and δ from below at any ε.
+
+The two one-sided bounds are Clopper and Pearson's (*The use of confidence or fiducial limits illustrated in
+the case of the binomial*, Biometrika 26, 1934): exact, i.e. their coverage holds for every sample size and
+every probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from verify.statistics.predicted_bound import predicted_epsilon as predicted_epsilon
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> FloatArray:
+    """Lower confidence bound on a success probability.
+
+    It is the p that solves P(Binomial(n, p) ≥ k) = error, the `error` quantile of Beta(k, n - k + 1); 0 if k
+    = 0. For every true p, the bound exceeds p with probability at most `error`.
+
+    Parameters
+    ----------
+    successes, trials
+        Counts with 0 ≤ successes ≤ trials and trials ≥ 1; they broadcast.
+    error
+        Probability that the bound is wrong, in (0, 1).
+
+    Returns
+    -------
+    FloatArray
+        The bounds, in the broadcast shape (zero-dimensional for scalars).
+
+    Raises
+    ------
+    ValueError
+        If a count or the error is out of range.
+    """
+    k, n = _checked(successes, trials, error)
+    # At k = 0 the Beta distribution is not defined; any positive first parameter stands in and is
+    # overwritten.
+    bound = special.betaincinv(np.where(k > 0, k, 1.0), n - k + 1.0, error)
+    return np.asarray(np.where(k > 0, bound, 0.0), dtype=np.float64)
+
+
+def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> FloatArray:
+    """Upper confidence bound on a success probability.
+
+    It is the p that solves P(Binomial(n, p) ≤ k) = error, the 1 - `error` quantile of Beta(k + 1, n - k); 1
+    if k = n. It is always positive. For every true p, the bound falls below p with probability at most
+    `error`.
+
+    Parameters, shapes and errors are those of `clopper_pearson_lower`.
+    """
+    k, n = _checked(successes, trials, error)
+    # The complemented inverse keeps full precision for errors near 0, where 1 - error would round.
+    bound = special.betainccinv(k + 1.0, np.where(k < n, n - k, 1.0), error)
+    return np.asarray(np.where(k < n, bound, 1.0), dtype=np.float64)
+
+
+def epsilon_lower(
+    hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float, share: float = 0.5
+) -> float:
+    """Lower confidence bound on the ε that an event forces at a given δ.
+
+    With p ≥ p_low, wrong with probability at most `share` · `error`, and q ≤ q_up, wrong with probability at
+    most (1 - `share`) · `error`, every (ε, δ)-DP mechanism has ε ≥ ln((p - δ) / q) ≥ ln((p_low - δ) / q_up).
+    By the union bound this is wrong with probability at most `error`.
+
+    Parameters
+    ----------
+    hits, n
+        How often the event occurred, and in how many draws, on data D.
+    hits_other, n_other
+        The same on data D′.
+    delta
+        The δ at which ε is bounded, in [0, 1).
+    error
+        Probability that the bound is wrong, in (0, 1).
+    share
+        Of the error, spent on p_low; in (0, 1). It must not look at the counts: a split that does is one more
+        choice made on the data that decide, and would have to be paid for.
+
+    Returns
+    -------
+    float
+        The bound; negative where the event says nothing, -inf where p_low ≤ δ; never +inf, because q_up > 0.
+
+    Raises
+    ------
+    ValueError
+        If a count, delta or the error is out of range.
+    """
+    if not 0.0 <= delta < 1.0:
+        raise ValueError(f"delta must lie in [0, 1), got {delta}")
+    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error, share)
+    return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
+
+
+def delta_lower(
+    hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float, share: float = 0.5
+) -> float:
+    """Lower confidence bound on the δ that an event forces at a given ε.
+
+    It is p_low - e^ε q_up, with the same two bounds as `epsilon_lower`; so both statements, for all ε and
+    all δ, hold together with probability 1 - `error`. Negative where the event says nothing.
+
+    Raises
+    ------
+    ValueError
+        If a count, epsilon or the error is out of range.
+    """
+    if math.isnan(epsilon):
+        raise ValueError("epsilon must be a number, got nan")
+    p_low, q_up = _two_bounds(hits, n, hits_other, n_other, error, share)
+    # q_up ≤ 1, so that beyond ε ≈ 709 the product is out of floating-point range only where it is far above
+    # 1.
+    exponent = epsilon + math.log(q_up)
+    return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
+
+
+def _two_bounds(
+    hits: int, n: int, hits_other: int, n_other: int, error: float, share: float
+) -> tuple[float, float]:
+    """p_low and q_up; together wrong with probability at most `error`."""
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"share must lie in (0, 1), got {share}")
+    p_low = float(clopper_pearson_lower(hits, n, error * share))
+    q_up = float(clopper_pearson_upper(hits_other, n_other, error * (1.0 - share)))
+    return p_low, q_up
+
+
+def _checked(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tuple[FloatArray, FloatArray]:
+    k, n = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64))
+    if not 0.0 < error < 1.0:
+        raise ValueError(f"error must lie in (0, 1), got {error}")
+    if not np.all(n >= 1):
+        raise ValueError(f"trials must be at least 1, got {trials!r}")
+    if not np.all((k >= 0) & (k <= n)):
+        raise ValueError(f"successes must lie between 0 and trials, got {successes!r} of {trials!r}")
+    return k, n

@@ -1,0 +1,1 @@
+"""What can be verified: learners, mechanisms, functions, commands, plain bandits."""

@@ -1,0 +1,58 @@
+"""The subject that a command line names: by its name, by a function and its neighbours, or by a command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.adjacency_words import adjacency_from_words
+from verify.subjects.subject import FunctionSubject, SubjectError, resolve
+
+
+def named_subject(
+    subject: str | None, command: str | None, data: str | None, neighbours: str | None
+) -> tuple[str | FunctionSubject, Adjacency | None]:
+    """Return what to verify, and the adjacency if the command line says one.
+
+    Parameters
+    ----------
+    subject
+        A name, or None with a command.
+    command
+        A command, or None with a name.
+    data, neighbours
+        A domain or an adjacency in words; at most one of the two. A command needs one.
+
+    Raises
+    ------
+    SubjectError
+        If there is not exactly one of `subject` and `command`, or a command has no neighbours.
+    ParameterError
+        If the words cannot be read.
+    """
+    if (subject is None) == (command is None):
+        raise SubjectError(
+            "name what to verify: a SUBJECT (dpwitness list shows the learners), or a --command, and not both"
+        )
+    if data is not None and neighbours is not None:
+        raise SubjectError(
+            "--data and --neighbours: give one of them; --data means any two points of a domain"
+        )
+    option, words = ("--data", data) if data is not None else ("--neighbours", neighbours)
+    adjacency = adjacency_from_words(words) if words is not None else None
+    if command is None:
+        assert subject is not None
+        if adjacency is None or words is None:
+            return subject, None
+        found = resolve(subject, adjacency)
+        assert isinstance(found, FunctionSubject)
+        return replace(found, arguments=(subject, option, words)), adjacency
+    if adjacency is None or words is None:
+        raise SubjectError(
+            "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "
+            "--neighbours 'within(box(-10, 10, 5), linf=1)'"
+        )
+    from verify.subjects.command_subject import command_subject
+
+    found = command_subject(command, adjacency)
+    return replace(found, arguments=("--command", command, option, words)), None
