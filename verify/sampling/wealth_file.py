@@ -1,9 +1,10 @@
 """A bettor's wealth kept in a file, so that evidence accumulates over runs, as in continuous integration.
 
 Every run bets with what the last one left, on draws of a seed that no run used before; by
-`verify.statistics.e_process` the probability that the wealth of all runs together ever reaches 1/α
-under a true claim is at most α. That holds for one subject and one claim, so that a file of another is refused, and for all runs that were begun: a run that is
-interrupted is not written, and the next one repeats its seed, so that nothing is gained by stopping a losing one.
+`verify.statistics.e_process` the probability that the wealth of all runs together ever reaches 1/α under a true
+claim is at most α. That holds for one subject and one claim, so that a file of another is refused, and for all
+runs that were begun: a run that is interrupted is not written, and the next one repeats its seed, so that nothing
+is gained by stopping a losing one.
 """
 
 from __future__ import annotations
