@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 
 from mechanisms import Domain
 from verify.neighbouring.adjacency import Adjacency
 from verify.reporting.report import render
-from verify.subjects.subject import with_neighbours
 from verify.verdict import Verification
 from verify.verification import verify
 
@@ -62,7 +60,7 @@ def assert_dp(
     epsilon, delta
         The claim.
     data
-        For functions without `claimed`: which data sets are neighbours, as `claimed` takes it.
+        For functions: which data sets are neighbours, as `claimed` takes it; by default what `claimed` said.
     certified
         Whether the claim has to be proved too: only learners and mechanisms of this library can be.
     effort
@@ -97,8 +95,9 @@ def assert_dp(
     verify.assertion.DPViolation: ...
     """
     __tracebackhide__ = True
-    audited = subject if data is None else with_neighbours(cast(Callable[..., Any], subject), data)
-    result = verify(audited, epsilon=epsilon, delta=delta, effort=effort, seed=seed, **options)
+    result = verify(
+        subject, epsilon=epsilon, delta=delta, neighbours=data, effort=effort, seed=seed, **options
+    )
     wrong = complaint(result, certified=certified)
     if wrong is not None:
         raise DPViolation(f"{wrong}\n\n{_report(result)}{_test_again()}", result)

@@ -236,7 +236,8 @@ def _found(subject: object, declared: _Declared | None) -> Subject:
     for entry in every_learner.values():
         if entry.make is subject:
             return LearnerSubject(entry.name, entry.make, entry)
-    return _classify(subject, getattr(subject, "__qualname__", repr(subject)), declared)
+    name = getattr(subject, "__qualname__", type(subject).__name__ if callable(subject) else repr(subject))
+    return _classify(subject, name, declared)
 
 
 def _classify(found: object, name: str, declared: _Declared | None = None) -> Subject:
@@ -251,7 +252,7 @@ def _classify(found: object, name: str, declared: _Declared | None = None) -> Su
         return MechanismSubject(name, found, built_in)
     if isinstance(found, PlainBandit):
         return BanditSubject(found.name if name == repr(found) else name, found)
-    if inspect.isfunction(found):
+    if callable(found) and not inspect.isclass(found):
         return _classify_function(found, name, declared)
     raise SubjectError(
         f"{name} is of type {type(found).__name__}; must be a learner class (act, observe, claim), "
@@ -259,28 +260,10 @@ def _classify(found: object, name: str, declared: _Declared | None = None) -> Su
     )
 
 
-def with_neighbours(function: Callable[..., Any], data: Domain | Adjacency) -> FunctionSubject:
-    """Return any callable as a subject, as if it were marked with ``claimed(data=data)``.
-
-    Raises
-    ------
-    SubjectError
-        If it is not callable with (data, rng), (data, rng, lanes) or (data, gate).
-    ParameterError
-        If `data` is neither a domain nor an adjacency.
-    """
-    neighbours = as_adjacency(data)
-    name = getattr(function, "__qualname__", type(function).__name__)
-    if not callable(function) or inspect.isclass(function):
-        raise SubjectError(f"{name}: must be a function f(data, rng), f(data, rng, lanes) or f(data, gate)")
-    form = ClaimForm("central", View.OUTPUT, WHOLE, "its test", neighbours.words)
-    return _classify_function(function, name, _Declared(neighbours, form, None))
-
-
 def _classify_function(
     function: Callable[..., Any], name: str, declared: _Declared | None = None
 ) -> FunctionSubject:
-    claim = declared or getattr(function, "dpwitness_claim", None)
+    claim = getattr(function, "dpwitness_claim", None) or declared
     if claim is None:
         raise SubjectError(
             f"{name}: no claim; mark the function with @claimed(data=...), which says what its neighbours are, or give "

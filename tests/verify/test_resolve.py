@@ -1,0 +1,60 @@
+"""What counts as a function, and whose word on neighbours holds."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+from mechanisms import Interval, Laplace
+from verify import SubjectError, claimed
+from verify.subjects.subject import FunctionSubject, resolve
+
+UNIT = Interval(0, 1)
+
+
+def plain(data: float, rng: Any, scale: float = 1.0) -> float:
+    return data + float(rng.laplace(scale=scale))
+
+
+class Noisy:
+    def __call__(self, data: float, rng: Any) -> float:
+        return plain(data, rng)
+
+    def batch(self, data: float, rng: Any, lanes: int) -> Any:
+        return data + rng.laplace(size=lanes)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "lanes"),
+    [
+        (plain, "plain", False),
+        (Noisy(), "Noisy", False),
+        (Noisy().batch, "Noisy.batch", True),
+        (functools.partial(plain, scale=2.0), "partial", False),
+    ],
+)
+def test_anything_that_can_be_called(function: Any, name: str, lanes: bool) -> None:
+    found = resolve(function, UNIT)
+    assert isinstance(found, FunctionSubject)
+    assert (found.name, found.takes_lanes, found.takes_gate) == (name, lanes, False)
+    with pytest.raises(SubjectError, match="no claim"):
+        resolve(function)
+
+
+def test_other_neighbours_leave_the_rest_of_a_claim() -> None:
+    law = object()
+    marked = claimed(data=UNIT, model="local", law=law)(lambda data, rng: plain(data, rng))
+    found = resolve(marked, Interval(0, 5))
+    assert isinstance(found, FunctionSubject)
+    assert (found.law, found.form.model) == (law, "local")
+    assert "5" in found.neighbours.words
+    assert "5" in found.form.neighbours
+
+
+def test_what_is_no_function_takes_no_neighbours() -> None:
+    with pytest.raises(SubjectError, match="takes no neighbours"):
+        resolve(Laplace(scale=1.0), UNIT)
+    with pytest.raises(SubjectError, match=r"\(obj\); must be \(data, rng\)"):
+        resolve(len, UNIT)
