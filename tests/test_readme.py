@@ -23,10 +23,13 @@ SHELL = [
 
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.strip().splitlines()[-1][:40])
 def test_python_blocks_run(block, tmp_path):
-    script = tmp_path / "block.py"
+    first = block.split()[:2]
+    tests = first[0] == "#" and first[1].startswith("test_")  # such a block is a test file
+    script = tmp_path / (first[1] if tests else "block.py")
     script.write_text(block)
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, *(["-m", "pytest", "-q", "-p", "no:cacheprovider"] if tests else []), script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("command", SHELL)
