@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -71,11 +72,10 @@ def plot_band(
         label="possible",
     )  # fmt: skip
     if upper is not None:
-        left.semilogy(
-            grid, np.where(upper > 0.0, upper, np.nan), color="C0", label=f"at most ({upper_words})"
-        )
+        words = textwrap.fill(f"at most: {upper_words}", 38)
+        left.semilogy(grid, np.where(upper > 0.0, upper, np.nan), color="C0", label=words)
     left.semilogy(
-        grid, np.where(lower > 0.0, lower, np.nan), color="C3", label=f"at least ({percent}, all ε at once)"
+        grid, np.where(lower > 0.0, lower, np.nan), color="C3", label=f"at least ({percent} confidence)"
     )
     left.axvline(claim[0], color="black", linestyle="--", linewidth=1, label="claim")
     if claim[1] > 0.0:
@@ -95,6 +95,6 @@ def plot_band(
     )
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="x-small")
     figure.suptitle(title)
     figure.savefig(path, dpi=150)
