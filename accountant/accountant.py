@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +29,7 @@ from .budget import Budget
 from .closing import Closing
 from .composition import BasicComposition, Composition
 from .compositions import COMPOSITIONS
-from .errors import ForeignValue, TrustViolation
+from .errors import ForeignValue, RecordWaiting, TrustViolation
 from .gate import Mask
 from .ledger import Entry, Ledger, declassification
 from .place import Place, calling_place
@@ -42,6 +41,7 @@ from .quote import Quote, Reservation
 from .release import check_owner, check_release, sample
 from .summary import Summary, summarise
 from .trust import Trust
+from .whole_file import whole_file
 
 _FORMAT = "dpwitness-ledger-1"
 
@@ -187,6 +187,25 @@ class Accountant(Closing, Accounts):
         self._pay(self._entries(mechanism, private, where, place), place)
         return sample(mechanism, private._values[0], where, self._noise)
 
+    def admit(self, mechanism: Mechanism, private: Private, sums: TracedSums) -> None:
+        """Refuse a value that is to wait in `sums` if its records could not pay for its release, or wait there already.
+
+        Raises
+        ------
+        RecordWaiting
+            If a record is in the sums.
+        ForeignValue, ValueError, TrustViolation, SensitivityExceeded, TheoremMissing, BudgetExceeded
+            As `release`.
+        """
+        place = calling_place()
+        check_release(self, mechanism, private, None)
+        assert isinstance(private._provenance, Traced)
+        waiting = sums.waiting(private._provenance)
+        if waiting is not None:
+            raise RecordWaiting(waiting, place)
+        with self._charging:
+            self._check_budget(self._entries(mechanism, private, None, place), place)
+
     def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
         """Check a release and say what it would charge whom; nothing is charged or sampled.
 
@@ -205,7 +224,7 @@ class Accountant(Closing, Accounts):
         )
 
     def reserve(self, quote: Quote) -> Reservation:
-        """Charge what was quoted, so that it can be released; a crash from here on keeps the charge.
+        """Charge what was quoted, so that it can be released; an error from here on keeps the charge.
 
         Raises
         ------
@@ -323,25 +342,19 @@ class Accountant(Closing, Accounts):
             "settings": self.composition.settings(),
             "trust": self.trust.value,
             "ledger": self._ledger.to_dict(),
+            "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
         }
 
     def save(self, path: str | Path) -> None:
-        """Write `to_dict` to a JSON file; the file is complete or absent, never half-written.
+        """Write `to_dict` to a JSON file, complete or absent, that only its owner can read: it names records.
 
         Raises
         ------
         ValueError
             If the path is a folder, or its own folder does not exist.
         """
-        target = Path(path)
-        if target.is_dir() or not target.absolute().parent.is_dir():
-            raise ValueError(f"path={str(path)!r}: must be a file in a folder that exists")
-        partial = target.with_name(target.name + ".partial")
-        with partial.open("w", encoding="ascii") as file:
-            json.dump(self.to_dict(), file)
-            file.flush()
-            os.fsync(file.fileno())  # the contents must be on the disk before the name is
-        partial.replace(target)
+        with whole_file(path) as file:
+            file.write(json.dumps(self.to_dict()).encode("ascii"))
 
     @classmethod
     def load(
@@ -403,6 +416,9 @@ class Accountant(Closing, Accounts):
             seed=seed,
         )
         accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
+        if saved.get("closed") is not None:  # a restart must not open a gate again
+            why, *place = saved["closed"]
+            accountant.close(why, Place(*place))
         return accountant
 
 

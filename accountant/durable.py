@@ -61,13 +61,18 @@ def restore_accountant(
     Raises
     ------
     RandomnessMismatch
-        If the run drew its noise from a NumPy generator and `noise` is none, or another kind.
+        If the run drew its noise from a NumPy generator and `noise` is none or another kind, or from OpenDP's
+        samplers and `noise` is a generator.
     """
     saved = state["noise"]
     if saved is not None and noise is None:
         raise RandomnessMismatch(
             f"noise=None: this run drew its noise from {state['source']}; give noise=numpy.random.default_rng() "
             "(or another generator of that kind) to go on bit for bit, or a noise source to change to it"
+        )
+    if saved is None and isinstance(noise, np.random.Generator):
+        raise RandomnessMismatch(
+            f"noise is a NumPy generator: this run drew its noise from {state['source']}"
         )
     if saved is not None and isinstance(noise, np.random.Generator):
         _set_state(noise, saved)
@@ -133,6 +138,9 @@ def restore_private(gate: Accountant, state: dict[str, Any], values: Arrays) -> 
     ]
     origin._caps = {record: (float.fromhex(l1), float.fromhex(l2)) for record, l1, l2 in state["caps"]}
     origin._all_capped = state["all_capped"]
+    for entries in origin._entries:
+        for record, _ in entries:
+            origin._held[record] = origin._held.get(record, 0) + 1
     return sums
 
 

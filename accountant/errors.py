@@ -45,6 +45,23 @@ class BudgetExceeded(Refusal):
         self.left = left
 
 
+class RecordWaiting(Refusal):
+    """A record came back while what it gave before still waits, uncharged, for its release.
+
+    Attributes
+    ----------
+    record
+        The record.
+    """
+
+    def __init__(self, record: object, where: Place) -> None:
+        super().__init__(
+            f"record {record!r} is in these sums already and waits for its release: it cannot enter again before",
+            where,
+        )
+        self.record = record
+
+
 class SensitivityExceeded(Refusal):
     """One record moves the value further than the mechanism is calibrated for."""
 

@@ -13,6 +13,8 @@ from .private import Private, refuse_read
 from .provenance import Traced, TracedSums
 
 if TYPE_CHECKING:
+    from mechanisms import Mechanism
+
     from .gate import Gate
 
 
@@ -40,7 +42,7 @@ class PrivateSums:
     def __repr__(self) -> str:
         return f"<private sums of shape {self.shape}>"
 
-    def add(self, values: Private, at: npt.NDArray[np.int64]) -> None:
+    def add(self, values: Private, at: npt.NDArray[np.int64], *, release: Mechanism | None = None) -> None:
         """Add private values at public coordinates.
 
         Parameters
@@ -50,6 +52,10 @@ class PrivateSums:
         at
             Whole numbers below `size`, shape (lanes, k); negative ones are padding. The coordinates of one
             lane must differ from each other.
+        release
+            The mechanism that will release the values, each coordinate once. Then, under an accountant, a record that
+            could not pay for it is refused here, where it can be named and nothing has changed, and so is one that
+            already waits in these sums; later, its refusal would stop the records that wait with it.
 
         Raises
         ------
@@ -60,6 +66,8 @@ class PrivateSums:
         ValueError
             If `at` has another shape or type, or a coordinate does not exist or (under an accountant)
             occurs twice.
+        RecordWaiting, BudgetExceeded, SensitivityExceeded, TheoremMissing
+            With `release`, under an accountant: if a record is to be refused.
         """
         if not isinstance(values, Private):
             raise TypeError(f"a {type(values).__name__} cannot be added: only values from `private` can")
@@ -77,6 +85,8 @@ class PrivateSums:
             if len(set(present)) < len(present):
                 raise ValueError(f"at={present}: the coordinates of one lane must differ from each other")
             assert isinstance(values._provenance, Traced)
+            if release is not None:
+                self._gate.admit(release, values, self._provenance)  # type: ignore[attr-defined]  # an accountant
             self._provenance.add(values._provenance, at)
         if values._values.shape[0] > self._values.shape[0]:
             self._values = np.repeat(self._values, values._values.shape[0], axis=0)

@@ -225,6 +225,11 @@ class TracedSums:
         self._entries: list[list[tuple[RecordId, float]]] = [[] for _ in range(size)]
         self._caps: dict[RecordId, tuple[float, float]] = {}
         self._all_capped = True
+        self._held: dict[RecordId, int] = {}  # in how many places each record is
+
+    def waiting(self, origin: Traced) -> RecordId | None:
+        """Return a record of `origin` that is here already, None if there is none."""
+        return next((record for record in origin.influences if record in self._held), None)
 
     def add(self, origin: Traced, at: np.ndarray) -> None:
         """Add a value's records at the coordinates `at`, shape (1, k); negative is padding."""
@@ -233,6 +238,7 @@ class TracedSums:
             for coordinate, width in zip(coordinates, moved.widths, strict=True):
                 if coordinate >= 0 and width > 0:
                     self._entries[coordinate].append((record, width))
+                    self._held[record] = self._held.get(record, 0) + 1
             self._add_cap(record, moved)
 
     def _add_cap(self, record: RecordId, moved: Influence) -> None:
@@ -248,6 +254,10 @@ class TracedSums:
     def clear(self, where: np.ndarray) -> None:
         """Forget the records of the coordinates `where`, shape (1, n)."""
         for coordinate in np.flatnonzero(where[0]).tolist():
+            for record, _ in self._entries[coordinate]:
+                self._held[record] -= 1
+                if not self._held[record]:
+                    del self._held[record]
             self._entries[coordinate] = []
         if not any(self._entries):
             self._caps = {}

@@ -61,7 +61,8 @@ class Reservation:
     """A release that is charged and not yet sampled; made by `Accountant.reserve`.
 
     ``release()`` samples, once. ``commit()`` closes it. ``cancel()`` gives the charge back while nothing has
-    been sampled. Whatever else happens, a crash included, the charge stays in the ledger. As a context
+    been sampled. Whatever else happens, an error included, the charge stays in the ledger (on
+    disk, once it is saved). As a context
     manager it commits after a release and cancels if there was none, unless an exception leaves the block.
     """
 

@@ -17,7 +17,7 @@ from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
-from algorithms.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
+from algorithms.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.durable_run import DurableRun
 from algorithms.g_optimal import Design, DesignError, g_optimal_design
@@ -36,6 +36,7 @@ __all__ = [
     "DPE",
     "OMM",
     "PE",
+    "REWARD_DOMAIN",
     "CUCBBatchAll",
     "CUCBBatchGaussian",
     "CUCBBatchLeast",

@@ -84,7 +84,7 @@ class _PhaseLearner:
         """Count the clicks of a round, or of some; release the counts of the phases that end here."""
         rounds = check_rounds(rounds, self.left)
         everywhere = np.broadcast_to(np.arange(self.structure.size), self.shown.shape)
-        self.histogram.add(feedback, at=everywhere)
+        self.histogram.add(feedback, at=everywhere, release=self.mechanism)
         self.left = self.left - rounds
         ending = np.flatnonzero(self.left == 0)
         if ending.size:

@@ -65,17 +65,19 @@ class DoublingBatches:
         ndarray or None
             Where a batch was released, shape (lanes, elements); None if nowhere.
         """
-        self._sums.add(values, at=elements)
+        self._sums.add(values, at=elements, release=self._mechanism)
         counted = np.ones((1, 1)) if rounds is None else rounds[:, np.newaxis].astype(np.float64)
         scatter_add(self._filled, elements, np.broadcast_to(counted, elements.shape))
         full = self._filled >= self._next_size
         if not full.any():
             return None
-        sums = self._gate.release(self._mechanism, self._sums, where=full)
-        self._learn(full, sums[full], self._next_size[full])
-        self._next_size[full] *= 2
-        self._filled[full] = 0.0
-        self._sums.clear(full)
+        try:
+            sums = self._gate.release(self._mechanism, self._sums, where=full)
+            self._learn(full, sums[full], self._next_size[full])
+            self._next_size[full] *= 2
+        finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
+            self._filled[full] = 0.0
+            self._sums.clear(full)
         return full
 
     def _learn(self, full: npt.NDArray[np.bool_], sums: FloatArray, sizes: FloatArray) -> None:

@@ -120,6 +120,16 @@ class StandardElimination(abc.ABC):
         return phase
 
     @property
+    def open_phase(self) -> Phase | None:
+        """The phase that waits for rewards; None if `act` is next."""
+        return self._phase if self._missing else None
+
+    @property
+    def next_action(self) -> int | None:
+        """The action that the next client plays, whose reward `observe` takes; None if `act` is next."""
+        return int(self._phase.support[self._missing[-1]]) if self._missing else None
+
+    @property
     def _settled(self) -> bool:
         """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
         return self.active.size == 1 or not self.actions[self.active].any()

@@ -146,6 +146,11 @@ class PhasedElimination(abc.ABC):
         return phase
 
     @property
+    def open_phase(self) -> Phase | None:
+        """The phase that waits for reports; None if `act` is next."""
+        return self._phase
+
+    @property
     def _settled(self) -> bool:
         """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
         return self.active.size == 1 or not self.actions[self.active].any()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,9 @@ class Decoder:
 
 def _attributes(holder: object) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object, whether it keeps them in a dictionary or in slots."""
-    yield from getattr(holder, "__dict__", {}).items()
+    for name, value in getattr(holder, "__dict__", {}).items():
+        if not isinstance(getattr(type(holder), name, None), cached_property):  # follows from the others
+            yield name, value
     for kind in type(holder).__mro__:
         slots = vars(kind).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:

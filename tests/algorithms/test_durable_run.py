@@ -102,8 +102,10 @@ def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
             reports = phase.clients if "dpe" in name else phase.rounds if phase.clients else 0
             for _ in range(reports):
                 if interrupted and client % 11 == 3:
+                    before = run.learner.open_phase
                     run.save(tmp_path / "run.npz")
                     run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                    np.testing.assert_equal(vars(run.learner.open_phase), vars(before))
                 domain = phase.domain if "dpe" in name else report_domain()
                 values = np.cos(client + np.arange(math.prod(domain.shape)))[np.newaxis]
                 run.learner.observe(run.accountant.private(values, domain, client))
@@ -330,3 +332,40 @@ def test_linear_learners_are_refused_with_other_actions(tmp_path: Path) -> None:
     DurableRun(build, open_accountant()).save(tmp_path / "run.npz")
     with pytest.raises(StateError, match="actions"):
         DurableRun.load(tmp_path / "run.npz", lambda gate: build(gate, 0.1), noise=np.random.default_rng(0))
+
+
+def test_what_a_structure_remembers_is_no_parameter(tmp_path: Path) -> None:
+    """A matroid that was used before the run began keeps a table in a cached property."""
+    problem = build_problem("linear-matroid", {})
+
+    def build(gate: Any) -> Any:
+        return learners["dpucb-mat"].build(problem, epsilon=1.0, horizon=50)(gate)
+
+    run = DurableRun(build, open_accountant())
+    run.learner.act()
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(0))
+    np.testing.assert_array_equal(again.learner.act(), run.learner.act())
+
+
+def test_secure_noise_is_not_exchanged_for_a_generator(tmp_path: Path) -> None:
+    DurableRun(build_least, Accountant(Budget(1.0))).save(tmp_path / "run.npz")
+    with pytest.raises(RandomnessMismatch, match="drew its noise from opendp"):
+        DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.default_rng(0))
+
+
+def test_a_linear_learner_says_what_it_was_playing(tmp_path: Path) -> None:
+    def build(gate: Any) -> Any:
+        return linear_learners["dp-pe-central"].make(
+            np.eye(3) * 0.5, gate, epsilon=5.0, delta=0.1, horizon=200
+        )
+
+    run = DurableRun(build, open_accountant())
+    assert run.learner.open_phase is None
+    assert run.learner.next_action is None
+    phase = run.learner.act()
+    assert run.learner.next_action == phase.support[0]
+    run.save(tmp_path / "run.npz")
+    again = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(0))
+    assert again.learner.open_phase.counts.tolist() == phase.counts.tolist()
+    assert again.learner.next_action == phase.support[0]

@@ -1,0 +1,46 @@
+"""Files that are complete or absent, whatever crashes when, and that only their owner can read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes the place of `path` when the block ends without an error.
+
+    It is written under a name of its own, mode 600, and is on the disk before it is renamed; of several writers the
+    last one wins, and no reader ever sees half a file.
+
+    Raises
+    ------
+    ValueError
+        If the path is a folder, or its own folder does not exist.
+    OSError
+        If the file cannot be written; what was there before stays.
+    """
+    target = Path(path)
+    folder = target.absolute().parent
+    if target.is_dir() or not folder.is_dir():
+        raise ValueError(f"path={str(path)!r}: must be a file in a folder that exists")
+    handle, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # the contents must be on the disk before the name is
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        directory = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
