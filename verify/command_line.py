@@ -7,7 +7,6 @@ standard error. Exit codes of ``verify``: 0 certified, 1 refuted, 3 unproven; 2 
 from __future__ import annotations
 
 import io
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -22,17 +21,18 @@ from rich.table import Table
 
 from algorithms.catalogue import learner_builder
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
+from algorithms.problems import ParameterError
 from algorithms.simulate import Trace, simulate
 from verify.composition.audit_command import audit_command, calibrate_command
 from verify.effort import EFFORTS
 from verify.functions.verify_function import SECONDS
 from verify.learners.accounting_run import failing_place
+from verify.list_command import list_command
 from verify.reporting.output import check_plot, print_json
 from verify.reporting.report import render
 from verify.subjects.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subjects.named_subject import named_subject
-from verify.subjects.subject import LearnerSubject, SubjectError, every_learner, resolve
+from verify.subjects.subject import LearnerSubject, SubjectError, resolve
 from verify.verification import choose_problem, initial_records, verify
 
 Tell = Callable[[float, str], None]
@@ -64,122 +64,6 @@ _set_option = click.option(
 @click.version_option(package_name="dpwitness")
 def cli() -> None:
     """Certify, refute and audit differential-privacy claims of online learners."""
-
-
-@cli.command("list")
-@_json_option
-def list_command(as_json: bool) -> None:
-    """Show all learners and problems, with their parameters, and the specimens of the zoo."""
-    if as_json:
-        print_json(_catalogue())
-        return
-    console = Console()
-    table = Table(title="Learners", title_justify="left")
-    table.add_column("learner", overflow="fold", min_width=20)
-    for heading in ("model", "plays", "privacy claim, and what it does"):
-        table.add_column(heading)
-    for entry in every_learner.values():
-        table.add_row(
-            entry.name,
-            entry.claim.model,
-            f"{entry.family}\n({entry.default_problem})",
-            f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]{_certified(entry)}",
-        )
-    console.print(table)
-    table = Table(title="Problems", title_justify="left")
-    table.add_column("problem", overflow="fold", min_width=12)
-    table.add_column("kind")
-    table.add_column("what it is, and its parameters")
-    for problem in _every_problem():
-        lines = [f"{p.name}={p.default}  [dim]{p.meaning}; {p.rule}[/dim]" for p in problem.parameters]
-        table.add_row(problem.name, problem.family, "\n".join([f"[bold]{problem.summary}[/bold]", *lines]))
-    console.print(table)
-    from verify.zoo import specimens
-
-    table = Table(title="Zoo (dpwitness verify zoo/...)", title_justify="left")
-    table.add_column("specimen", overflow="fold", min_width=16)
-    table.add_column("claim", justify="right")
-    table.add_column("true epsilon", justify="right")
-    table.add_column("why, and who says so")
-    for specimen in specimens.values():
-        claim = f"{specimen.epsilon:.4g}" + (f", δ {specimen.delta:g}" if specimen.delta else "")
-        mark = "correct" if specimen.correct else "[bold]false[/bold]"
-        table.add_row(
-            specimen.name,
-            claim,
-            f"{specimen.true_epsilon:.4g}",
-            f"{mark}: {specimen.why}\n[dim]{specimen.source}[/dim]",
-        )
-    console.print(table)
-
-
-def _certified(entry: Any) -> str:
-    """Name the certified form of a learner that is not it."""
-    other = entry.certified_form not in ("", entry.name)
-    return f"\n[dim]certified form:[/dim] {entry.certified_form}" if other else ""
-
-
-def _every_problem() -> list[ProblemEntry[Any]]:
-    return [*problems.values(), *linear_problems.values()]
-
-
-def _catalogue() -> dict[str, Any]:
-    from verify.zoo import specimens
-
-    def parameters(entry: Any) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": p.name,
-                "kind": p.kind,
-                "default": p.default,
-                "low": p.low,
-                "high": p.high,
-                "choices": list(p.choices),
-                "meaning": p.meaning,
-            }
-            for p in entry.parameters
-        ]
-
-    return {
-        "learners": [
-            {
-                "name": entry.name,
-                "family": entry.family,
-                "model": entry.claim.model,
-                "view": entry.claim.view.value,
-                "source": entry.source,
-                "as_printed": entry.as_printed,
-                "certified_form": entry.certified_form,
-                "summary": entry.summary,
-                "default_problem": entry.default_problem,
-                "parameters": parameters(entry),
-            }
-            for entry in every_learner.values()
-        ],
-        "problems": [
-            {
-                "name": entry.name,
-                "family": entry.family,
-                "summary": entry.summary,
-                "parameters": parameters(entry),
-            }
-            for entry in _every_problem()
-        ],
-        "zoo": [
-            {
-                "name": specimen.name,
-                "epsilon": specimen.epsilon,
-                "delta": specimen.delta,
-                "true_epsilon": specimen.true_epsilon if math.isfinite(specimen.true_epsilon) else None,
-                "correct": specimen.correct,
-                "floating_point": specimen.floating_point,
-                "hidden": specimen.hidden,
-                "why": specimen.why,
-                "source": specimen.source,
-            }
-            for specimen in specimens.values()
-        ],
-    }
 
 
 @cli.command("verify")
@@ -421,6 +305,7 @@ def _progress(name: str) -> Iterator[Tell]:
         yield lambda share, doing: bar.update(task, completed=share, description=f"{name}: {doing}")
 
 
+cli.add_command(list_command)
 cli.add_command(audit_command)
 cli.add_command(calibrate_command)
 

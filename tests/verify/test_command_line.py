@@ -84,7 +84,7 @@ def test_list_shows_everything(run):
     )
     assert any(learner["as_printed"].startswith("FALSE") for learner in catalogue["learners"])
     zoo = {specimen["name"]: specimen for specimen in catalogue["zoo"]}
-    assert (zoo["svt5"]["correct"], zoo["svt5"]["true_epsilon"]) == (False, None)  # infinite
+    assert (zoo["svt5"]["correct"], zoo["svt5"]["true_epsilon"]) == (False, "inf")
     assert zoo["noisy-max-3"]["true_epsilon"] == 0.25
     names = {learner["name"] for learner in catalogue["learners"]}
     for learner in catalogue["learners"]:
@@ -92,6 +92,20 @@ def test_list_shows_everything(run):
         form = learner["certified_form"]
         assert form in names or learner["as_printed"].startswith("makes no privacy")
         assert not form.startswith("published/")
+
+
+def test_list_shows_what_words_describe(run):
+    code, out, _ = run("list", "Local", "cascade", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert "cascade-ucb-rr" in {learner["name"] for learner in found["learners"]}
+    assert {learner["model"] for learner in found["learners"]} == {"local"}
+    assert not found["zoo"]
+    code, out, _ = run("list", "svt5")
+    assert (code, "svt5" in out, "cucb" in out) == (0, True, False)
+    code, out, err = run("list", "nonsense")
+    assert (code, out) == (2, "")
+    assert "nothing is described by 'nonsense'" in err
 
 
 def test_simulate_json_has_the_stable_keys(run):

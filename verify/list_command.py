@@ -1,0 +1,155 @@
+"""The command ``dpwitness list``: learners, problems and the zoo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
+from verify.reporting.output import print_json
+from verify.subjects.subject import every_learner
+from verify.verdict import json_able
+
+
+@click.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_command(words: tuple[str, ...], as_json: bool) -> None:
+    """Show learners, problems with their parameters, and the zoo: all, or those that WORDS describe.
+
+    As in ``dpwitness list local cascade``: names, models, families, sources and verdicts are looked through.
+    """
+    found = _catalogue(words)
+    if as_json:
+        print_json(found)
+        return
+    if not any(found.values()):
+        raise ParameterError(f"words: nothing is described by {' '.join(words)!r}")
+    console = Console()
+    table = Table(title="Learners", title_justify="left")
+    table.add_column("learner", overflow="fold", min_width=20)
+    for heading in ("model", "plays", "privacy claim, and what it does"):
+        table.add_column(heading)
+    for entry in _described(every_learner.values(), words):
+        table.add_row(
+            entry.name,
+            entry.claim.model,
+            f"{entry.family}\n({entry.default_problem})",
+            f"[bold]{entry.as_printed}[/bold]\n{entry.summary}\n[dim]{entry.source}[/dim]{_certified(entry)}",
+        )
+    _print(console, table)
+    table = Table(title="Problems", title_justify="left")
+    table.add_column("problem", overflow="fold", min_width=12)
+    table.add_column("kind")
+    table.add_column("what it is, and its parameters")
+    for problem in _described(_every_problem(), words):
+        lines = [f"{p.name}={p.default}  [dim]{p.meaning}; {p.rule}[/dim]" for p in problem.parameters]
+        table.add_row(problem.name, problem.family, "\n".join([f"[bold]{problem.summary}[/bold]", *lines]))
+    _print(console, table)
+    from verify.zoo import specimens
+
+    table = Table(title="Zoo (dpwitness verify zoo/...)", title_justify="left")
+    table.add_column("specimen", overflow="fold", min_width=16)
+    table.add_column("claim", justify="right")
+    table.add_column("true epsilon", justify="right")
+    table.add_column("why, and who says so")
+    for specimen in _described(specimens.values(), words):
+        claim = f"{specimen.epsilon:.4g}" + (f", δ {specimen.delta:g}" if specimen.delta else "")
+        mark = "correct" if specimen.correct else "[bold]false[/bold]"
+        table.add_row(
+            specimen.name,
+            claim,
+            f"{specimen.true_epsilon:.4g}",
+            f"{mark}: {specimen.why}\n[dim]{specimen.source}[/dim]",
+        )
+    _print(console, table)
+
+
+def _print(console: Console, table: Table) -> None:
+    if table.row_count:
+        console.print(table)
+
+
+def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
+    """Yield the entries that have every word in what they are called or in what is said of them."""
+    for entry in entries:
+        said = [
+            getattr(entry, name, "") for name in ("name", "family", "source", "as_printed", "summary", "why")
+        ]
+        said.append(getattr(getattr(entry, "claim", None), "model", ""))
+        text = " ".join(map(str, said)).lower()
+        if all(word.lower() in text for word in words):
+            yield entry
+
+
+def _certified(entry: Any) -> str:
+    """Name the certified form of a learner that is not it."""
+    other = entry.certified_form not in ("", entry.name)
+    return f"\n[dim]certified form:[/dim] {entry.certified_form}" if other else ""
+
+
+def _every_problem() -> list[ProblemEntry[Any]]:
+    return [*problems.values(), *linear_problems.values()]
+
+
+def _catalogue(words: Sequence[str]) -> dict[str, Any]:
+    from verify.zoo import specimens
+
+    def parameters(entry: Any) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": p.name,
+                "kind": p.kind,
+                "default": p.default,
+                "low": p.low,
+                "high": p.high,
+                "choices": list(p.choices),
+                "meaning": p.meaning,
+            }
+            for p in entry.parameters
+        ]
+
+    return {
+        "learners": [
+            {
+                "name": entry.name,
+                "family": entry.family,
+                "model": entry.claim.model,
+                "view": entry.claim.view.value,
+                "source": entry.source,
+                "as_printed": entry.as_printed,
+                "certified_form": entry.certified_form,
+                "summary": entry.summary,
+                "default_problem": entry.default_problem,
+                "parameters": parameters(entry),
+            }
+            for entry in _described(every_learner.values(), words)
+        ],
+        "problems": [
+            {
+                "name": entry.name,
+                "family": entry.family,
+                "summary": entry.summary,
+                "parameters": parameters(entry),
+            }
+            for entry in _described(_every_problem(), words)
+        ],
+        "zoo": [
+            {
+                "name": specimen.name,
+                "epsilon": specimen.epsilon,
+                "delta": specimen.delta,
+                "true_epsilon": json_able(specimen.true_epsilon),
+                "correct": specimen.correct,
+                "floating_point": specimen.floating_point,
+                "hidden": specimen.hidden,
+                "why": specimen.why,
+                "source": specimen.source,
+            }
+            for specimen in _described(specimens.values(), words)
+        ],
+    }
