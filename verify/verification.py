@@ -104,7 +104,7 @@ def verify(
     floating_point
         For functions: whether what only floating-point arithmetic shows counts against the claim.
     time_limit
-        For functions and commands: seconds after which to stop and report what was found.
+        For functions, commands and plain bandits: seconds after which to stop and report what was found.
     neighbours
         For functions: which data sets are neighbours, in place of what the function itself declares.
     adversary
@@ -223,7 +223,13 @@ def verify(
     elif isinstance(found, BanditSubject):
         bandit = found.bandit if adversary is None else found.bandit.against(adversary)
         evidence = verify_bandit(
-            bandit, claim, effort=chosen, seed=int(seed), reproduce=reproduce, progress=tell
+            bandit,
+            claim,
+            effort=chosen,
+            seed=int(seed),
+            reproduce=reproduce,
+            progress=tell,
+            seconds=time_limit,
         )
     elif isinstance(found, MechanismSubject):
         evidence = verify_mechanism(

@@ -29,7 +29,7 @@ def laplace(data, rng, lanes):
 
 
 @pytest.mark.parametrize(
-    ("workers", "after", "stage"), [(1, 2_600_000, "final"), (2, 2_600_000, "any"), (1, 10_000, "search")]
+    ("workers", "after", "stage"), [(1, 4_000_000, "final"), (2, 2_600_000, "any"), (1, 10_000, "search")]
 )
 def test_ctrl_c_leaves_a_report(tmp_path: Path, workers: int, after: int, stage: str) -> None:
     path = tmp_path / "subject.py"

@@ -1,6 +1,7 @@
 """Bandits in plain Python, and adversaries: played as their words say, broken ones refuted."""
 # ruff: noqa: NPY002 (other people's bandits use the global generator)
 
+import math
 import random
 
 import numpy as np
@@ -11,6 +12,7 @@ from mechanisms import Laplace
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, SubjectError, verify
 from verify.subjects.adversary import AdversaryError, ChallengeOnPlay, Turn, learner_against
+from verify.subjects.bandit_calls import BanditError
 from verify.zoo.bandits import EpisodicUCB
 
 
@@ -91,12 +93,150 @@ def test_a_private_plain_bandit_is_not_refuted():
     assert 0.2 < result.lower.epsilon < 1.0
 
 
-def test_a_generator_of_its_own_is_a_finding_and_a_crash_ends_the_run():
+def test_a_generator_of_its_own_is_a_finding():
     found = verify(PlainBandit(OwnGenerator, arms=2, rounds=4), epsilon=1.0, effort="quick")
     assert "unrepeatable" in {finding.kind for finding in found.findings}
-    crashed = verify(PlainBandit(Coin, arms=2, rounds=4, update="missing"), epsilon=1.0, effort="quick")
+
+
+class RaisesOnReward(Coin):
+    def update(self, arm, reward):
+        if reward > 0.5:
+            raise KeyError("reward")
+
+
+def test_a_crash_ends_the_run_and_says_where():
+    crashed = verify(PlainBandit(RaisesOnReward, arms=2, rounds=4), epsilon=1.0, effort="quick")
     assert crashed.verdict == "unproven"
-    assert "missing" in crashed.findings[0].message
+    assert [finding.kind for finding in crashed.findings] == ["crash"]
+    assert "KeyError" in crashed.findings[0].message
+
+
+class Textbook:
+    """UCB1 as in many a repository: no noise, and an argument with a default that is no generator."""
+
+    def __init__(self, n_arms=2):
+        self.counts, self.sums = np.zeros(n_arms), np.zeros(n_arms)
+
+    def select_arm(self, alpha=2.0):
+        assert alpha == 2.0
+        total = self.counts.sum()
+        return np.argmax(
+            self.sums / (self.counts + 1e-5) + np.sqrt(alpha * np.log(total + 1) / (self.counts + 1e-5))
+        )
+
+    def update(self, arm, reward):
+        self.counts[arm] += 1
+        self.sums[arm] += reward
+
+
+def test_arguments_with_defaults_are_left_alone():
+    result = verify(PlainBandit(Textbook, arms=2, rounds=12), epsilon=1.0, effort="quick")
+    assert result.verdict == "refuted"
+    assert result.findings == ()
+
+
+def of_seed(seed=1):
+    return Coin(np.random.default_rng(seed))
+
+
+def of_state(*, random_state=None):
+    return Coin(random_state)
+
+
+def of_keyword(arms=2, rng=None):
+    assert arms == 2
+    return Coin(rng)
+
+
+def of_position(noise, /):
+    return Coin(noise)
+
+
+@pytest.mark.parametrize("make", [of_seed, of_state, of_keyword, of_position])
+def test_a_generator_goes_where_its_name_says(make):
+    bandit = PlainBandit(make, arms=2, rounds=8)
+    table = np.zeros((9, 2))
+    first, again, other = (bandit.actions(table, 20, np.random.SeedSequence(seed)) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert len(np.unique(first[:, :, 0], axis=0)) > 10  # every run is a draw of its own
+
+
+def test_what_cannot_be_called_is_refused():
+    with pytest.raises(BanditError, match="requires b too"):
+        verify(PlainBandit(lambda a, b: Coin(a), arms=2, rounds=4), epsilon=1.0)
+    with pytest.raises(BanditError, match=r"select = 'choose': .* which has select_arm, update"):
+        verify(PlainBandit(Coin, arms=2, rounds=4, select="choose"), epsilon=1.0)
+    with pytest.raises(BanditError, match="update = 'missing'"):
+        verify(PlainBandit(Coin, arms=2, rounds=4, update="missing"), epsilon=1.0)
+
+
+class Returns(Coin):
+    value = 0
+
+    def select_arm(self):
+        return self.value if super().select_arm() else 0
+
+
+@pytest.mark.parametrize("value", [-1, 2, 0.7, None, "1", math.nan, np.array([0, 1])])
+def test_what_is_no_arm_is_one_finding(value):
+    make = type("Wrong", (Returns,), {"value": value})
+    result = verify(PlainBandit(make, arms=2, rounds=4), epsilon=1.0, effort="quick")
+    assert result.verdict == "unproven"
+    assert [finding.kind for finding in result.findings] == ["wrong-arm"]
+    message = result.findings[0].message
+    assert message.startswith("select_arm returned ")
+    assert message.endswith("must be a whole number from 0 to 1")
+
+
+@pytest.mark.parametrize("value", [1, 1.0, True, np.int8(1), np.float64(1.0), np.array([1])])
+def test_whole_numbers_of_any_type_are_arms(value):
+    make = type("Right", (Returns,), {"value": value})
+    played = PlainBandit(make, arms=2, rounds=8).actions(np.zeros((9, 2)), 4, np.random.SeedSequence(0))
+    assert set(np.unique(played)) == {0, 1}
+
+
+class Fixed(Coin):
+    def select_arm(self):
+        return 0
+
+
+def test_a_bandit_that_never_varies_is_not_tested():
+    result = verify(PlainBandit(Fixed, arms=2, rounds=10), epsilon=1.0, effort="quick")
+    assert result.verdict == "unproven"
+    assert [finding.kind for finding in result.findings] == ["constant"]
+    assert result.lower is None
+    against = PlainBandit(Fixed, arms=2, rounds=10).against(ChallengeOnPlay(arm=0, number=1))
+    assert verify(against, epsilon=1.0, effort="quick").findings == result.findings
+
+
+class Endless(Coin):
+    def select_arm(self):
+        while True:
+            pass
+
+
+class EndlessOnReward(Coin):
+    def update(self, arm, reward):
+        while reward > 0.5:
+            pass
+
+
+@pytest.mark.parametrize("make", [Endless, EndlessOnReward])
+def test_a_bandit_that_never_ends_is_stopped(make):
+    result = verify(PlainBandit(make, arms=2, rounds=4), epsilon=1.0, effort="quick", time_limit=0.5)
+    assert result.verdict == "unproven"
+    assert [finding.kind for finding in result.findings] == ["time-limit"]
+
+
+@pytest.mark.parametrize("name", ["plain-bandit-shared-noise"])
+def test_a_bandit_whose_noise_cancels_is_refuted_near_its_decision(name):
+    result = verify(f"zoo/{name}", effort="quick")
+    assert result.verdict == "refuted"
+    assert result.lower.epsilon > 5.0
+    data = result.witness.neighbours["data"]
+    assert "the rewards of all rounds: [[" in data
+    assert "of 64 rounds are played" in data
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,10 @@ def test_results_do_not_depend_on_processes_or_order(pytester: pytest.Pytester) 
 
     alone = report("-p", "no:xdist")
     assert len(alone) == 4
-    assert report("-n", "2") == alone
-    assert report("-k", "half")[0] in alone
-    assert report("--dp-seed", "1") != alone
+    some = report("-n", "2", "-k", "half or enough")
+    assert len(some) == 2
+    assert set(some) < set(alone)
+    assert report("-k", "half", "--dp-seed", "1")[0] not in alone
 
 
 def test_nothing_is_said_where_nothing_was_audited(pytester: pytest.Pytester) -> None:

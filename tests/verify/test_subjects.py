@@ -12,6 +12,7 @@ from verify.subjects.subject import FunctionSubject, LearnerSubject, MechanismSu
 FOLDER = Path(__file__).parent / "subjects"
 FUNCTIONS = FOLDER / "functions.py"
 LEARNERS = FOLDER / "learners.py"
+FEW = {"effort": "quick", "samples": 24_000}  # enough where findings are asked for, or exact losses
 
 
 def line_of(path: Path, words: str) -> str:
@@ -62,16 +63,16 @@ def test_one_draw_for_all_coordinates_is_refuted():
 
 
 def test_replay_finds_what_flows_around_the_gate():
-    clean = verify(f"{FUNCTIONS}:through_the_gate", epsilon=1.0, effort="quick")
+    clean = verify(f"{FUNCTIONS}:through_the_gate", epsilon=1.0, **FEW)
     assert {finding.kind for finding in clean.findings} <= {"floating-point"}  # NumPy's own noise shows there
-    raw = verify(f"{FUNCTIONS}:raw_on_the_side", epsilon=1.0, effort="quick")
+    raw = verify(f"{FUNCTIONS}:raw_on_the_side", epsilon=1.0, **FEW)
     assert found(raw, "raw-output")
     assert raw.verdict == "refuted"
-    more = verify(f"{FUNCTIONS}:as_many_calls_as_data", epsilon=1.0, effort="quick")
+    more = verify(f"{FUNCTIONS}:as_many_calls_as_data", epsilon=1.0, **FEW)
     assert found(more, "more-calls")[0].endswith(line_of(FUNCTIONS, "total += gate.release"))
-    moves = verify(f"{FUNCTIONS}:moves_by_two", epsilon=1.0, effort="quick")
+    moves = verify(f"{FUNCTIONS}:moves_by_two", epsilon=1.0, **FEW)
     assert found(moves, "sensitivity")[0].endswith(line_of(FUNCTIONS, "sensitivity=UNIT), data)"))
-    foreign = verify(f"{FUNCTIONS}:own_randomness", epsilon=1.0, effort="quick")
+    foreign = verify(f"{FUNCTIONS}:own_randomness", epsilon=1.0, **FEW)
     assert found(foreign, "foreign-randomness")
 
 
@@ -88,7 +89,7 @@ def test_a_correct_learner_of_a_user_is_certified():
 
 @pytest.mark.parametrize(("name", "how"), [("BranchesOnRaw", "compared"), ("CallsFloat", "float")])
 def test_reads_of_raw_values_are_caught_with_the_line(name, how):
-    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, effort="quick")
+    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, **FEW, horizon=20)
     assert result.verdict != "certified"
     assert math.isinf(result.upper.epsilon)
     assert found(result, "raw-read")[0].endswith(leak_of(name))
@@ -106,17 +107,17 @@ def test_reads_of_raw_values_are_caught_with_the_line(name, how):
     ],
 )
 def test_wrong_noise_is_refuted_with_the_line(name, kind):
-    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, effort="quick")
+    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, **FEW, horizon=20)
     assert result.verdict == "refuted"
     place = leak_of("SharedDrawInMechanism" if name.startswith("SharedDraw") else name)
     assert found(result, kind)[0].endswith(place)
 
 
 def test_under_declared_sensitivity_shows_its_exact_factor():
-    assert verify(f"{LEARNERS}:UnderDeclares", epsilon=1.0, effort="quick").lower.epsilon == pytest.approx(
+    assert verify(f"{LEARNERS}:UnderDeclares", epsilon=1.0, **FEW, horizon=20).lower.epsilon == pytest.approx(
         4, abs=1e-6
     )
-    stability = verify(f"{LEARNERS}:UnderDeclaresStability", epsilon=1.0, effort="quick")
+    stability = verify(f"{LEARNERS}:UnderDeclaresStability", epsilon=1.0, **FEW, horizon=20)
     assert stability.lower.epsilon == pytest.approx(3, abs=1e-6)
 
 
@@ -134,7 +135,7 @@ def test_under_declared_sensitivity_shows_its_exact_factor():
     ],
 )
 def test_what_flows_around_the_gate_is_never_certified(name, kind):
-    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, effort="quick")
+    result = verify(f"{LEARNERS}:{name}", epsilon=1.0, **FEW, horizon=20)
     assert result.verdict != "certified"
     places = found(result, kind)
     assert places, result.findings

@@ -33,7 +33,7 @@ from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.view_sample import Column, FloatArray, ViewSample
 
 __all__ = [
-    "AdditiveScore", "Column", "Difference", "Event", "HalfLine", "Interval", "LatticeReading", "Near",
+    "AdditiveScore", "Both", "Column", "Difference", "Event", "HalfLine", "Interval", "LatticeReading", "Near",
     "ReportCount", "RowTable", "TreeScore", "Value", "ViewSample", "event_from_dict", "report_counts", "row_keys",
 ]  # fmt: skip
 
@@ -106,6 +106,25 @@ class HalfLine(Event):
             "threshold": encode(self.threshold),
             "above": self.above,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Both(Event):
+    """Two half-lines at once: a quadrant."""
+
+    kind: ClassVar[str] = "both"
+    first: HalfLine
+    second: HalfLine
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        return self.first.holds(sample) & self.second.holds(sample)
+
+    @property
+    def words(self) -> str:
+        return f"{self.first.words}, and {self.second.words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "first": self.first.to_dict(), "second": self.second.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +257,13 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
         readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
         rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])
         return RowTable(readings, rows, data["complement"])
+    if kind == Both.kind:
+        first, second = (event_from_dict(data[key], columns) for key in ("first", "second"))
+        if not isinstance(first, HalfLine) or not isinstance(second, HalfLine):
+            raise ValueError(
+                f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
+            )
+        return Both(first, second)
     if kind not in (HalfLine.kind, Interval.kind, Near.kind):
         raise ValueError(f"kind must name an event, got {kind!r}")
     reading = reading_from_dict(data["reading"], columns)

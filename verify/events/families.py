@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.events.event import (
+    Both,
     Event,
     HalfLine,
     Interval,
@@ -29,6 +30,7 @@ from verify.events.view_sample import FloatArray, ViewSample
 IntArray = npt.NDArray[np.int64]
 Worlds = tuple[ViewSample, ViewSample]
 
+MOST_CELLS = 40  # values of a reading that takes few, at each of which quadrants may begin
 NEAR_CENTRES = 8  # numbers that a difference takes again and again
 
 
@@ -197,6 +199,50 @@ def interval_family(sorted_values: Sorted) -> Iterator[Family]:
         return Interval(reading, a, b, bool(complement))
 
     yield Family(hits[0], hits[1], sorted_values.all_size, build, intervals)
+
+
+def quadrant_family(fit: Worlds, choose: Worlds, cell: Reading, value: Reading) -> Iterator[Family]:
+    """At most or at least c in one reading that takes few values, and at most or above t in another one.
+
+    Where a sequence ends with a number, a low number after many refusals tells much and is rare: all sequences of
+    at least some length that end with a number of at most some size are one quadrant.
+    """
+    readings = [
+        [np.concatenate([reading.of(a), reading.of(b)]) for a, b in zip(fit, choose, strict=True)]
+        for reading in (cell, value)
+    ]
+    cells, values = readings
+    numbers = np.unique(np.concatenate(cells))
+    numbers = numbers[~np.isnan(numbers)] + 0.0
+    pooled = np.concatenate(values)
+    pooled = np.sort(pooled[~np.isnan(pooled)])
+    if pooled.size == 0 or not 1 < numbers.size <= MOST_CELLS:
+        return
+    cuts = quantiles(pooled, 8, 8)
+    corners = []
+    for where, what in zip(cells, values, strict=True):
+        here = ~(np.isnan(where) | np.isnan(what))
+        bins = np.searchsorted(cuts, what[here])  # bin i: cuts[i-1] < value <= cuts[i]
+        at = np.searchsorted(numbers, where[here]) * (cuts.size + 1) + bins
+        table = np.bincount(at, minlength=numbers.size * (cuts.size + 1)).reshape(numbers.size, -1)
+        low, high = np.cumsum(table, axis=1)[:, :-1], np.cumsum(table[:, ::-1], axis=1)[:, ::-1][:, 1:]
+        quadrants = [
+            total for half in (low, high) for total in (np.cumsum(half, 0), np.cumsum(half[::-1], 0)[::-1])
+        ]
+        corners.append(np.stack(quadrants).ravel().astype(np.int64))
+
+    def build(at: int) -> Event:
+        quadrant, c, t = (int(i) for i in np.unravel_index(at, (4, numbers.size, cuts.size)))
+        cut = float(np.nextafter(cuts[t], np.inf)) if quadrant >= 2 else float(cuts[t])
+        first = HalfLine(cell, float(numbers[c]), quadrant % 2 == 1)
+        return Both(first, HalfLine(value, cut, quadrant >= 2))
+
+    yield Family(corners[0], corners[1], (cells[0].size, cells[1].size), build, quadrants_alike)
+
+
+def quadrants_alike(mass: FloatArray) -> FloatArray:
+    """Alternatives of quadrants: a few for every factor e of their probability in either direction."""
+    return nested(mass) ** 2
 
 
 def near_family(sorted_values: Sorted, scale: float) -> Iterator[Family]:

@@ -16,6 +16,7 @@ from verify.events.families import (
     half_line_family,
     interval_family,
     near_family,
+    quadrant_family,
     report_count_family,
     score_family,
 )
@@ -34,7 +35,9 @@ MOST_PLACES = 32  # columns whose largest value is read by its place
 MOST_ATOMS = 3  # values that are counted across columns
 ATOM_SHARE = 0.01  # of the draws of a column, that makes one of its values worth counting across columns
 MOST_SCORED = 40  # readings of a fitted score
-FIT_ROWS = 200_000  # draws of each world to which scores are fitted
+FEWEST_COUNTED = 4  # smooth columns of which those that reach a number are counted
+COUNTED_FROM = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)  # quantiles of all of them, from which is counted
+FIT_ROWS = 1 << 17  # draws of each world to which scores are fitted
 SOME_ROWS = 10_000  # draws of each world from which the size of values is judged
 FEWEST_ROWS = 64  # draws of each world below which no score is fitted
 
@@ -96,31 +99,36 @@ def all_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
         view = Sorted.of(Difference(j, columns[j], i, columns[i]), fit, choose)
         yield from near_family(view, _size(fit, i))
         yield from half_line_family(view)
-    summaries = _summaries(columns, kinds)
+    summaries = _summaries(columns, kinds) + _counts_from(fit, kinds)
     for summary in summaries:
         view = Sorted.of(summary, fit, choose)
         yield from value_families(view)
         yield from half_line_family(view)
     for reading in _placed(columns, kinds):
         yield from half_line_family(Sorted.of(reading, fit, choose))
+    for cell, number in _cells(columns, kinds):
+        yield from quadrant_family(fit, choose, cell, number)
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= MOST_FEW_PAIRS:
         yield from pair_families(fit, choose, [values[i] for i in kinds.few])
     steps = [Difference(j, columns[j], i, columns[i]) for i, j in pairs[: max(0, len(kinds.smooth) - 1)]]
     yield from _learned_families(fit, choose, values, steps, summaries)
 
 
-def quick_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
-    """The families that cost little: single columns, whole rows and naive Bayes; enough to compare pairs of data."""
+def quick_families(fit: Worlds, choose: Worlds, score: Reading) -> Iterator[Family]:
+    """The families that cost little: single columns, whole rows and a score; enough to compare pairs of data."""
     columns = fit[0].columns
     values = [Value(i, column) for i, column in enumerate(columns)]
     yield from report_count_family(fit, choose)
+    kinds = _Kinds()
     for value in values:
         view = Sorted.of(value, fit, choose)
+        kinds.note(value.index, value.column, view)
         yield from value_families(view)
         if value.column.kind == "real":
             yield from half_line_family(view)
-    draws = Draws.of((len(fit[0].values), len(fit[1].values)))
-    yield score_family(naive_bayes(features(fit, values), draws), choose)
+    for cell, reading in _cells(columns, kinds):
+        yield from quadrant_family(fit, choose, cell, reading)
+    yield score_family(score, choose)
     if len(values) > 1:
         yield from row_families(fit, choose, values)
 
@@ -200,6 +208,30 @@ def _summaries(columns: Sequence[Column], kinds: _Kinds) -> list[Reading]:
         add("first change", everything)
         add("changes", everything)
     return found
+
+
+def _counts_from(fit: Worlds, kinds: _Kinds) -> list[Reading]:
+    """How many of the smooth columns reach a number: each of several noisy copies says a little by its side."""
+    if len(kinds.smooth) < FEWEST_COUNTED:
+        return []
+    values = np.concatenate([world.values[:SOME_ROWS, kinds.smooth].ravel() for world in fit])
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return []
+    columns = tuple(fit[0].columns[i] for i in kinds.smooth)
+    levels = np.unique(np.quantile(values, COUNTED_FROM))
+    return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
+
+
+def _cells(columns: Sequence[Column], kinds: _Kinds) -> list[tuple[Reading, Reading]]:
+    """A reading that takes few values, and a measurement to be read together with it."""
+    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
+    if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
+        return []
+    of = tuple(columns[i] for i in real)
+    if kinds.absent:
+        return [(Summary("present", real, of), Summary("last", real, of))]
+    return [(Summary("place of largest", real, of), Summary("largest", real, of))]
 
 
 def _placed(columns: Sequence[Column], kinds: _Kinds) -> list[Reading]:

@@ -126,6 +126,7 @@ Operation = Literal[
     "place of largest",
     "place of smallest",
     "count of",
+    "count from",
     "first of",
     "first change",
     "changes",
@@ -140,6 +141,7 @@ _PHRASES: dict[Operation, str] = {
     "place of largest": "the place (from 1) of the largest of {of}",
     "place of smallest": "the place (from 1) of the smallest of {of}",
     "count of": "the number of {value:.6g} among {of}",
+    "count from": "the number of values of at least {value:.6g} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value:.6g} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
     "changes": "the number of {of} that differ from the one before",
@@ -160,7 +162,7 @@ class Summary(Reading):
     indices, columns
         The columns.
     value
-        The number looked for by ``"count of"`` and ``"first of"``; 0 for the others.
+        The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; 0 for the others.
     """
 
     kind: ClassVar[str] = "summary"
@@ -192,6 +194,8 @@ class Summary(Reading):
                 return place
             case "count of":
                 return _count(column == self.value for column in values)
+            case "count from":
+                return _count(column >= self.value for column in values)
             case "first of":
                 return _first(column == self.value for column in values)
             case "changes":

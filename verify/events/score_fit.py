@@ -23,7 +23,7 @@ from verify.events.view_sample import FloatArray
 MOST_BINS = 16  # of one reading, beside those of its tails and of frequent values
 TAILS = np.array([1 / 1024, 1 / 256, 1 / 64])  # quantiles at which tails are cut
 ATOM = 1.0 / 32.0  # a value with this share of the draws gets a bin of its own
-GRAM_ROWS = 50_000  # draws from which the Hessian is estimated
+GRAM_ROWS = 20_000  # draws from which the Hessian is estimated
 PENALTIES = (3e5, 1e4, 3e2, 1e1)  # on the roughness of tables, from almost straight lines to almost free
 RIDGE = 1.0  # on every table entry
 NEWTON_STEPS = 4

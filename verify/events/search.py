@@ -18,10 +18,12 @@ from scipy import special
 from verify.events.event import Event
 from verify.events.families import Family, Worlds
 from verify.events.layout import all_families, lattice_families, quick_families
+from verify.events.readings import Reading
 from verify.events.view_sample import FloatArray
-from verify.statistics.binomial import clopper_pearson_lower, clopper_pearson_upper
 from verify.statistics.predicted_bound import predicted_epsilon
 
+LESS_CAUTION = 0.65  # as CAUTION, for events that fresh draws will judge once more
+DECADES = 5  # of probability, in each of which an event is listed for that
 CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
 SHORTLIST = 64  # events of a family that are looked at closely
 SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
@@ -58,10 +60,14 @@ class Found:
     band
         For every ε of `band_epsilons` at which one is predicted to be positive, the event, of either order,
         with the largest predicted lower bound on δ; distinct events only, in the order of `band_epsilons`.
+    shortlist
+        The two best events; and for each decade of probability and each order, the best at less caution, if it promises
+        more: a rare event says more, if it is no luck, and only fresh draws can tell.
     """
 
     best: tuple[ChosenEvent, ChosenEvent]
     band: tuple[ChosenEvent, ...] = ()
+    shortlist: tuple[ChosenEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,8 @@ def search_events(
     error: float,
     band_epsilons: Sequence[float] = (),
     lattice: bool = False,
-    quick: bool = False,
+    quick: Reading | None = None,
+    shortlist: bool = False,
 ) -> Found:
     """The best event for each order of the two worlds, and events for a band of δ over ε.
 
@@ -104,7 +111,9 @@ def search_events(
         Look only at how numbers lie on the floating-point lattice (sign, exponent, trailing bits), which the
         mechanism as written in real arithmetic knows nothing of.
     quick
-        Look only at families that cost little.
+        Look only at families that cost little, this score among them.
+    shortlist
+        Whether `Found.shortlist` is to hold more than the two best events.
 
     Returns
     -------
@@ -112,30 +121,48 @@ def search_events(
         Among events within 1 % of the best prediction the one simplest to say is taken.
     """
     best: tuple[list[_Entry], list[_Entry]] = ([], [])
+    bolder: dict[tuple[bool, int], list[_Entry]] = {}
     band: list[list[_Entry]] = [[] for _ in band_epsilons]
-    families = lattice_families if lattice else quick_families if quick else all_families
-    for family in families(fit, choose):
+    families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
+    two = -float(special.ndtri(error / 2.0))
+    for family in families if quick is None else quick_families(fit, choose, quick):
         for swapped in (False, True):
             p, q = cautious_estimates(family, swapped, delta)
-            best[swapped].append(_best_entry(family, swapped, p, q, final_samples, delta, error))
+            best[swapped].append(
+                _best_entry(family, swapped, p, q, final_samples, delta, error, _beaten(best[swapped]))
+            )
+            if shortlist:
+                estimates = cautious_estimates(family, swapped, delta, LESS_CAUTION)
+                ratio = _rough_ratio(*estimates, final_samples, delta, error, 0.75)
+                decade = np.clip(-np.floor(np.log10(np.maximum(estimates[0], 1e-300))), 1, DECADES)
+                for place in np.unique(decade):
+                    at = int(np.argmax(np.where(decade == place, ratio, -1.0)))
+                    promise = float(np.log(max(ratio[at], 1e-300)))
+                    entry = _Entry(promise, family.build, at, swapped)
+                    bolder.setdefault((swapped, int(place)), []).append(entry)
             if band_epsilons:
-                low = _rough_bound(p, final_samples, -1.0)
-                up = _rough_bound(q, final_samples, 1.0)
+                low, up = (_wilson(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two)))
                 for entries, epsilon in zip(band, band_epsilons, strict=True):
                     factor = float(np.exp(min(epsilon, 700.0)))
                     at = int(np.argmax(low - factor * up))
-                    p_low = float(clopper_pearson_lower(p[at] * final_samples, final_samples, error / 2.0))
-                    q_up = float(clopper_pearson_upper(q[at] * final_samples, final_samples, error / 2.0))
-                    entries.append(_Entry(p_low - factor * q_up, family.build, at, swapped))
+                    entries.append(_Entry(float(low[at] - factor * up[at]), family.build, at, swapped))
     band_events: dict[tuple[int, int, bool], ChosenEvent] = {}
     for entries in band:
         entry = _simplest(entries)
         if entry.predicted > 0.0:
             band_events.setdefault((id(entry.build), entry.at, entry.swapped), entry.chosen())
-    return Found((_simplest(best[0]).chosen(), _simplest(best[1]).chosen()), tuple(band_events.values()))
+    both = _simplest(best[0]).chosen(), _simplest(best[1]).chosen()
+    listed = {(event.event, event.swapped): event for event in both}
+    for _, entries in sorted(bolder.items(), key=lambda item: item[0]):
+        event = _simplest(entries).chosen()
+        if event.predicted > max(0.0, *(one.predicted for one in both)):
+            listed.setdefault((event.event, event.swapped), event)
+    return Found(both, tuple(band_events.values()), tuple(listed.values()))
 
 
-def cautious_estimates(family: Family, swapped: bool, delta: float) -> tuple[FloatArray, FloatArray]:
+def cautious_estimates(
+    family: Family, swapped: bool, delta: float, caution: float = CAUTION
+) -> tuple[FloatArray, FloatArray]:
     """Estimates of p and q of each event of a family, moved towards the harmless side.
 
     The best of many noisy estimates is too good on average (the winner's curse): among K unrelated ones by
@@ -150,8 +177,8 @@ def cautious_estimates(family: Family, swapped: bool, delta: float) -> tuple[Flo
     p_error = np.sqrt(p_one * (1.0 - p_one) / n) / np.maximum(p_one - delta, 1e-3 * p_one)
     q_error = np.sqrt((1.0 - q_one) / (m * q_one))
     both = np.hypot(p_error, q_error)
-    caution = CAUTION * np.sqrt(2.0 * np.log1p(family.alternatives(p_one)))
-    return _wilson(p, n, -caution * p_error / both), _wilson(q, m, caution * q_error / both)
+    move = caution * np.sqrt(2.0 * np.log1p(family.alternatives(p_one)))
+    return _wilson(p, n, -move * p_error / both), _wilson(q, m, move * q_error / both)
 
 
 def _best_entry(
@@ -162,24 +189,37 @@ def _best_entry(
     final_samples: int,
     delta: float,
     error: float,
+    beaten: float,
 ) -> _Entry:
-    """The event of the family with the highest predicted bound."""
+    """The event of the family with the highest predicted bound; roughly, if that is at most `beaten`."""
     kept = np.arange(p.size)
+    # Together p and q have to bear more of the error than half of the score each: a bound on what to expect.
+    hopeful = _rough_ratio(p, q, final_samples, delta, error, 0.5)
+    at = int(np.argmax(hopeful))
+    if hopeful[at] <= np.exp(min(beaten, 700.0)):
+        return _Entry(float(np.log(max(hopeful[at], 1e-300))), family.build, at, swapped)
     if p.size > 2 * SHORTLIST:
-        score = -0.75 * float(special.ndtri(error))  # what each of p and q has to bear of the error, roughly
-        low, up = (
-            _wilson(p, final_samples, np.full(p.shape, -score)),
-            _wilson(q, final_samples, np.full(p.shape, score)),
+        kept = np.sort(
+            np.argpartition(-_rough_ratio(p, q, final_samples, delta, error, 0.75), SHORTLIST)[:SHORTLIST]
         )
-        kept = np.sort(np.argpartition(-np.maximum(low - delta, 0.0) / up, SHORTLIST)[:SHORTLIST])
     predicted = predicted_epsilon(p[kept], q[kept], final_samples, delta, error)
     at = int(np.argmax(predicted))
     return _Entry(float(predicted[at]), family.build, int(kept[at]), swapped)
 
 
-def _rough_bound(p: FloatArray, n: int, side: float) -> FloatArray:
-    """Roughly the 97.5 % confidence bound that a probability p will show in n draws."""
-    return _wilson(p, n, np.full(p.shape, 2.0 * side))
+def _rough_ratio(
+    p: FloatArray, q: FloatArray, n: int, delta: float, error: float, share: float
+) -> FloatArray:
+    """Roughly (p - δ)/q as a test of n draws a side will show it, p and q bearing this share of the score each."""
+    z = -share * float(special.ndtri(error))
+    low, up = (_wilson(x, n, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
+    return np.asarray(np.maximum(low - delta, 0.0) / up)
+
+
+def _beaten(found: Sequence[_Entry]) -> float:
+    """A predicted bound with which an event that comes later cannot be chosen."""
+    top = max((entry.predicted for entry in found), default=-np.inf)
+    return float(top - SIMPLER_WITHIN * max(top, 0.0)) if np.isfinite(top) else -np.inf
 
 
 def _wilson(p: FloatArray, n: int, z: FloatArray) -> FloatArray:

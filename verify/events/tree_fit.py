@@ -24,6 +24,7 @@ MOST_READINGS = 12  # that trees ask about
 STEP = 0.3  # share of the Newton step that a leaf takes
 LEAF_RIDGE = 50.0  # in units of p(1-p) summed over draws
 LEAST_LEAF = 10.0  # p(1-p) summed over the draws of a leaf
+EARNED = 3.0  # of log-likelihood, that trees must gain on the validating draws
 PATIENCE = 6  # trees without improvement before growing ends
 WIDTH = 256  # bins of a histogram
 
@@ -44,7 +45,8 @@ def boosted_trees(
     residual = label - special.expit(score[train])
     kept = _telling(found, train, residual)
     bins = [found[j].bins[train].astype(np.intp) for j in kept]
-    least, trees, best = log_loss(score, draws), [], 0
+    # Trees cost an evaluation of everything: they have to earn it beyond what luck gives.
+    least, trees, best = log_loss(score, draws) - EARNED / int(np.count_nonzero(~train)), [], 0
     for number in range(1, MOST_TREES + 1):
         grown = _grow(bins, [found[j] for j in kept], residual, label - residual)
         if grown is None:

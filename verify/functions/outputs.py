@@ -44,7 +44,8 @@ class Readings:
     shapes
         The shape of each output in words, shape (n,); of length 1 if all have the same.
     names
-        A name for each place, such as ``"[2]"`` or ``".count"``; ``("",)`` if outputs are single values.
+        A name for each place, such as ``"[2]"`` or ``".count"``; "" for an output that is a single value. Outputs
+        are compared by name: the same name is the same entry. Empty if there are no entries.
     truths
         The places that hold nothing but truth values.
     raised
@@ -76,6 +77,8 @@ class Readings:
 def read_outputs(outputs: Sequence[Any]) -> Readings:
     """Read outputs that were returned one at a time.
 
+    Entries of the same name share a place: in a dictionary those of the same key, however many others there are.
+
     Raises
     ------
     UnreadableOutput
@@ -84,29 +87,109 @@ def read_outputs(outputs: Sequence[Any]) -> Readings:
     quick = _numbers(outputs)
     if quick is not None:
         return quick
-    flat = [list(_places(output)) if not isinstance(output, Raised) else [] for output in outputs]
-    shapes = tuple("nothing" if isinstance(o, Raised) else _shape(o) for o in outputs)
-    longest = max(flat, key=len)
-    values = np.full((len(flat), max(1, len(longest))), np.nan)
-    words: dict[int, ObjectArray] = {}
-    maybe_true = set(range(values.shape[1]))
-    for i, places in enumerate(flat):
-        for j, (_, value) in enumerate(places):
+    # Outputs of one form, with the same kinds of entries under the same names, are read together.
+    alike: dict[tuple[Any, ...], tuple[list[int], list[list[Any]]]] = {}
+    for i, output in enumerate(outputs):
+        entries: list[Any] = []
+        marks: list[Any] = []
+        if isinstance(output, Raised):
+            marks.append(Raised)
+        else:
+            _take_apart(output, entries, marks)
+        numbers, rows = alike.setdefault(tuple(marks), ([], []))
+        numbers.append(i)
+        rows.append(entries)
+    columns = _Columns(len(outputs))
+    for numbers, rows in alike.values():
+        columns.add(outputs[numbers[0]], np.array(numbers), rows)
+    return columns.readings({i: output for i, output in enumerate(outputs) if isinstance(output, Raised)})
+
+
+class _Columns:
+    """The places of n outputs, filled in one form of output after the other."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.places: dict[str, int] = {}
+        self.numbers: list[FloatArray] = []
+        self.words: dict[int, ObjectArray] = {}
+        self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
+        self.not_truth: set[int] = set()
+
+    def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
+        """Add outputs of one form: one of them, their numbers, and the entries of each in order."""
+        raised = isinstance(example, Raised)
+        self.shapes.append((which, "nothing" if raised else _shape(example)))
+        entries = [] if raised else list(_places(example))
+        taken: set[str] = set()
+        for (name, value), column in zip(entries, zip(*rows, strict=True), strict=True):
+            while name in taken:  # two keys that read the same, such as 1 and "1"
+                name += "'"
+            taken.add(name)
+            place = self._place(name)
             if isinstance(value, str):
-                words.setdefault(j, np.full(len(flat), None, dtype=object))[i] = value
-                maybe_true.discard(j)
+                self.not_truth.add(place)
+                if place not in self.words:
+                    self.words[place] = np.full(self.n, None, dtype=object)
+                self.words[place][which] = column
             else:
-                values[i, j] = _as_float(value)
-                if not isinstance(value, bool | np.bool_):
-                    maybe_true.discard(j)
-    return Readings(
-        values,
-        words,
-        shapes if len(set(shapes)) > 1 else shapes[:1],
-        tuple(name for name, _ in longest) or ("",),
-        frozenset(maybe_true) if longest else frozenset(),
-        {i: output for i, output in enumerate(outputs) if isinstance(output, Raised)},
-    )
+                if not isinstance(value, bool):
+                    self.not_truth.add(place)
+                self.numbers[place][which] = _as_floats(column)
+
+    def _place(self, name: str) -> int:
+        place = self.places.setdefault(name, len(self.places))
+        if place == len(self.numbers):
+            self.numbers.append(np.full(self.n, np.nan))
+        return place
+
+    def readings(self, raised: Mapping[int, Raised]) -> Readings:
+        """Return all that was added."""
+        if len({shape for _, shape in self.shapes}) == 1:
+            shapes: tuple[str, ...] = (self.shapes[0][1],)
+        else:
+            by_number = np.empty(self.n, dtype=object)
+            for which, shape in self.shapes:
+                by_number[which] = shape
+            shapes = tuple(by_number.tolist())
+        return Readings(
+            np.stack(self.numbers, axis=1) if self.numbers else np.empty((self.n, 0)),
+            self.words,
+            shapes,
+            tuple(self.places),
+            frozenset(range(len(self.places))) - self.not_truth,
+            raised,
+        )
+
+
+def _take_apart(output: Any, entries: list[Any], marks: list[Any]) -> None:
+    """Append an output's entries, in the order of `_places`, and marks that say its form."""
+    kind = type(output)
+    if kind is float or kind is int or kind is bool or kind is str:
+        marks.append(kind)
+        entries.append(output)
+    elif kind is list or kind is tuple:
+        marks.append("[")
+        for item in output:
+            _take_apart(item, entries, marks)
+        marks.append("]")
+    elif kind is dict:
+        marks.append("{")
+        for key in output:
+            marks.append((type(key), key))
+            _take_apart(output[key], entries, marks)
+        marks.append("}")
+    elif kind is np.ndarray and output.dtype.kind in "biuf":
+        marks.append((output.dtype.kind, output.shape))
+        entries.extend(output.ravel().tolist())
+    elif isinstance(output, np.bool_ | np.integer | np.floating):
+        marks.append(kind)
+        entries.append(output.item())
+    else:
+        marks.append((kind, _shape(output)))
+        for name, value in _places(output):
+            marks.append((name, type(value)))
+            entries.append(value)
 
 
 def read_lanes(result: Any, lanes: int) -> Readings:
@@ -142,7 +225,9 @@ def read_lanes(result: Any, lanes: int) -> Readings:
     return Readings(
         flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1),
         shapes=(" and ".join(_shape_words(array.shape[1:]) for array in columns),),
-        names=("",) if places == 1 else tuple(f"[{i}]" for i in range(1, places + 1)),
+        names=("",)
+        if len(columns) == 1 and columns[0].ndim == 1
+        else tuple(f"[{i}]" for i in range(1, places + 1)),
         truths=frozenset(
             int(j)
             for array, start, stop in zip(columns, starts, starts[1:], strict=False)
@@ -183,10 +268,12 @@ def _places(output: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, "None"
     elif isinstance(output, bytes):
         yield name, output.hex()
-    elif isinstance(output, bool | int | float | np.bool_ | np.integer | np.floating):
+    elif isinstance(output, np.bool_):
+        yield name, bool(output)
+    elif isinstance(output, bool | int | float | np.integer | np.floating):
         yield name, output
     elif isinstance(output, Mapping):
-        for key in sorted(output, key=str):
+        for key in output:
             yield from _places(output[key], f"{name}.{key}")
     elif isinstance(output, list | tuple | set | frozenset):
         items = sorted(output, key=repr) if isinstance(output, set | frozenset) else output
@@ -207,14 +294,16 @@ def _places(output: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _shape(output: Any) -> str:
+    """Return an output's shape in words: "2 entries", "{a, b: 3 entries}"; empty for a single value."""
     if isinstance(output, np.ndarray):
         return _shape_words(output.shape)
     if isinstance(output, list | tuple | set | frozenset):
         inner = dict.fromkeys(_shape(item) for item in output)
         deeper = f" of {' and '.join(inner)}" if any(inner) else ""
-        return f"{len(output)} entries{deeper}" if len(output) != 1 else f"1 entry{deeper}"
+        return f"{_shape_words((len(output),))}{deeper}"
     if isinstance(output, Mapping):
-        return f"the keys {', '.join(sorted(map(str, output)))}"
+        inside = [(str(key), _shape(value)) for key, value in output.items()]
+        return f"{{{', '.join(f'{key}: {shape}' if shape else key for key, shape in sorted(inside))}}}"
     return ""
 
 
@@ -222,7 +311,16 @@ def _shape_words(shape: tuple[int, ...]) -> str:
     if not shape:
         return ""
     entries = " × ".join(map(str, shape))
+    if 0 in shape:
+        return "no entries" if len(shape) == 1 else f"no entries ({entries})"
     return f"{entries} entries" if entries != "1" else "1 entry"
+
+
+def _as_floats(column: Sequence[Any]) -> FloatArray:
+    try:
+        return np.array(column, dtype=np.float64)
+    except OverflowError:
+        return np.array([_as_float(value) for value in column])
 
 
 def _as_float(value: Any) -> float:

@@ -148,6 +148,7 @@ def _look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: 
                 "foreign-randomness",
                 "two calls with the same data and generator state differ: it draws from a generator of its own, reads "
                 "a clock, or remembers earlier calls; results cannot be repeated exactly",
+                failing=False,
             )
             return
         if first != second:
@@ -156,6 +157,7 @@ def _look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: 
                 "foreign-randomness",
                 "it draws from the global random state of NumPy or Python (seeded here, so that results repeat): "
                 "use the generator it is given for all draws",
+                failing=False,
             )
             return
 
@@ -202,6 +204,7 @@ def _look_at_noise(
             result,
             "ignores-generator",
             "its output varies, but it never draws from the generator it is given",
+            failing=False,
         )
 
 

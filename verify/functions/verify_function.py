@@ -219,6 +219,7 @@ class _FunctionTest:
             seed=self.seed,
             seeds=len(known),
             examples=MOST_EXAMPLES if self.subject.single_lanes else _COMMAND_EXAMPLES,
+            final_samples=self.samples // 4,
             tell=lambda share, doing: self.progress(0.25 * share, doing),
         )
 

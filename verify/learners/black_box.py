@@ -30,6 +30,7 @@ from verify.subjects.adversary import Adversary
 FloatArray = npt.NDArray[np.float64]
 
 _SINGLE_LANE_SAMPLES = 24_000
+_FEWEST_OF_PAIR = 4_096  # draws, so that every stage has enough
 _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of one world
 
 
@@ -79,6 +80,7 @@ def black_box_of_learner(
         initial,
         beside_leads=bool(leads) and trusted,
     )
+    pairs = pairs[: max(1, effort.samples // _FEWEST_OF_PAIR - (adversary is not None))]
     first = pairs[0]
     single = not view_of(build, problem, claim, first, first.data).works_in_lanes()
     if single:
@@ -94,7 +96,8 @@ def black_box_of_learner(
         )
         candidates.append(played[0])
         words.append(played[1])
-    samples = min(effort.samples, max(effort.lane_rounds // rounds, effort.samples // 20))
+    fewest = max(effort.samples // 20, _FEWEST_OF_PAIR * len(candidates))
+    samples = min(effort.samples, max(effort.lane_rounds // rounds, fewest))
     result = black_box_test(
         candidates,
         claim_epsilon=claim.epsilon,

@@ -27,6 +27,7 @@ _LOOK_SHARE, _CHOOSE_SHARE = (
 )  # a look at every pair, and the choice of an event: so many times fewer draws
 _FINALISTS = 2  # pairs on which an event is chosen
 _SHARE_OF_WORK = 2  # the final draws play at most one lane-round in so many of the effort's
+_ENOUGH_HITS = 8_000  # expected draws in the event beyond which more of them say little
 _LOOK, _CHOOSE, _FINAL, _COUNT = 8, 9, 10, 11  # spawn keys: no other layer's
 
 
@@ -79,7 +80,8 @@ def add_likelihood(
     if not finalists:
         return
     chosen, index = max(finalists, key=lambda finalist: finalist[0].predicted)
-    pair, trials = pairs[index], draws[index]
+    pair = pairs[index]
+    trials = _enough(chosen, draws[index])
     bound = bound_ratio(
         build,
         problem,
@@ -122,6 +124,11 @@ def _draws(effort: Effort, pair: ViewPair) -> int:
     """Final draws that the effort allows on a pair."""
     work = effort.lane_rounds // _SHARE_OF_WORK // pair.rounds
     return max(min(_MOST_DRAWS, effort.samples, work) // BLOCK, 16) * BLOCK
+
+
+def _enough(chosen: Chosen, allowed: int) -> int:
+    """Final draws: no more than an event as likely as this one needs."""
+    return min(allowed, max(int(_ENOUGH_HITS / chosen.share) // BLOCK, 16) * BLOCK)
 
 
 def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, reproduce: str) -> Witness:

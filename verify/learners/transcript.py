@@ -12,12 +12,14 @@ short.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from verify.events.event import Event, RowTable
+from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
 
 FloatArray = npt.NDArray[np.float64]
@@ -224,6 +226,17 @@ class Path:
             number = number * (self.arms + 1) + window[:, place] + 1
         return number
 
+    def actions(self, number: int, size: int) -> list[int] | list[list[int]]:
+        """Return the actions that a number stands for: arms, or lists of up to `size` arms without padding."""
+        digits = []
+        for _ in range((self.last - self.first + 1) * size):
+            number, digit = divmod(number, self.arms + 1)
+            digits.append(digit - 1)
+        arms = digits[::-1]
+        if size == 1:
+            return arms
+        return [[arm for arm in arms[k : k + size] if arm >= 0] for k in range(0, len(arms), size)]
+
 
 def longest_path(arms: int, size: int) -> int:
     """How many rounds of a path fit in a whole number that is exact in floating point."""
@@ -285,3 +298,30 @@ def without_repeats(features: Iterable[Feature]) -> tuple[Feature, ...]:
     """Return the features, one for each column name."""
     named = {feature.column.name: feature for feature in reversed(list(features))}
     return tuple(reversed(named.values()))
+
+
+def with_paths_spelled(event: Event, features: Iterable[Feature], size: int) -> Event:
+    """Return the same event with its paths said as lists of actions, not as the numbers that label them.
+
+    Parameters
+    ----------
+    event
+        An event of a view of features.
+    features
+        The features.
+    size
+        How many arms an action has.
+    """
+    if not isinstance(event, RowTable):
+        return event
+    paths = {feature.column.name: feature for feature in features if isinstance(feature, Path)}
+    readings = list(event.readings)
+    for place, reading in enumerate(readings):
+        if not isinstance(reading, Value) or reading.column.name not in paths:
+            continue
+        path = paths[reading.column.name]
+        values = sorted({row[place] for row in event.rows})
+        labels = tuple((value, str(path.actions(int(value), size))) for value in values)
+        words = f"the sequence of arms of rounds {path.first} to {path.last}"
+        readings[place] = replace(reading, column=replace(reading.column, words=words, labels=labels))
+    return replace(event, readings=tuple(readings))

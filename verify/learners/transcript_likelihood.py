@@ -61,12 +61,15 @@ class Chosen:
         Where weights are cut.
     predicted
         The bound expected of the final draws.
+    share
+        Share of the choosing draws in the event, on the data set where it is rare.
     """
 
     event: Event
     swapped: bool
     cut: float
     predicted: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,8 @@ def choose_event(
         for index in range(len(sample.columns)):
             predicted, event = _best_event(sample, index, weights, cut, final_draws / draws, delta, error)
             if event is not None and (best is None or predicted > best.predicted):
-                best = Chosen(event, swapped, cut, predicted)
+                share = float(np.count_nonzero(event.holds(sample))) / len(weights)
+                best = Chosen(event, swapped, cut, predicted, share)
     return best
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,19 +17,40 @@ from verify.learners.accounting_run import failing_place
 from verify.learners.adversary_view import adversary_candidate
 from verify.learners.neighbours import Background, backgrounds
 from verify.learners.pairs import ViewPair, lead_pairs
-from verify.learners.transcript import Transcript, first_actions, read
+from verify.learners.table_walk import anchor_tables, walk_tables
+from verify.learners.transcript import Feature, Transcript, read, with_paths_spelled
 from verify.learners.transcript_leads import Arms, Lead, ScanSize
 from verify.learners.transcript_sampling import sample_transcripts
 from verify.sampling.black_box import Candidate, black_box_test
-from verify.subjects.plain_bandit import PlainBandit
+from verify.subjects.bandit_calls import BanditError, WrongArm
+from verify.subjects.plain_bandit import FloatArray, PlainBandit
+from verify.time_limit import TimeLimitReached, check_time_limit, time_limit
 from verify.verdict import Finding, UpperBound
 
+SECONDS = 600.0
+"""The default time limit of one verification."""
+
 _SCAN_ROUNDS, _SCAN_DRAWS, _SCAN_NEIGHBOURS = 32, 256, 8
+_WALK_ROUNDS = 512  # of the tables between which walks go
+_WALK_PLAYED = 8_192  # rounds that are played on each of these tables, all draws together
+_WALK_DRAWS = (16, 128)  # the fewest and the most draws of a table
 _TESTED = 2  # pairs that the test takes
 # A call of a Python method costs more than a lane's round, a turn of an adversary more still: so many times fewer.
 _SHARE_OF_ROUNDS, _SHARE_WITH_ADVERSARY = 3, 12
 _FEWEST_SAMPLES = 12_000
 _SCAN = 7  # spawn key of the scan
+_PROBED, _PROBE_SECONDS = 8, 10.0  # the first runs, and the time they may take
+_SHOWN = 64  # rewards of a table that is printed
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """What the test draws from: candidates, each in words for D and D', its features, and how long they are."""
+
+    candidates: list[Candidate]
+    words: list[tuple[str, str]]
+    features: list[tuple[Feature, ...]]
+    rounds: int
 
 
 def verify_bandit(
@@ -38,6 +61,7 @@ def verify_bandit(
     seed: int,
     reproduce: str,
     progress: Progress,
+    seconds: float = SECONDS,
 ) -> Evidence:
     """Collect findings and a lower bound for a bandit's claim; nothing gives an upper bound.
 
@@ -53,73 +77,164 @@ def verify_bandit(
         What repeats the verification.
     progress
         Called with the share done and what is being done.
+    seconds
+        The time limit. A verification that it ends reports what was found, and that it was stopped.
+
+    Raises
+    ------
+    BanditError
+        If its class cannot be called as it was said.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    limit, start = check_time_limit(seconds), time.monotonic()
     try:
-        _add_unrepeatable(evidence, bandit, seed)
-        progress(0.05, "looking for telling transcripts")
-        if bandit.adversary is None:
-            candidates, words, rounds = _tables(bandit, claim, seed)
-        else:
-            sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2))
-            candidate, both = adversary_candidate(
-                bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), sequence
-            )
-            candidates, words, rounds = [candidate], [both], bandit.rounds
-        share = _SHARE_WITH_ADVERSARY if bandit.adversary else _SHARE_OF_ROUNDS
-        result = black_box_test(
-            candidates,
-            claim_epsilon=claim.epsilon,
-            claim_delta=claim.delta,
-            samples=max(min(effort.lane_rounds // share // rounds, effort.single_samples), _FEWEST_SAMPLES),
-            confidence=effort.confidence,
-            false_alarm=FALSE_ALARM,
-            seed=seed,
-            progress=lambda share, doing: progress(0.2 + 0.8 * share, doing),
-            workers=effort.workers,
-        )
+        with time_limit(limit):
+            if not _look(evidence, bandit, seed, limit):
+                return evidence
+            _test(evidence, bandit, claim, effort, seed, reproduce, progress)
+    except WrongArm as error:
+        evidence.findings.append(Finding("wrong-arm", "", f"{error}"))
+    except BanditError:
+        raise
+    except TimeLimitReached:
+        pass  # said below
+    except KeyboardInterrupt:
+        evidence.interrupted()
     except (Exception, SystemExit) as error:  # whatever a user's bandit raises
         message = f"the bandit raised {type(error).__name__}: {error}"
         evidence.findings.append(Finding("crash", str(failing_place(error)), message))
-        return evidence
-    data, data_prime = words[result.candidate]
-    witness = result.witness({"data": data, "data_prime": data_prime}, reproduce)
-    evidence.offer(result.lower_bound(), witness)
-    evidence.details["black_box"] = result.to_dict()
-    evidence.details["detection_floor"] = result.detection_floor_words
+    if time.monotonic() - start >= limit:
+        message = f"stopped after the time limit of {limit:g} s: how far it came depends on the machine"
+        evidence.findings.append(Finding("time-limit", "", message))
     return evidence
 
 
-def _tables(
-    bandit: PlainBandit, claim: Claim, seed: int
-) -> tuple[list[Candidate], list[tuple[str, str]], int]:
-    """Return the pairs of reward tables that a short scan finds most telling, in words, and how long they are."""
+def _look(evidence: Evidence, bandit: PlainBandit, seed: int, seconds: float) -> bool:
+    """Play a few runs twice; whether they end. Says so if they differ: then a generator of its own is drawn from."""
+    rounds = min(bandit.rounds, _SCAN_ROUNDS)
+    table = np.full((rounds + 1, bandit.arms), bandit.rewards[0])
+    limit = min(seconds / 2.0, _PROBE_SECONDS)
+    try:
+        with time_limit(limit):
+            first, again = (bandit.actions(table, _PROBED, np.random.SeedSequence(seed)) for _ in range(2))
+    except TimeLimitReached:
+        message = f"{2 * _PROBED} runs of {rounds} rounds took longer than {limit:.2g} s and were stopped"
+        evidence.findings.append(Finding("time-limit", "", message))
+        return False
+    if not np.array_equal(first, again):
+        message = "two runs on the same rewards and seed differ: the bandit draws from a generator of its own"
+        evidence.findings.append(Finding("unrepeatable", "", message, failing=False))
+    return True
+
+
+def _test(
+    evidence: Evidence,
+    bandit: PlainBandit,
+    claim: Claim,
+    effort: Effort,
+    seed: int,
+    reproduce: str,
+    progress: Progress,
+) -> None:
+    """Look for telling tables (an adversary brings its own), and test the most telling ones."""
+    progress(0.05, "looking for telling transcripts")
+    tested = _tables(bandit, claim, seed) if bandit.adversary is None else _worlds(bandit, seed)
+    if tested is None:
+        rounds = min(bandit.rounds, _WALK_ROUNDS)
+        message = (
+            f"the actions of rounds 1 to {rounds} are always the same, whatever the rewards and the generator: "
+            "nothing was tested"
+        )
+        evidence.findings.append(Finding("constant", "", message))
+        return
+    share = _SHARE_WITH_ADVERSARY if bandit.adversary else _SHARE_OF_ROUNDS
+    result = black_box_test(
+        tested.candidates,
+        claim_epsilon=claim.epsilon,
+        claim_delta=claim.delta,
+        samples=max(
+            min(effort.lane_rounds // share // tested.rounds, effort.single_samples), _FEWEST_SAMPLES
+        ),
+        confidence=effort.confidence,
+        false_alarm=FALSE_ALARM,
+        seed=seed,
+        progress=lambda share, doing: progress(0.2 + 0.8 * share, doing),
+        workers=effort.workers,
+    )
+    result = replace(
+        result, event=with_paths_spelled(result.event, tested.features[result.candidate], size=1)
+    )
+    data, data_prime = tested.words[result.candidate]
+    evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, reproduce))
+
+
+def _worlds(bandit: PlainBandit, seed: int) -> _Tested:
+    """Return the two worlds of the bandit's adversary."""
+    assert bandit.adversary is not None
+    sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2))
+    candidate, both = adversary_candidate(
+        bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), sequence
+    )
+    return _Tested([candidate], [both], [()], bandit.rounds)
+
+
+def _tables(bandit: PlainBandit, claim: Claim, seed: int) -> _Tested | None:
+    """Return the pairs of reward tables that short scans find most telling; None if the actions never vary."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_SCAN, 0)))
     low, high = bandit.rewards
+    arms = Arms(bandit.arms, 1)
     rounds = min(bandit.rounds, _SCAN_ROUNDS)
     drawn = np.where(rng.random((rounds + 1, bandit.arms)) < 0.5, low, high)
     around = [
         Background(each.data, each.neighbours[:_SCAN_NEIGHBOURS], each.others)
         for each in backgrounds(drawn, bandit.record_domain, bandit.arms, law="drawn by a fair coin")
     ]
-    leads: list[Lead] = sample_transcripts(
+    longest = min(bandit.rounds, _WALK_ROUNDS)
+    draws = min(max(_WALK_PLAYED // longest, _WALK_DRAWS[0]), _WALK_DRAWS[1])
+    walked = walk_tables(
         bandit.actions,
-        around,
-        Arms(bandit.arms, 1),
-        size=ScanSize(_SCAN_DRAWS, lane_rounds=500_000, samples=100_000),
-        delta=claim.delta,
-        seed=np.random.SeedSequence(seed, spawn_key=(_SCAN, 1)),
+        anchor_tables(bandit.record_domain, longest, rng),
+        arms,
+        draws=draws,
+        seed=np.random.SeedSequence(seed, spawn_key=(_SCAN, 3)),
     )
-    if not leads:  # nothing varies: test the first neighbours there are
-        features = tuple(first_actions(rounds, 1, ranked=False))
-        first = around[0]
-        leads = [Lead(first.data, first.neighbours[0], first.others, rounds, features, 0.0)]
+    leads: list[Lead] = []
+    for number, (found, lanes) in enumerate(((around, _SCAN_DRAWS), (walked, max(draws, _SCAN_DRAWS // 4)))):
+        leads += sample_transcripts(
+            bandit.actions,
+            found,
+            arms,
+            size=ScanSize(lanes, lane_rounds=500_000, samples=100_000),
+            delta=claim.delta,
+            seed=np.random.SeedSequence(seed, spawn_key=(_SCAN, 1, number)),
+        )
+    if not leads:
+        return None
+    leads.sort(key=lambda lead: -lead.predicted)
     short = [lead for lead in leads if lead.rounds <= leads[0].rounds]  # others would cost draws
     pairs = lead_pairs(short[:_TESTED])
+    words = [_words(bandit, pair) for pair in pairs]
     candidates = [
-        Candidate(" / ".join(pair.words), functools.partial(_draw_table, bandit, pair)) for pair in pairs
+        Candidate(" / ".join(each), functools.partial(_draw_table, bandit, pair))
+        for each, pair in zip(words, pairs, strict=True)
     ]
-    return candidates, [pair.words for pair in pairs], max(pair.rounds for pair in pairs)
+    return _Tested(candidates, words, [pair.features for pair in pairs], max(pair.rounds for pair in pairs))
+
+
+def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
+    """Say both tables of a pair: small ones in full; and how many of the bandit's rounds are played on them."""
+    played = f"; the first {pair.rounds} of {bandit.rounds} rounds are played"
+    said = []
+    for words, table in zip(pair.words, (pair.data, pair.data_prime), strict=True):
+        rows = table[1:]
+        shown = f"; the rewards of all rounds: {_rows(rows)}" if rows.size <= _SHOWN else ""
+        said.append(words + shown + (played if pair.rounds < bandit.rounds else ""))
+    return said[0], said[1]
+
+
+def _rows(rewards: FloatArray) -> str:
+    """Say a table row by row."""
+    return "[" + ", ".join("[" + ", ".join(f"{value:g}" for value in row) + "]" for row in rewards) + "]"
 
 
 def _draw_table(
@@ -128,12 +243,3 @@ def _draw_table(
     """Draw views of a pair's features on one of its tables."""
     table = pair.data_prime if other else pair.data
     return read(pair.features, Transcript(bandit.actions(table, n, seed)))
-
-
-def _add_unrepeatable(evidence: Evidence, bandit: PlainBandit, seed: int) -> None:
-    """Say so if two batches with one seed differ: then the bandit draws from a generator of its own."""
-    table = np.full((min(bandit.rounds, _SCAN_ROUNDS) + 1, bandit.arms), bandit.rewards[0])
-    first, again = (bandit.actions(table, 8, np.random.SeedSequence(seed)) for _ in range(2))
-    if not np.array_equal(first, again):
-        message = "two runs on the same rewards and seed differ: the bandit draws from a generator of its own"
-        evidence.findings.append(Finding("unrepeatable", "", message, failing=False))

@@ -12,7 +12,7 @@ from accountant import GaussianComposition, Trust
 from algorithms.claim import Claim, View
 from algorithms.play import BuildLearner
 from algorithms.problems import Problem
-from verify.effort import Effort
+from verify.effort import EFFORTS, Effort
 from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import failing_place, run_accounting
 from verify.learners.black_box import black_box_of_learner, find_leads
@@ -40,6 +40,8 @@ from verify.verdict import Finding
 from verify.verify_mechanism import check_declared_profile
 
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
+_CHECK_SHARE = 4  # a black-box test that only confirms what is plain by then: so many times fewer draws
+_GROSS = 3.0  # multiple of the claim beyond which what a scan promises is no near thing
 
 
 def verify_learner(
@@ -143,6 +145,8 @@ def verify_learner(
                 evidence, build, problem, claim, leads, effort=effort, seed=seed, reproduce=reproduce
             )
         progress(0.4, "black-box test")
+        is_gross = bool(leads) and leads[0].predicted > _GROSS * claim.epsilon
+        is_plain = is_gross or (trusted and _proved(evidence, claim))
         result, (data_words, prime_words) = black_box_of_learner(
             build,
             problem,
@@ -154,7 +158,7 @@ def verify_learner(
             initial,
             share_of_error=share_of_error,
             trusted=trusted,
-            effort=effort,
+            effort=_of_a_check(effort) if is_plain else effort,
             seed=seed,
             progress=progress,
             adversary=adversary,
@@ -175,3 +179,25 @@ def verify_learner(
     if result.refuted:  # an event that the adversary sees says more than a density ratio
         evidence.witness = witness
     return evidence
+
+
+def _proved(evidence: Evidence, claim: Claim) -> bool:
+    """Whether the ledger proves the claim and nothing speaks against it."""
+    upper = evidence.upper
+    return (
+        upper is not None
+        and upper.epsilon <= claim.epsilon
+        and upper.delta <= claim.delta
+        and not any(finding.failing for finding in evidence.findings)
+    )
+
+
+def _of_a_check(effort: Effort) -> Effort:
+    """Return the effort of a test beside a proof and exact likelihood ratios, or of one that has much to see.
+
+    Both are known before the test's first draw, and not from its draws.
+    """
+    quick = EFFORTS["quick"]
+    samples = min(effort.samples, max(effort.samples // _CHECK_SHARE, quick.samples))
+    rounds = min(effort.lane_rounds, max(effort.lane_rounds // _CHECK_SHARE, quick.lane_rounds))
+    return replace(effort, samples=samples, lane_rounds=rounds)

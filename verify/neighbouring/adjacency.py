@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 Data = npt.NDArray[Any]
 """A data set: the first argument of the function that is verified (a 0-d array stands for a number)."""
 
-MOST_SEEDS = 40
+MOST_SEEDS = 48
+_PART = 0.1  # of the way between two ends: a value in between
+_LEAST_TIED = 5  # records of which some are at both ends and two in between
 _MOST_POINTS = 3  # values of a record that is removed
 
 
@@ -78,7 +80,7 @@ class Adjacency(Protocol):
         """What neighbours are, as in "one of 10 records replaced"."""
 
     def seeds(self) -> Sequence[Pair]:
-        """Return known telling pairs, the most telling first; at least one, at most 40."""
+        """Return known telling pairs, the most telling first; at least one, at most 48."""
 
     def pairs(self) -> SearchStrategy[Pair]:
         """Return a Hypothesis strategy that generates pairs of neighbours."""
@@ -293,6 +295,11 @@ class Listed:
         ]
         if not listed:
             raise ParameterError("pairs = []: must hold at least one pair of neighbours")
+        for number, pair in enumerate(listed, start=1):
+            if np.array_equal(pair.data, pair.other):
+                raise ParameterError(
+                    f"pairs: pair {number} holds the same data set twice, {pair.data.tolist()}: neighbours must differ"
+                )
         self._pairs = tuple(listed)
         self._keys = {pair.key for pair in listed}
 
@@ -305,7 +312,7 @@ class Listed:
         return "the listed pair" if len(self._pairs) == 1 else f"one of {len(self._pairs)} listed pairs"
 
     def seeds(self) -> Sequence[Pair]:
-        """Return the first 40 pairs."""
+        """Return the first 48 pairs."""
         return _first(self._pairs)
 
     def pairs(self) -> SearchStrategy[Pair]:
@@ -373,8 +380,20 @@ def _tables(record: Domain, records: int) -> Iterator[tuple[str, Data]]:
         low, high = points[0][1], points[1][1]
         bits = np.arange(records) % 2 == 1
         yield "alternating", _mixed(low, high, bits)
+        inside = low + _PART * (high - low)
+        if records >= _LEAST_TIED and _strictly_between(low, inside, high):
+            # Records at both ends, and one value in between that several have (medians and other quantiles).
+            others = np.array([0] * ((records - 3) // 2) + [1] * 2 + [2] * (records - 3 - (records - 3) // 2))
+            yield (
+                "at both ends and tied in between",
+                np.stack([(low, inside, high)[k] for k in (0, *others)]),
+            )
         yield "half and half", _mixed(low, high, np.arange(records) >= records // 2)
         yield "all but one equal", _mixed(low, high, np.arange(records) == records // 2)
+
+
+def _strictly_between(low: Data, inside: Data, high: Data) -> bool:
+    return low.dtype.kind == "f" and bool(((low < inside) & (inside < high)).all())
 
 
 def _mixed(low: Data, high: Data, bits: npt.NDArray[np.bool_]) -> Data:

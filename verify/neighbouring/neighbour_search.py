@@ -22,12 +22,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from verify.events.families import Worlds
 from verify.events.readings import Value
 from verify.events.score_fit import Draws, features, naive_bayes
+from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
 from verify.events.view_sample import ViewSample
 from verify.neighbouring.adjacency import Adjacency, Pair
+from verify.sampling.count_events import count_events
 from verify.sampling.draws import Candidate
+from verify.statistics.predicted_bound import promised_epsilon
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 """``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
@@ -35,10 +39,12 @@ Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 Tell = Callable[[float, str], None]
 
 SEARCH = 8  # first entry of the spawn keys of all draws
-FINALISTS = 2  # pairs that are handed over
+FINALISTS = 3  # pairs that are handed over
 COMPARED = 3  # seeds, and as many generated pairs, that are compared on larger samples
 KEEPS = 0.97  # a shrunk pair keeps this part of the best pair's score
 BEATS = 1.1  # a generated pair must reach this multiple of the best seed's score: seeds are plainer
+ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted
+CAUTION = 1.5  # standard errors from which a confirmed event is judged
 LEAST_ROWS = 256  # draws of a world below which events cannot be laid out
 LEAST_CLIMB = 1_024  # draws of a world and generated pair; fewer pairs are generated rather
 MOST_EXAMPLES = 60  # pairs that are generated to climb
@@ -72,6 +78,7 @@ class _Scores:
     delta: float
     error: float
     seed: int
+    final_samples: int | None = None
     left: int = 0
     spent: int = 0
     known: dict[tuple[bytes, int], float] = field(default_factory=dict)
@@ -92,7 +99,7 @@ class _Scores:
             worlds.append(
                 self.draw(pair, other, rows, np.random.SeedSequence(self.seed, spawn_key=key_of_draws))
             )
-        self.known[key] = telling(worlds[0], worlds[1], self.delta, self.error)
+        self.known[key] = telling(worlds[0], worlds[1], self.delta, self.error, self.final_samples)
         return self.known[key]
 
     def ranked(self, pairs: Sequence[Pair], rows: int) -> list[tuple[float, Pair]]:
@@ -113,6 +120,7 @@ def search_neighbours(
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
+    final_samples: int | None = None,
     tell: Tell | None = None,
 ) -> SearchResult:
     """Return the most promising pairs of neighbours.
@@ -124,8 +132,8 @@ def search_neighbours(
     draw
         Draws of what the adversary sees, with no randomness but the seed's.
     samples
-        The largest number of draws to spend, all pairs and both worlds: a third on the seeds, half on generated pairs,
-        a sixth on comparing the best of both.
+        The largest number of draws to spend, all pairs and both worlds: a third each on the seeds, on generated pairs,
+        and on comparing the best of both.
     delta, error
         δ and error of the coming test.
     seed
@@ -134,20 +142,22 @@ def search_neighbours(
         How many of the adjacency's known pairs to look at.
     examples
         The largest number of pairs to generate.
+    final_samples
+        Draws a side of the coming test, if it is known.
     tell
         Called with the share done and what is being done.
     """
     told: Tell = tell if tell is not None else _silent
-    scores = _Scores(draw, delta, error, seed)
+    scores = _Scores(draw, delta, error, seed, final_samples)
     known = list(adjacency.seeds())[:seeds]
     best_seeds = _best_seeds(known, scores, samples // 3, told)
 
-    budget = samples // 2
+    budget = samples // 3
     count = min(examples, int(budget / (2 * LEAST_CLIMB * (1.0 + SHRINKS))))
     rows = _rows(int(budget / (2 * count * (1.0 + SHRINKS)))) if count else 0
     told(0.33, "searching for telling neighbours")
     generated = _climb(adjacency, scores, rows, count, seed) if rows else []
-    playoff = _rows(samples // 6 // (2 * (2 * COMPARED + 1)))
+    playoff = _rows(samples // 3 // (2 * (2 * COMPARED + 1)))
     if not playoff:
         return SearchResult(tuple(best_seeds[:FINALISTS]), scores.spent, len(generated))
 
@@ -171,26 +181,62 @@ def search_neighbours(
     return SearchResult(tuple(pairs.values())[:FINALISTS], scores.spent, len(generated))
 
 
-def telling(first: ViewSample, second: ViewSample, delta: float, error: float) -> float:
+def telling(
+    first: ViewSample, second: ViewSample, delta: float, error: float, final_samples: int | None = None
+) -> float:
     """Return how telling two worlds are: roughly the epsilon that they show.
 
-    The larger of two numbers. One is the lower bound on epsilon that a test with no more than these draws would report.
-    The other is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes score, one standard error below
-    its estimate on draws that the score was not fitted to: a privacy loss of ±ε has J = ε tanh(ε/2)·2 ≈ ε². J uses all
-    draws at once, so that it ranks pairs long before any single event's frequency does; the bound takes over where a
-    rare event gives the data away.
+    On many draws, the lower bound on epsilon that a coming test of `final_samples` draws a side (by default as many as
+    these) promises: a few events are found on the first half of the draws and counted on the second, and the best of
+    them is judged a little below its estimate. How lucky an event was on the draws that it was found on does not count.
+
+    On few draws, the larger of two numbers. One is the lower bound on epsilon that a test with no more than these draws
+    would report. The other is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes score, one standard
+    error below its estimate on draws that the score was not fitted to: a privacy loss of ±ε has
+    J = ε tanh(ε/2)·2 ≈ ε². J uses all draws at once, so that it ranks pairs long before any single event's frequency
+    does; the bound takes over where a rare event gives the data away.
     """
     half = len(first.values) // 2
-    fit = first.rows(0, half), second.rows(0, half)
     fresh = first.rows(half, 2 * half), second.rows(half, 2 * half)
-    found = search_events(fit, fresh, final_samples=half, delta=delta, error=error, quick=True)
+    n = half if final_samples is None else final_samples
+    if half >= ENOUGH:
+        return _promise((first.rows(0, half), second.rows(0, half)), fresh, n, delta, error)
+    fit = first.rows(0, half), second.rows(0, half)
+    score = _score(fit)
+    found = search_events(fit, fresh, final_samples=half, delta=delta, error=error, quick=score)
     bound = max(event.predicted for event in found.best)
-    values = [Value(i, column) for i, column in enumerate(first.columns)]
-    score = naive_bayes(features(fit, values), Draws.of((half, half)))
     ours, theirs = score.of(fresh[0]), score.of(fresh[1])
     spread = math.sqrt((float(ours.var()) + float(theirs.var())) / half)
     divergence = float(ours.mean()) - float(theirs.mean()) - spread
     return max(bound, math.sqrt(divergence) if divergence > 0.0 else divergence)
+
+
+def _promise(sample: Worlds, fresh: Worlds, n: int, delta: float, error: float) -> float:
+    """The bound that the best of a few events promises: found on a sample, counted on fresh draws."""
+    half = len(sample[0].values) // 2
+    fit, choose = (tuple(world.rows(a, a + half) for world in sample) for a in (0, half))
+    found = search_events(
+        (fit[0], fit[1]),
+        (choose[0], choose[1]),
+        final_samples=n,
+        delta=delta,
+        error=error,
+        quick=_score((fit[0], fit[1])),
+        shortlist=True,
+    )
+    events = [event.event for event in found.shortlist]
+    first, second = (count_events(events, world) for world in fresh)
+    counted = len(fresh[0].values)
+    promises = [
+        promised_epsilon(*((b, a) if event.swapped else (a, b)), counted, n, delta, error, CAUTION)
+        for event, a, b in zip(found.shortlist, map(int, first), map(int, second), strict=True)
+    ]
+    return max(promises)
+
+
+def _score(fit: Worlds) -> AdditiveScore:
+    values = [Value(i, column) for i, column in enumerate(fit[0].columns)]
+    return naive_bayes(features(fit, values), Draws.of((len(fit[0].values), len(fit[1].values))))
 
 
 def _beats(found: float, known: float) -> bool:
@@ -211,7 +257,12 @@ def _best_seeds(seeds: Sequence[Pair], scores: _Scores, samples: int, tell: Tell
         tell(0.11 * turn, f"comparing {len(left)} known pairs")
         scores.left = 2 * rows * len(left)
         ranked = scores.ranked(left, rows)
-        left = [pair for _, pair in ranked[: max(COMPARED, -(-len(left) // 3))]]
+        count = max(COMPARED, -(-len(left) // 3))
+        best = [pair for _, pair in ranked[:count]]
+        if turn < 2:  # few draws rank pairs badly: the patterns named first get a second look in any case
+            named = [pair for pair in left[: count // 3] if pair not in best]
+            best = [*best[: count - len(named)], *named]
+        left = [pair for pair in left if pair in best] if turn < 2 else best
     return left
 
 

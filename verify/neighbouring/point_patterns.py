@@ -2,7 +2,9 @@
 
 The moves are those of StatDP (Ding, Wang, Wang, Zhang, Kifer 2018, section 5.2): one coordinate above or below, all
 above or below, one above and the rest below and the reverse, half above and half below, and the "X shape",
-around several centres instead of only the all-equal vector.
+around several centres instead of only the all-equal vector. Where neighbours may differ by no more than a step, further
+moves go across or up to a tie, from gaps of 1, 2 and 4 steps: selections (noisy max, the exponential mechanism, the
+sparse vector technique) lose most where the odd one out is rare, but not too rare to be seen.
 """
 
 from __future__ import annotations
@@ -24,6 +26,21 @@ Move = tuple[Data, Data, str]
 
 FARTHEST = 1e3
 """How far from zero points are taken where a domain has no end."""
+
+GAPS = (
+    (2.0, -1.0, "one"),
+    (1.0, 1.0, "one"),
+    (4.0, 1.0, "half"),
+    (4.0, -1.0, "one"),
+    (1.0, -1.0, "one"),
+    (1.0, 1.0, "half"),
+    (2.0, 1.0, "one"),
+    (4.0, 1.0, "one"),
+    (4.0, -1.0, "half"),
+    (2.0, 1.0, "half"),
+    (2.0, -1.0, "half"),
+)
+"""Gaps that are closed, in steps of the largest move: -1 where the one or the half is behind, 1 where it is ahead."""
 
 SHRINK = (1.0, 1.0 - 2.0**-48)
 """Factors of a move that are tried in turn: the second where rounding made the first too long."""
@@ -64,9 +81,17 @@ def telling_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
     Points may coincide, and pairs repeat; pairs of a domain that is no box may be too far apart.
     """
     if ends_of(domain) is not None:
-        for (centre_words, centre), (words, direction) in product(_centres(domain), directions(domain.shape)):
-            where = f", around {centre_words}" if math.isfinite(distances.linf) else ""
-            yield from _move(domain, distances, centre, direction, words + where)
+        # Where every draw is a call, there are draws for the first handful only: one of each sort first.
+        centres = _centres(domain)
+        around_zero = list(_pattern_moves(domain, distances, centres[:1]))
+        gaps = list(_gap_moves(domain, distances))
+        yield from around_zero[:2]
+        yield from gaps[:1]
+        yield from around_zero[2:4]
+        yield from gaps[1:4]
+        yield from around_zero[4:]
+        yield from gaps[4:]
+        yield from _pattern_moves(domain, distances, centres[1:])
         yield from _short_moves(domain, distances)
     elif isinstance(domain, Ball):
         yield from _ball_moves(domain, distances)
@@ -119,6 +144,38 @@ def _centres(domain: Domain) -> list[tuple[str, FloatArray]]:
         ("the highest", high),
     ]
     return _distinct([(words, _whole(domain, point)) for words, point in named])
+
+
+def _pattern_moves(
+    domain: Domain, distances: Distances, centres: list[tuple[str, FloatArray]]
+) -> Iterator[Move]:
+    for (centre_words, centre), (words, direction) in product(centres, directions(domain.shape)):
+        where = f", around {centre_words}" if math.isfinite(distances.linf) else ""
+        yield from _move(domain, distances, centre, direction, words + where)
+
+
+def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
+    """Yield moves that close a gap of 2, 4 or 1 steps between one coordinate and the rest, or between halves."""
+    ends = ends_of(domain)
+    size = math.prod(domain.shape)
+    if ends is None or size < 2 or not math.isfinite(distances.linf):
+        return
+    low, high = ends
+    middle = _whole(domain, np.clip(np.zeros(domain.shape), low, high))
+    odd = np.eye(size)[0].reshape(domain.shape)
+    half = (np.arange(size) < size // 2).reshape(domain.shape).astype(np.float64)
+    for gap, side, words in GAPS:
+        part = odd if words == "one" else half
+        direction = side * (1.0 - 2.0 * part)
+        step = distances.step(direction)
+        if part is odd:
+            start = middle + side * gap * step * part
+        else:  # on both sides of the middle, as thresholds are near it
+            start = middle - gap * step / 2.0 * direction
+        start = _whole(domain, start)
+        if math.isfinite(step) and (low <= start).all() and (start <= high).all():
+            where = "behind" if side < 0 else "ahead"
+            yield from _move(domain, distances, start, direction, f"{words} {where} by {gap:g} steps, now closer")
 
 
 def _move(

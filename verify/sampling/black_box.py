@@ -1,14 +1,15 @@
 """Test a privacy claim by sampling what the adversary sees.
 
-Three stages, each on draws of its own, so that no stage's luck leaks into the next:
+Four stages, each on draws of its own, so that no stage's luck leaks into the next:
 
 A. *scan*: every candidate pair of neighbours gets a small share; the most promising are kept.
-B. *choose*: for those, events are laid out on one half of fresh draws and compared on the other half; one
-   event of one pair, in one order, wins. The way to invert its counts is fixed here, too, and the events of
-   the band.
+B. *choose*: for those, events are laid out on one half of fresh draws and compared on the other half; a few
+   events of each pair are listed, and the events of the band.
+C. *confirm*: the listed events of all pairs are counted on fresh draws, of which their luck knows nothing; one event
+   of one pair, in one order, wins. The way to invert its counts is fixed here, too.
 F. *final*: that one event, fixed by now, is counted on fresh draws of both worlds.
 
-Because F tests a single event that was fixed before F was drawn, the choices made in A and B cost nothing:
+Because F tests a single event that was fixed before F was drawn, the choices made in A, B and C cost nothing:
 there is one look, and no correction to pay (`BlackBoxResult.looks` is 1). The reported bound holds at
 `confidence`. The *refutation* is decided at a stricter level only: the bound computed from the same counts
 at error `false_alarm` must exceed the claim. So a true claim is refuted with probability at most
@@ -31,12 +32,13 @@ from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.count_events import count_events
-from verify.sampling.draws import CHOOSE, MULTIPLE, SCAN, Candidate, draw_all
+from verify.sampling.draws import CHOOSE, CONFIRM, MULTIPLE, SCAN, Candidate, batch_sizes, draw_all
 from verify.sampling.final_test import STOPPED_EARLY, FinalTask, count_event, count_task, final_counts
 from verify.sampling.workers import Pool, pool
 from verify.statistics.delta_band import MOST_EVENTS, delta_band
 from verify.statistics.detection_floor import detection_floor
 from verify.statistics.inversion import Inversion, best_share, choose_inversion
+from verify.statistics.predicted_bound import promised_epsilon
 
 __all__ = ["BlackBoxResult", "Candidate", "black_box_test", "count_event", "detection_floor"]
 
@@ -45,7 +47,10 @@ Progress = Callable[[float, str], None]
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
 TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
 FEWEST = 256  # draws a world below which a stage cannot lay out events
-LARGEST_SEARCH = 1 << 23  # values of one world held in memory while an event is chosen (64 MB)
+BEFORE_FINAL = 0.5  # of the draws, that go to the earlier stages
+CONFIRMED = 1.0  # standard errors from which a listed event's confirmed log ratio is judged
+LARGEST_SEARCH = 3 << 20  # values of one world held in memory while an event is chosen (24 MB)
+LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ class _Search:
 class _Searched:
     """What was found, and the counts of all found events on the draws they were chosen on.
 
-    `events` are `found.best` and then `found.band`; `hits` has shape (2, events), data D first.
+    `events` are `found.shortlist` (`found.best` of a scan) and then `found.band`; `hits` has shape (2, events), data D
+    first.
     """
 
     found: Found
@@ -93,8 +99,9 @@ class _Test:
     def search(self, task: _Search) -> _Searched:
         """Draw both worlds and search: the first half lays events out, the second compares them."""
         candidate = self.candidates[task.index]
+        most = LARGEST_LATTICE_SEARCH if self.lattice else LARGEST_SEARCH
         first, second = (
-            draw_all(candidate, task.index, task.stage, world, task.rows, self.seed, LARGEST_SEARCH)
+            draw_all(candidate, task.index, task.stage, world, task.rows, self.seed, most)
             for world in (False, True)
         )
         if first.columns != second.columns:
@@ -112,12 +119,11 @@ class _Test:
             error=self.error,
             band_epsilons=band_epsilons(self.claim_epsilon) if task.stage == CHOOSE else (),
             lattice=self.lattice,
+            shortlist=task.stage == CHOOSE,
         )
-        events: tuple[ChosenEvent, ...] = found.best
+        events: tuple[ChosenEvent, ...] = found.shortlist or found.best
         for event in found.band:
-            if len(events) < MOST_EVENTS and (event.event, event.swapped) not in {
-                (known.event, known.swapped) for known in events
-            }:
+            if len(events) - len(found.shortlist) + 3 < MOST_EVENTS:
                 events = (*events, event)
         hits = _count(events, choose) if task.stage == CHOOSE else np.zeros((2, 0), dtype=np.int64)
         return _Searched(found, events, hits, drawn - half, drawn, len(first.columns))
@@ -183,17 +189,23 @@ def black_box_test(
         if not 0.0 < level < 1.0:
             raise ValueError(f"{name} must lie in (0, 1), got {level}")
     tell = progress if progress is not None else _silent
-    scan, choose = _stage_sizes(len(candidates), samples)
+    sizes = _stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
     strict_error = false_alarm * (1.0 - STOPPED_EARLY)
     test = _Test(candidates, samples // 4, claim_epsilon, claim_delta, error, lattice, seed)
 
     with pool(test.work, workers) as processes:
-        index, chosen, searched, spent = _choose(processes, len(candidates), scan, choose, samples, tell)
+        finalists, spent = _choose(processes, len(candidates), sizes, samples, tell)
+        # What the choice was too large to use goes to the comparison of what it found.
+        rows = max(sizes.confirm, (int(BEFORE_FINAL * samples) - spent) // (2 * len(finalists)))
+        rows = rows // MULTIPLE * MULTIPLE
+        index, chosen, searched, confirmed, spent = _confirm(
+            processes, finalists, test, rows, samples, spent, tell
+        )
         best = searched.events[chosen]
-        first, second = searched.hits[::-1, chosen] if best.swapped else searched.hits[:, chosen]
+        first, second = confirmed[::-1] if best.swapped else confirmed
         trials = (samples - spent) // 2 // MULTIPLE * MULTIPLE
-        estimates = (int(first), int(second), searched.chosen_on, trials, claim_delta)
+        estimates = (int(first), int(second), rows, trials, claim_delta)
         inversion = choose_inversion(*estimates, error)
         strict_inversion = choose_inversion(*estimates, strict_error)
         events = _band_events(searched, chosen, trials, error)
@@ -250,42 +262,73 @@ def band_epsilons(claim: float) -> tuple[float, ...]:
 
 
 def _choose(
-    processes: Pool, candidates: int, scan: int, choose: int, samples: int, tell: Progress
-) -> tuple[int, int, _Searched, int]:
-    """Run the first two stages.
-
-    Returns
-    -------
-    tuple
-        The pair's index, the place of its best event among the events, what was found there, and the draws
-        spent.
-    """
+    processes: Pool, candidates: int, sizes: _StageSizes, samples: int, tell: Progress
+) -> tuple[list[tuple[int, _Searched]], int]:
+    """Run the first two stages; the pairs' indices, what was found on each, and the draws spent."""
     finalists, spent = list(range(candidates)), 0
-    if scan:
+    if sizes.scan:
         ranked: list[tuple[float, int]] = []
         tell(0.0, f"scanning pair 1 of {candidates}")
-        for searched in processes.results([_Search(i, SCAN, scan) for i in finalists]):
+        for searched in processes.results([_Search(i, SCAN, sizes.scan) for i in finalists]):
             spent += 2 * searched.drawn
             # Rounded: among pairs that promise the same, those named first go on.
             promise = max(event.predicted for event in searched.found.best)
             ranked.append((-round(promise, 3), len(ranked)))
             tell(spent / samples, f"scanning pair {min(len(ranked) + 1, candidates)} of {candidates}")
         finalists = [index for _, index in sorted(ranked)[:FINALISTS]]
-    found: list[tuple[float, int, int, _Searched]] = []
+    found: list[tuple[int, _Searched]] = []
     tell(spent / samples, f"choosing an event on pair 1 of {len(finalists)}")
-    tasks = [_Search(index, CHOOSE, choose) for index in finalists]
+    tasks = [_Search(index, CHOOSE, sizes.choose) for index in finalists]
     for rank, searched in enumerate(processes.results(tasks)):
         spent += 2 * searched.drawn
         tell(
             spent / samples,
             f"choosing an event on pair {min(rank + 2, len(finalists))} of {len(finalists)}",
         )
-        for place, event in enumerate(searched.found.best):
-            found.append((event.predicted, finalists[rank], place, searched))
-    top = max(predicted for predicted, _, _, _ in found)
-    ties = [one for one in found if one[0] >= top - TIE * abs(top)]
-    _, index, place, searched = min(ties, key=lambda one: (one[1], -one[0]))
-    return index, place, searched, spent
+        found.append((finalists[rank], searched))
+    return found, spent
+
+
+def _confirm(
+    processes: Pool,
+    finalists: Sequence[tuple[int, _Searched]],
+    test: _Test,
+    rows: int,
+    samples: int,
+    spent: int,
+    tell: Progress,
+) -> tuple[int, int, _Searched, npt.NDArray[np.int64], int]:
+    """Count the listed events on `rows` fresh draws of each world of each pair.
+
+    Returns
+    -------
+    tuple
+        The winner's pair, its place among that pair's events, what was found there, its counts (data D first), and the
+        draws spent so far.
+    """
+    found: list[tuple[float, int, int, _Searched, npt.NDArray[np.int64]]] = []
+    for rank, (index, searched) in enumerate(finalists):
+        tell(spent / samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
+        events = tuple(event.event for event in searched.found.shortlist)
+        tasks = [
+            FinalTask(index, world, batch, size, events, CONFIRM)
+            for world in (False, True)
+            for batch, size in enumerate(batch_sizes(rows, searched.columns))
+        ]
+        hits = np.zeros((2, len(events)), dtype=np.int64)
+        for task, counts in zip(tasks, processes.results(tasks), strict=True):
+            hits[int(task.world)] += counts
+        spent += 2 * rows
+        for place, event in enumerate(searched.found.shortlist):
+            first, second = hits[::-1, place] if event.swapped else hits[:, place]
+            promise = promised_epsilon(
+                int(first), int(second), rows, test.final_samples, test.claim_delta, test.error, CONFIRMED
+            )
+            found.append((promise, index, place, searched, hits[:, place]))
+    top = max(entry[0] for entry in found)
+    ties = [entry for entry in found if entry[0] >= top - TIE * abs(top)]
+    _, index, place, searched, counts = min(ties, key=lambda entry: (entry[1], -entry[0]))
+    return index, place, searched, counts, spent
 
 
 def _count(events: Sequence[ChosenEvent], worlds: tuple[ViewSample, ViewSample]) -> npt.NDArray[np.int64]:
@@ -295,9 +338,15 @@ def _count(events: Sequence[ChosenEvent], worlds: tuple[ViewSample, ViewSample])
 def _band_events(
     searched: _Searched, chosen: int, trials: int, error: float
 ) -> list[tuple[Event, bool, float]]:
-    """The tested event and those of the band, each with its order and the best split of its error."""
-    others = [i for i in range(len(searched.events)) if i != chosen]
-    level = error / len(searched.events)
+    """The tested event, the best of each order and those of the band, each with the best split of its error."""
+    listed = len(searched.found.shortlist)
+    known = searched.events[chosen]
+    others = [
+        i
+        for i in (*range(len(searched.found.best)), *range(listed, len(searched.events)))
+        if (searched.events[i].event, searched.events[i].swapped) != (known.event, known.swapped)
+    ]
+    level = error / (1 + len(others))
     events = []
     for i in (chosen, *others):
         event = searched.events[i]
@@ -317,17 +366,27 @@ def _bounds(
     )
 
 
-def _stage_sizes(candidates: int, samples: int) -> tuple[int, int]:
-    """Draws a world and candidate of the scan (0: nothing to scan) and of the choice of the event."""
+@dataclass(frozen=True, slots=True)
+class _StageSizes:
+    """Draws a world and candidate of the scan (0: nothing to scan), of the choice of events and of their comparison."""
+
+    scan: int
+    choose: int
+    confirm: int
+
+
+def _stage_sizes(candidates: int, samples: int) -> _StageSizes:
     few = candidates <= FINALISTS
-    scan = 0 if few else int(0.2 * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
-    choose = int((0.4 if few else 0.3) * samples) // (2 * min(candidates, FINALISTS)) // MULTIPLE * MULTIPLE
+    worlds = 2 * min(candidates, FINALISTS)
+    scan = 0 if few else int(0.15 * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
+    choose = int((0.3 if few else 0.25) * samples) // worlds // MULTIPLE * MULTIPLE
+    confirm = int((0.2 if few else 0.15) * samples) // worlds // MULTIPLE * MULTIPLE
     if (scan < FEWEST and not few) or choose < FEWEST:
-        least = (5 if few else 10) * FEWEST * candidates
+        least = (7 if few else 14) * FEWEST * candidates
         raise ValueError(
             f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
         )
-    return scan, choose
+    return _StageSizes(scan, choose, confirm)
 
 
 def _silent(done: float, doing: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from verify.events.view_sample import ViewSample
 
-SCAN, CHOOSE, FINAL = 0, 1, 2  # stages: first entry of every spawn key
+SCAN, CHOOSE, FINAL, CONFIRM = 0, 1, 2, 3  # stages: first entry of every spawn key
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
 BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
 MULTIPLE = 64  # batch sizes are multiples of it: the block of lanes that share a seed
@@ -78,7 +78,7 @@ def draw_all(
     first = draw_batch(candidate, index, stage, world, 0, min(rows, FIRST_BATCH), seed)
     columns = len(first.columns)
     allowed = max(len(first.values), most_values // columns // MULTIPLE * MULTIPLE)
-    values = np.empty((min(rows, allowed), columns))
+    values = np.empty((min(rows, allowed), columns), order="F")  # whole columns are read
     values[: len(first.values)] = first.values
     done = len(first.values)
     for number, size in enumerate(batch_sizes(len(values), columns)[1:], start=1):

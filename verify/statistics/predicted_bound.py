@@ -59,6 +59,29 @@ def predicted_epsilon(
     return np.asarray(np.where(usable, np.maximum(best, joint), best), dtype=np.float64)
 
 
+def promised_epsilon(
+    hits: int, other: int, counted: int, n: int, delta: float, error: float, caution: float
+) -> float:
+    """The lower bound on ε to expect from `n` fresh draws a side of an event that was fixed before it was counted.
+
+    Parameters
+    ----------
+    hits, other
+        How often the event occurred in `counted` draws of either world; one hit more is taken of the other.
+    n, delta, error
+        Of the coming test.
+    caution
+        By how many standard errors the log ratio is taken to be smaller than its estimate.
+    """
+    p, q = hits / (counted + 1.0), min((other + 1.0) / (counted + 1.0), 1.0)
+    if p <= 0.0:
+        return -np.inf
+    p_error, q_error = (1.0 - p) / (counted * p), (1.0 - q) / (counted * q)
+    move = caution / np.sqrt(p_error + q_error + 1e-300)
+    p_moved, q_moved = p * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
+    return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
+
+
 def approximate_upper(successes: npt.ArrayLike, trials: int, score: npt.ArrayLike) -> FloatArray:
     """Clopper and Pearson's upper bound at error Φ(-score), approximately; counts need not be whole.
 

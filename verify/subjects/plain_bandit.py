@@ -19,7 +19,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from mechanisms import Box
 from mechanisms.parameters import ParameterError, whole
 from verify.learners.transcript import MOST_ARMS, ActionArray
 from verify.subjects.adversary import Adversary, run_against
+from verify.subjects.bandit_calls import arm_of, maker, method_of, takes_round
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -47,11 +47,14 @@ class PlainBandit:
     make
         ``make(rng)`` returns a fresh bandit that draws from this NumPy Generator; ``make()`` one that draws from
         NumPy's or Python's global generator, which are seeded before every batch of runs and restored afterwards.
+        The generator goes to a parameter named ``rng`` or the like (a seed to one named ``seed``), or else to the
+        one parameter that has no default (`verify.subjects.bandit_calls.maker`).
     arms, rounds
         How many arms, and how many rounds are played.
     select
         The name of the method that returns the next arm, called without arguments or with the round (0, 1, ...) if it
-        takes one; or a function ``select(bandit, round)``.
+        requires an argument, or has one named ``t``, ``round`` or the like; or a function ``select(bandit, round)``.
+        What it returns must be a whole number from 0 to `arms` - 1.
     update
         The name of the method that learns from ``(arm, reward)``; or a function ``update(bandit, arm, reward)``.
     rewards
@@ -108,6 +111,11 @@ class PlainBandit:
         -------
         ndarray
             Shape (draws, rounds of the table, 1).
+
+        Raises
+        ------
+        BanditError
+            If the bandit cannot be called as it was said, or does not return arms.
         """
         rewards = data[1:].tolist()
         actions = np.empty((draws, len(rewards), 1), dtype=np.int16)
@@ -161,14 +169,14 @@ class PlainBandit:
     ) -> Iterator[Callable[[], tuple[Callable[[int], int], Callable[[int, float], Any]]]]:
         """Own every generator while a batch of runs is played; yields a function that makes a fresh bandit."""
         rng = np.random.default_rng(seed)
-        takes_rng = _arguments(self.make) > 0
+        make = maker(self.make)
         before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 (others' code uses it)
         words = seed.generate_state(2)
         random.seed(int(words[0]))
         np.random.seed(int(words[1]))  # noqa: NPY002
 
         def fresh() -> tuple[Callable[[int], int], Callable[[int, float], Any]]:
-            bandit = self.make(rng) if takes_rng else self.make()
+            bandit = make(rng)
             return self._selector(bandit), self._updater(bandit)
 
         try:
@@ -178,27 +186,17 @@ class PlainBandit:
             np.random.set_state(before_numpy)  # noqa: NPY002
 
     def _selector(self, bandit: Any) -> Callable[[int], int]:
+        arms = self.arms
         if not isinstance(self.select, str):
-            function = self.select
-            return lambda number: int(function(bandit, number))
-        method = getattr(bandit, self.select)
-        if _arguments(method) > 0:
-            return lambda number: int(method(number))
-        return lambda number: int(method())
+            function, called = self.select, getattr(self.select, "__name__", "select")
+            return lambda number: arm_of(function(bandit, number), arms, number, called)
+        name, method = self.select, method_of(bandit, "select", self.select)
+        if takes_round(method):
+            return lambda number: arm_of(method(number), arms, number, name)
+        return lambda number: arm_of(method(), arms, number, name)
 
     def _updater(self, bandit: Any) -> Callable[[int, float], Any]:
         if not isinstance(self.update, str):
             function = self.update
             return lambda arm, reward: function(bandit, arm, reward)
-        method: Callable[[int, float], Any] = getattr(bandit, self.update)
-        return method
-
-
-def _arguments(function: Callable[..., Any]) -> int:
-    """How many positional arguments a callable must or may be given; 0 if it does not say."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 0
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(parameter.kind in kinds for parameter in parameters)
+        return method_of(bandit, "update", self.update)

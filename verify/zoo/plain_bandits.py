@@ -1,4 +1,4 @@
-"""Bandits in plain Python, as one finds them: a private one, and two whose bugs no gate would let through.
+"""Bandits in plain Python, as one finds them: a private one, and three whose bugs no gate would let through.
 
 They are called one method at a time, with a generator of their own: see `verify.subjects.plain_bandit`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from verify.subjects.plain_bandit import PlainBandit
 from verify.zoo.specimen import Specimen
@@ -73,7 +74,45 @@ class StopsOnSuccess(DPUCB):
             self.end_episode(arm)
 
 
+class Elimination:
+    """Phases of four plays of each of two arms; after one, an arm clearly worse by the noisy sums is dropped for good."""
+
+    length = 4
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.active = list(range(ARMS))
+        self.sums = np.zeros(ARMS)
+        self.played = 0
+
+    def select_arm(self) -> int:
+        """Return the active arm whose turn it is."""
+        return self.active[self.played // self.length]
+
+    def update(self, arm: int, reward: float) -> None:
+        """Add the reward, and compare the arms at the end of the phase."""
+        self.sums[arm] += reward
+        self.played += 1
+        if self.played == self.length * len(self.active):
+            noisy = self.sums + self.noise()
+            self.active = [each for each in self.active if noisy[each] > noisy.max() - 0.625 * self.length]
+            self.sums, self.played = np.zeros(ARMS), 0
+
+    def noise(self) -> npt.NDArray[np.float64]:
+        """Return the noise of a phase: each arm's sum is of rewards of its own."""
+        return self.rng.laplace(scale=1.0 / EPSILON, size=ARMS)
+
+
+class SharedNoise(Elimination):
+    """One draw of noise is added to the sums of all arms, and cancels where they are compared."""
+
+    def noise(self) -> npt.NDArray[np.float64]:
+        """Return one number for all arms."""
+        return np.full(ARMS, self.rng.laplace(scale=1.0 / EPSILON))  # the bug
+
+
 _SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
+_ELIMINATION = "DP successive elimination with phases of one length: after Sajed & Sheffet 2019, Algorithm 2"
 
 SPECIMENS = (
     Specimen(
@@ -102,6 +141,24 @@ SPECIMENS = (
         False,
         f"{_SOURCE}; the bug is ours",
         "an episode's length depends on its raw rewards",
+    ),
+    Specimen(
+        "plain-bandit-elimination",
+        PlainBandit(Elimination, ARMS, ROUNDS),
+        EPSILON,
+        EPSILON,
+        True,
+        _ELIMINATION,
+        "each reward enters one sum, released once with Lap(1/ε)",
+    ),
+    Specimen(
+        "plain-bandit-shared-noise",
+        PlainBandit(SharedNoise, ARMS, ROUNDS),
+        EPSILON,
+        math.inf,
+        False,
+        f"{_ELIMINATION}; the bug as in sayakrc/Differentially-Private-Bandits (DPSE)",
+        "all arms get the same noise, which cancels: the comparison is of raw sums",
     ),
 )
 """The specimens of this file."""

@@ -14,6 +14,7 @@ import pytest
 
 from verify.events.event import (
     AdditiveScore,
+    Both,
     Column,
     HalfLine,
     Interval,
@@ -24,8 +25,10 @@ from verify.events.event import (
     ViewSample,
     event_from_dict,
 )
+from verify.events.families import quadrant_family
 from verify.events.readings import Summary
-from verify.events.search import ChosenEvent, search_events
+from verify.events.search import DECADES, ChosenEvent, cautious_estimates, search_events
+from verify.statistics.predicted_bound import predicted_epsilon
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]
 
@@ -426,3 +429,85 @@ def test_equal_worlds_promise_nothing() -> None:
             columns, lambda n, r: r.integers(0, 9, (n, 3)), lambda n, r: r.integers(0, 9, (n, 3))
         ):
             assert chosen.predicted < 0.05
+
+
+def refused_then_answered(shift: float) -> Sampler:
+    """Up to six noisy answers, each refused (0) until one exceeds a noisy threshold, which ends the sequence."""
+
+    def draw(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        noisy = shift + rng.laplace(size=(n, 6))
+        above = noisy >= 1.0 + rng.laplace(size=(n, 1))
+        values = np.where(above, noisy, 0.0)
+        values[np.cumsum(above, axis=1) - above >= 1] = np.nan
+        return values
+
+    return draw
+
+
+def test_a_low_answer_after_many_refusals_is_one_quadrant() -> None:
+    """No half-line of the length, or of the answer, says as much as both at once."""
+    rng = np.random.default_rng(3)
+    fit, choose, fresh = (
+        tuple(ViewSample(refused_then_answered(shift)(40_000, rng), real(6)) for shift in (0.0, 1.0))
+        for _ in range(3)
+    )
+    of = tuple(range(6)), real(6)
+    families = list(quadrant_family(fit, choose, Summary("present", *of), Summary("last", *of)))  # type: ignore[arg-type]
+    (family,) = families
+    p, q = cautious_estimates(family, False, 0.0)
+    best = family.build(int(np.argmax(predicted_epsilon(p, q, 1_000_000, 0.0, 0.05))))
+    assert isinstance(best, Both)
+    assert best.first.above
+    assert not best.second.above
+    both, length, answer = (
+        np.log(np.mean(event.holds(fresh[0])) / np.mean(event.holds(fresh[1])))
+        for event in (best, best.first, best.second)
+    )
+    assert both > max(length, answer) + 0.3
+
+
+def test_quadrants_are_counted_as_they_are_built() -> None:
+    rng = np.random.default_rng(4)
+    fit, choose = (
+        tuple(ViewSample(refused_then_answered(shift)(500, rng), real(6)) for shift in (0.0, 1.0))
+        for _ in range(2)
+    )
+    of = tuple(range(6)), real(6)
+    (family,) = quadrant_family(fit, choose, Summary("present", *of), Summary("last", *of))  # type: ignore[arg-type]
+    for at in range(0, family.hits.size, 7):
+        event = family.build(at)
+        for hits, world in ((family.hits, 0), (family.hits_prime, 1)):
+            counted = sum(np.count_nonzero(event.holds(sample[world])) for sample in (fit, choose))
+            assert hits[at] == counted
+
+
+def test_copies_of_a_number_are_counted_by_their_side() -> None:
+    """Each of twenty noisy copies says little; how many of them are large says most of what they say together."""
+    rng = np.random.default_rng(5)
+    fit, choose, fresh = (
+        tuple(
+            ViewSample(shift + rng.laplace(scale=10.0, size=(40_000, 20)), real(20)) for shift in (1.0, 0.0)
+        )
+        for _ in range(3)
+    )
+    found = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05, shortlist=True)  # type: ignore[arg-type]
+    best = max(found.best, key=lambda one: one.predicted)
+    p, q = (np.mean(best.event.holds(world)) for world in fresh)
+    assert abs(np.log(p / q)) > 0.4
+
+
+def test_the_shortlist_holds_the_best_and_only_what_promises_more() -> None:
+    rng = np.random.default_rng(6)
+    fit, choose = (
+        tuple(ViewSample(rng.laplace(shift, 1.0, (20_000, 2)), real(2)) for shift in (0.0, 0.5))
+        for _ in range(2)
+    )
+    found = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05, shortlist=True)  # type: ignore[arg-type]
+    assert found.shortlist[:2] == found.best
+    top = max(one.predicted for one in found.best)
+    assert all(one.predicted > top for one in found.shortlist[2:])
+    assert (
+        len({(one.event, one.swapped) for one in found.shortlist}) == len(found.shortlist) <= 2 + 2 * DECADES
+    )
+    plain = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05)  # type: ignore[arg-type]
+    assert plain.shortlist == plain.best == found.best

@@ -68,6 +68,7 @@ LITERAL: dict[str, Callable[[Sequence[float]], float]] = {
     "place of largest": lambda row: place(row, largest(present(row))),
     "place of smallest": lambda row: place(row, smallest(present(row))),
     "count of": lambda row: sum(v == 1.0 for v in row),
+    "count from": lambda row: sum(v >= 1.0 for v in row),
     "first of": lambda row: next((i for i, v in enumerate(row, 1) if v == 1.0), 0),
     "first change": lambda row: changes(row)[0] if changes(row) else 0,
     "changes": lambda row: len(changes(row)),
@@ -115,6 +116,7 @@ CASES: list[tuple[Reading, str]] = [
     (summary("place of largest"), "the place (from 1) of the largest of"),
     (summary("place of smallest"), "the place (from 1) of the smallest of"),
     (summary("count of"), "the number of 1 among value a, value b"),
+    (summary("count from"), "the number of values of at least 1 among value a, value b"),
     (summary("first of"), "the place (from 1; 0 if none) of the first 1 among value a"),
     (summary("first change"), "the first of value a, value b, value c and value d that differs from the one"),
     (

@@ -43,7 +43,7 @@ def search(adjacency, draw, samples=400_000, seed=0):
 
 def test_codewords_far_apart_are_found():
     apart = (BITS[:, None] != BITS[None, :]).sum(axis=2)
-    found = search(AnyTwo(Categories(64)), drawing(codeword, 12), 1_000_000)
+    found = search(AnyTwo(Categories(64)), drawing(codeword, 12))
     data, other = int(found.pairs[0].data), int(found.pairs[0].other)
     assert apart[data, other] >= apart.max() - 2 > apart[0, 1]
 
@@ -63,7 +63,7 @@ def test_known_patterns_are_kept_where_nothing_beats_them():
     def laplace(data, rng, lanes):
         return data + rng.laplace(size=lanes)
 
-    for seed in range(4):
+    for seed in range(2):
         best = search(AnyTwo(Interval(0, 1)), drawing(laplace, 1), seed=seed).pairs[0]
         assert {float(best.data), float(best.other)} == {0.0, 1.0}
 
@@ -98,6 +98,18 @@ def test_how_telling_is_about_epsilon():
     assert telling(*same, 0.0, 1e-4) < 0.05
     rare = [ViewSample((rng.random((20_000, 1)) < p).astype(float), column) for p in (0.02, 0.0)]
     assert telling(*rare, 0.0, 1e-4) > 2.0
+
+
+def test_on_many_draws_a_coming_test_is_predicted():
+    """A leak of 0.1 that every draw shows is worth more than luck in the tails of eight columns of noise."""
+    columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(8))
+    rng = np.random.default_rng(1)
+    scores = []
+    for shift in (0.1, 0.0):
+        worlds = [ViewSample(rng.laplace(0.0, 1.0, (60_000, 8)), columns) for _ in range(2)]
+        worlds[1].values[:, 5] += shift
+        scores.append(telling(*worlds, 0.0, 1e-4, 2_000_000))
+    assert scores[1] < 0.04 < 0.06 < scores[0] < 0.12
 
 
 def test_the_pair_that_verify_reports_is_found_by_the_search():

@@ -11,7 +11,12 @@ from scipy import special
 
 from verify.statistics.binomial import clopper_pearson_lower, clopper_pearson_upper
 from verify.statistics.inversion import choose_inversion
-from verify.statistics.predicted_bound import approximate_lower, approximate_upper, predicted_epsilon
+from verify.statistics.predicted_bound import (
+    approximate_lower,
+    approximate_upper,
+    predicted_epsilon,
+    promised_epsilon,
+)
 
 
 @pytest.mark.parametrize("n", [100, 10_000, 10**7])
@@ -60,3 +65,15 @@ def test_prediction_is_fast_on_many_events() -> None:
     predicted = predicted_epsilon(p, p / 2, 10**6, 1e-5, 0.05)
     assert time.process_time() - start < 0.2
     assert np.all(np.isfinite(predicted) | (p < 1e-4))
+
+
+def test_a_promise_is_the_prediction_a_few_standard_errors_down() -> None:
+    hits, other, counted = 4_000, 1_999, 100_000
+    expected = math.log(2.0) - 2.0 * math.sqrt(0.96 / hits + 0.98 / 2_000)
+    assert promised_epsilon(hits, other, counted, 10**9, 0.0, 0.05, 2.0) == pytest.approx(expected, abs=2e-3)
+    promises = [promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, caution) for caution in (0, 1, 2)]
+    assert promises == sorted(promises, reverse=True)
+    assert promised_epsilon(0, 5, 100, 1_000, 0.0, 0.05, 1.0) == -math.inf
+    assert promised_epsilon(3, 0, 100_000, 10**6, 0.0, 0.05, 1.5) < 0.0, "three hits are luck"
+    assert promised_epsilon(300, 0, 100_000, 10**6, 0.0, 0.05, 1.5) > 2.0
+    assert promised_epsilon(100, 100, 100, 1_000, 0.0, 0.05, 1.0) <= 0.0, "always in both worlds"
