@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -78,7 +79,7 @@ def assert_dp(
     Raises
     ------
     DPViolation
-        An `AssertionError` with the report: witness, findings and the command that shows it again.
+        An `AssertionError` with the report: witness, findings, and pytest's command for the running test.
     ValueError
         If the claim's numbers, the subject or an option are wrong.
 
@@ -100,7 +101,7 @@ def assert_dp(
     )
     wrong = complaint(result, certified=certified)
     if wrong is not None:
-        raise DPViolation(f"{wrong}\n\n{_report(result)}{_test_again()}", result)
+        raise DPViolation(f"{wrong}\n\n{_report(_without_call(result))}{_test_again()}", result)
     return result
 
 
@@ -118,6 +119,14 @@ def complaint(result: Verification, *, certified: bool) -> str | None:
     if certified and result.verdict != "certified":
         return f"{result.subject} is not certified: {result.decision.reasons[0]}"
     return None
+
+
+def _without_call(result: Verification) -> Verification:
+    """Return the result without a Python call that shows it again: neighbours may have no words that Python reads."""
+    witness = result.witness
+    if witness is None or not witness.reproduce.startswith("verify("):
+        return result
+    return replace(result, witness=replace(witness, reproduce=""))
 
 
 def _report(result: Verification) -> str:

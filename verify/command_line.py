@@ -24,7 +24,7 @@ from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import ParameterError
 from algorithms.simulate import Trace, simulate
 from verify.composition.audit_command import audit_command, calibrate_command
-from verify.effort import EFFORTS
+from verify.effort import EFFORTS, FALSE_ALARM
 from verify.functions.verify_function import SECONDS
 from verify.learners.accounting_run import failing_place
 from verify.list_command import list_command
@@ -81,6 +81,13 @@ def cli() -> None:
 @click.option("--neighbours", help="Or which data are neighbours: 'within(box(-10, 10, 5), linf=1)'.")
 @click.option("--samples", type=int, help="Draws of the black-box test in all; default: by effort.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of sampled lower bounds.")
+@click.option(
+    "--false-alarm",
+    type=float,
+    default=FALSE_ALARM,
+    show_default=True,
+    help="Chance that a true claim is refuted.",
+)
 @click.option("--floating-point", is_flag=True, help="What only floating-point arithmetic leaks counts too.")
 @click.option(
     "--time-limit", type=float, default=SECONDS, show_default=True, help="Seconds, of functions and commands."
@@ -108,6 +115,7 @@ def verify_command(
     neighbours: str | None,
     samples: int | None,
     confidence: float,
+    false_alarm: float,
     floating_point: bool,
     time_limit: float,
     workers: int,
@@ -139,6 +147,7 @@ def verify_command(
             effort=effort,
             samples=samples,
             confidence=confidence,
+            false_alarm=false_alarm,
             floating_point=floating_point,
             time_limit=time_limit,
             neighbours=adjacency,

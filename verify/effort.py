@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from algorithms.learner import check_horizon
 
+FALSE_ALARM = 1e-4
+"""The largest probability with which a true claim is refuted, all looks of one verification together, by default."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -33,6 +36,8 @@ class Effort:
         Draws that the search for neighbours may spend on a function that answers for many lanes at once.
     confidence
         Of the lower bounds that rest on draws.
+    false_alarm
+        The largest probability with which a true claim is refuted.
     batch_samples
         As `samples`, for mechanisms and for functions that return many outputs at once: their draws cost
         nanoseconds.
@@ -54,6 +59,7 @@ class Effort:
     confidence: float = 0.95
     batch_samples: int = 10_000_000
     workers: int = 1
+    false_alarm: float = FALSE_ALARM
 
     def with_samples(self, samples: int | None, confidence: float) -> Effort:
         """Return the effort with this many draws in the black-box test, if given, and this confidence.

@@ -14,9 +14,6 @@ from verify.verdict import Finding, LowerBound, UpperBound, Witness
 Progress = Callable[[float, str], None]
 """Called with the share that is done and what is being done."""
 
-FALSE_ALARM = 1e-4
-"""The largest probability with which a true claim is refuted, all looks of one verification together."""
-
 
 @dataclass
 class Evidence:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from verify.verdict import Verification
 
 _PROPERTY = "dpwitness"
+_DEFAULT = 1e-4  # `verify.effort.FALSE_ALARM`, which is not loaded before a test asks
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,15 +59,15 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
         try:
             result = assertion(subject, **settings)
         except DPViolation as violation:
-            _record(request.node, violation.verification)
+            _record(request.node, violation.verification, float(settings.get("false_alarm", _DEFAULT)))
             raise
-        _record(request.node, result)
+        _record(request.node, result, float(settings.get("false_alarm", _DEFAULT)))
         return result
 
     return asserted
 
 
-def _record(node: pytest.Item, result: Verification) -> None:
+def _record(node: pytest.Item, result: Verification, false_alarm: float) -> None:
     """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
     lower, upper = result.lower, result.upper
     row = {
@@ -76,6 +77,7 @@ def _record(node: pytest.Item, result: Verification) -> None:
         "verdict": result.verdict,
         "lower": None if lower is None else f"{lower.epsilon:.4g}",
         "upper": None if upper is None else f"{upper.epsilon:.4g}",
+        "false_alarm": false_alarm,
         "floor": result.details.get("detection_floor"),
     }
     node.user_properties.append((_PROPERTY, json.dumps(row)))
@@ -96,7 +98,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     terminalreporter.section("differential privacy audits")
     terminalreporter.write_line(
         f"{len(rows)} audits; were all claims true, one of these tests would fail with probability at most "
-        f"{len(rows)}e-4."
+        f"{sum(row['false_alarm'] for row in rows):.3g}."
     )
     if config.option.dp_report:
         for row in sorted(rows, key=lambda row: str(row["test"])):

@@ -26,7 +26,7 @@ from algorithms.problems import (
     problems,
 )
 from mechanisms import Domain
-from verify.effort import EFFORTS
+from verify.effort import EFFORTS, FALSE_ALARM
 from verify.evidence import Evidence, Progress
 from verify.functions.verify_function import SECONDS, verify_function
 from verify.learners.accounting_run import failing_place
@@ -67,6 +67,7 @@ def verify(
     effort: str = "default",
     samples: int | None = None,
     confidence: float = 0.95,
+    false_alarm: float = FALSE_ALARM,
     floating_point: bool = False,
     time_limit: float = SECONDS,
     neighbours: Adjacency | Domain | None = None,
@@ -101,6 +102,8 @@ def verify(
         Draws of the view in the black-box test, of all stages together; by default what `effort` says.
     confidence
         Of the lower bounds that rest on draws.
+    false_alarm
+        The largest probability with which a true claim is refuted, all looks of this verification together.
     floating_point
         For functions: whether what only floating-point arithmetic shows counts against the claim.
     time_limit
@@ -151,13 +154,18 @@ def verify(
     options = {
         "samples": samples,
         "confidence": confidence,
+        "false_alarm": false_alarm,
         "floating_point": floating_point,
         "time_limit": check_time_limit(time_limit),
         "anytime": anytime or wealth is not None,
     }
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers={workers!r}: must be a whole number of at least 1")
-    chosen = replace(EFFORTS[effort].with_samples(samples, confidence), workers=workers)
+    if isinstance(false_alarm, bool) or not 0.0 < false_alarm <= 0.5:
+        raise ValueError(f"false_alarm={false_alarm!r}: must lie in (0, 0.5]")
+    chosen = replace(
+        EFFORTS[effort].with_samples(samples, confidence), workers=workers, false_alarm=float(false_alarm)
+    )
     account, file = None, None if wealth is None else Path(wealth)
     if file is not None:
         account = open_account(file, anytime_subject(found), claim)
@@ -392,6 +400,7 @@ def _default_problem(subject: LearnerSubject) -> str:
 _DEFAULTS = {
     "samples": None,
     "confidence": 0.95,
+    "false_alarm": FALSE_ALARM,
     "floating_point": False,
     "time_limit": SECONDS,
     "anytime": False,

@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.effort import Effort
 from verify.events.view_sample import ViewSample
-from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.evidence import Evidence, Progress
 from verify.functions.probe import NeverEnds, probe, words_of
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Pair
@@ -162,7 +162,7 @@ class _Run:
             claim_delta=self.claim.delta,
             samples=samples,
             confidence=self.effort.confidence,
-            false_alarm=FALSE_ALARM,
+            false_alarm=self.effort.false_alarm,
             seed=self.seed,
             progress=self.progress,
             opening=None if self.account is None else self.account.opening,

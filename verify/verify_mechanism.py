@@ -15,7 +15,7 @@ from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.effort import Effort
 from verify.events.event import Column, ViewSample
-from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.evidence import Evidence, Progress
 from verify.sampling.black_box import BlackBoxResult, Candidate, black_box_test
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
@@ -162,7 +162,7 @@ def _test(
         samples=samples,
         confidence=effort.confidence,
         workers=effort.workers,
-        false_alarm=FALSE_ALARM,
+        false_alarm=effort.false_alarm,
         seed=seed,
         progress=progress,
     )

@@ -53,7 +53,7 @@ def test_a_false_claim_fails_with_its_witness_and_the_way_to_see_it_again(pytest
             "*data D *",
             "*This test alone: pytest '*::test_half'*",
             "*differential privacy audits*",
-            "4 audits; *at most 4e-4.",
+            "4 audits; *at most 0.0004.",
         ]
     )
     result.stdout.no_fnmatch_line("*verify/assertion.py*")  # the frames of the assertion are hidden

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Recorder, Replay
-from verify.evidence import FALSE_ALARM
+from verify.effort import FALSE_ALARM
 from verify.statistics.privacy_loss import LossBound, loss_lower_bound
 from verify.verdict import Finding, number
 

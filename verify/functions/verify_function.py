@@ -14,7 +14,7 @@ from accountant import Recorder, Replay
 from algorithms.claim import Claim
 from verify.effort import Effort
 from verify.events.view_sample import ViewSample
-from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.evidence import Evidence, Progress
 from verify.functions.floating_point import has_fractions, lattice_finding
 from verify.functions.outputs import FloatArray, read_outputs
 from verify.functions.probe import NeverEnds, Probe, probe, words_of
@@ -215,7 +215,7 @@ class _FunctionTest:
             draw,
             samples=self.effort.search_samples if self.cheap else int(_SEARCH_SHARE * self.samples),
             delta=self.claim.delta,
-            error=FALSE_ALARM / 2.0,
+            error=self.effort.false_alarm / 2.0,
             seed=self.seed,
             seeds=len(known),
             examples=MOST_EXAMPLES if self.subject.single_lanes else _COMMAND_EXAMPLES,
@@ -244,7 +244,7 @@ class _FunctionTest:
             # The bound of the floating-point test is reported only if it counts; only then it takes its half.
             confidence=1.0
             - self._error_share * (0.5 if self.floating_point else 1.0) * (1.0 - self.effort.confidence),
-            false_alarm=self._error_share * FALSE_ALARM / 2.0,
+            false_alarm=self._error_share * self.effort.false_alarm / 2.0,
             seed=self.seed + lattice,
             progress=lambda share, doing: self.progress(start + length * share, doing),
             workers=self.effort.workers,
@@ -262,7 +262,7 @@ class _FunctionTest:
                 self.claim,
                 samples=law_samples(self.subject, self.samples),
                 confidence=1.0 - self._error_share * (1.0 - self.effort.confidence),
-                false_alarm=self._error_share * FALSE_ALARM / 2.0,
+                false_alarm=self._error_share * self.effort.false_alarm / 2.0,
                 seed=self.seed,
             )
         stated.add_to(self.evidence, self.reproduce, self.effort.confidence)

@@ -14,7 +14,7 @@ from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.effort import Effort
-from verify.evidence import FALSE_ALARM, Progress
+from verify.evidence import Progress
 from verify.learners.adversary_view import learner_candidate
 from verify.learners.coupled_run import CoupledRun
 from verify.learners.neighbours import InitialRecords, Neighbour, backgrounds
@@ -104,7 +104,7 @@ def black_box_of_learner(
         claim_delta=claim.delta,
         samples=min(_SINGLE_LANE_SAMPLES, samples // 8) if single else samples,
         confidence=1.0 - share_of_error * (1.0 - effort.confidence),
-        false_alarm=share_of_error * FALSE_ALARM,
+        false_alarm=share_of_error * effort.false_alarm,
         seed=seed,
         workers=effort.workers,
         progress=lambda share, doing: progress(0.4 + 0.6 * share, doing),

@@ -11,7 +11,7 @@ from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from mechanisms import BLOCK, Mechanism
 from verify.effort import Effort
-from verify.evidence import FALSE_ALARM, Evidence
+from verify.evidence import Evidence
 from verify.learners.pairs import ViewPair, lead_pairs, view_of
 from verify.learners.transcript_leads import Lead
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
@@ -91,7 +91,7 @@ def add_likelihood(
         draws=trials,
         delta=claim.delta,
         error=error,
-        strict_error=SHARE_OF_ERROR * FALSE_ALARM,
+        strict_error=SHARE_OF_ERROR * effort.false_alarm,
         seed=_sequence(seed, _FINAL, index),
     )
     decisive = bound.strict_epsilon > claim.epsilon

@@ -12,7 +12,7 @@ from algorithms.claim import Claim, View
 from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from verify.effort import Effort
-from verify.evidence import FALSE_ALARM, Evidence
+from verify.evidence import Evidence
 from verify.learners.accounting_run import Accounting, failing_place
 from verify.learners.coupled_run import CoupledRun, run_coupled
 from verify.learners.neighbours import (
@@ -157,8 +157,9 @@ def add_coupled(
     data: FloatArray,
     claim: Claim,
     reproduce: str,
+    error: float,
 ) -> None:
-    """Offer the exact privacy loss of all releases as a lower bound, and add what diverged."""
+    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged."""
     index, largest = coupled.largest()
     worst = neighbours[index]
     evidence.details["coupled"] = {
@@ -172,7 +173,7 @@ def add_coupled(
         if found.kind != "declassified":
             evidence.findings.append(Finding(found.kind, str(found.where), found.message))
     in_view = claim.view in _RELEASED
-    bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, FALSE_ALARM)
+    bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     upper = evidence.upper
     if (
         upper is not None

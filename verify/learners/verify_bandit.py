@@ -12,7 +12,7 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.effort import Effort
 from verify.events.view_sample import ViewSample
-from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import failing_place
 from verify.learners.adversary_view import adversary_candidate
 from verify.learners.neighbours import Background, backgrounds
@@ -156,7 +156,7 @@ def _test(
             min(effort.lane_rounds // share // tested.rounds, effort.single_samples), _FEWEST_SAMPLES
         ),
         confidence=effort.confidence,
-        false_alarm=FALSE_ALARM,
+        false_alarm=effort.false_alarm,
         seed=seed,
         progress=lambda share, doing: progress(0.2 + 0.8 * share, doing),
         workers=effort.workers,

@@ -120,7 +120,7 @@ def verify_learner(
     add_replays(evidence, build, problem, drawn, neighbours, initial, replay_seed)
     coupled = try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
-        add_coupled(evidence, coupled, neighbours, data, claim, reproduce)
+        add_coupled(evidence, coupled, neighbours, data, claim, reproduce, effort.false_alarm)
 
     try:
         leads: list[Lead] = []

@@ -24,7 +24,7 @@ from algorithms.problems import LinearBandit
 from mechanisms import Binomial, Gaussian, Mechanism, NumpyNoise, PrivacyProfile, Sensitivity, ShuffledMean
 from verify.effort import Effort
 from verify.events.view_sample import Column, ViewSample
-from verify.evidence import FALSE_ALARM, Evidence, Progress
+from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import Accounting, Play, failing_place, run_accounts
 from verify.linear.data import Constant, play_on, replay_on_neighbours
 from verify.linear.view import NEGLIGIBLE, tipping_pairs
@@ -304,7 +304,7 @@ def _add_test(
     progress: Progress,
 ) -> None:
     """Test the claim's own view by sampling: the action sequence, or one client's release at its extremes."""
-    samples, false_alarm = effort.samples // 4, FALSE_ALARM
+    samples, false_alarm = effort.samples // 4, effort.false_alarm
     if claim.view == View.ACTIONS.value:
         learner = build(Simulation(0, 1))
         if not hasattr(learner, "after"):

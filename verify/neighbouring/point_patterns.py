@@ -172,10 +172,14 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
             start = middle + side * gap * step * part
         else:  # on both sides of the middle, as thresholds are near it
             start = middle - gap * step / 2.0 * direction
-        start = _whole(domain, start)
+        # Moved inside as a whole, so that the gap stays.
+        start = _whole(domain, start + max(0.0, float((low - start).max())))
+        start = start - max(0.0, float((start - high).max()))
         if math.isfinite(step) and (low <= start).all() and (start <= high).all():
             where = "behind" if side < 0 else "ahead"
-            yield from _move(domain, distances, start, direction, f"{words} {where} by {gap:g} steps, now closer")
+            yield from _move(
+                domain, distances, start, direction, f"{words} {where} by {gap:g} steps, now closer"
+            )
 
 
 def _move(

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from verify.effort import FALSE_ALARM
 from verify.events.event import Event, event_from_dict
 from verify.events.families import Family, Worlds
 from verify.events.layout import all_families
 from verify.events.view_sample import Column, ViewSample
-from verify.evidence import FALSE_ALARM, Progress
+from verify.evidence import Progress
 from verify.sampling.anytime_result import AnytimeResult, Bet, Opening
 from verify.sampling.draws import MULTIPLE, Candidate, draw_batch
 from verify.statistics.e_process import Payoff, moved, outcome_counts

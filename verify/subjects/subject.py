@@ -270,7 +270,7 @@ def _classify_function(
             "--data or --neighbours"
         )
     parameters = list(inspect.signature(function).parameters)
-    if len(parameters) < 2 or parameters[1] not in ("rng", "gate"):
+    if not _takes_randomness(function):
         raise SubjectError(
             f"{name}: its parameters are ({', '.join(parameters)}); must be (data, rng), (data, rng, lanes) or "
             "(data, gate)"
@@ -284,6 +284,12 @@ def _classify_function(
         takes_lanes="lanes" in parameters,
         law=claim.law,
     )
+
+
+def _takes_randomness(function: Callable[..., Any]) -> bool:
+    """Return whether a function's second parameter is a generator or a gate."""
+    parameters = list(inspect.signature(function).parameters)
+    return len(parameters) >= 2 and parameters[1] in ("rng", "gate")
 
 
 def _specimen(name: str) -> Subject:
@@ -303,9 +309,24 @@ def _load(reference: str) -> object:
         raise SubjectError(f"{file}: name the object too, as in {file}:MyLearner")
     module = _import(Path(path))
     if not hasattr(module, attribute):
-        subjects = ", ".join(name for name, value in vars(module).items() if _is_subject(value)) or "none"
-        raise SubjectError(f"{path} has no object {attribute!r}; what could be verified in it: {subjects}")
+        subjects = [name for name, value in vars(module).items() if _is_subject(value)]
+        functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]
+        also = f"; given --neighbours or --data also {', '.join(functions)}" if functions else ""
+        raise SubjectError(
+            f"{path} has no object {attribute!r}; what could be verified in it: {', '.join(subjects) or 'none'}{also}"
+        )
     return getattr(module, attribute)
+
+
+def _lacks_neighbours_only(value: object, module: ModuleType) -> bool:
+    """Return whether a value is a function of the module's own that needs no more than its neighbours."""
+    return (
+        inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not value.__name__.startswith("_")
+        and _takes_randomness(value)
+        and not _is_subject(value)
+    )
 
 
 def _is_subject(value: object) -> bool:

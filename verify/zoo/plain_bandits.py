@@ -14,6 +14,7 @@ from verify.subjects.plain_bandit import PlainBandit
 from verify.zoo.specimen import Specimen
 
 ARMS, ROUNDS, EPSILON = 2, 64, 1.0
+MARGIN = 2.5  # by which a sum of four rewards must be worse
 _BONUS = math.log(3.0 * ROUNDS**2)
 
 
@@ -75,7 +76,7 @@ class StopsOnSuccess(DPUCB):
 
 
 class Elimination:
-    """Phases of four plays of each of two arms; after one, an arm clearly worse by the noisy sums is dropped for good."""
+    """Every active arm is played four times; then those clearly worse by the noisy sums are dropped for good."""
 
     length = 4
 
@@ -95,7 +96,8 @@ class Elimination:
         self.played += 1
         if self.played == self.length * len(self.active):
             noisy = self.sums + self.noise()
-            self.active = [each for each in self.active if noisy[each] > noisy.max() - 0.625 * self.length]
+            least = max(noisy[self.active]) - MARGIN
+            self.active = [each for each in self.active if noisy[each] > least]
             self.sums, self.played = np.zeros(ARMS), 0
 
     def noise(self) -> npt.NDArray[np.float64]:
@@ -146,7 +148,8 @@ SPECIMENS = (
         "plain-bandit-elimination",
         PlainBandit(Elimination, ARMS, ROUNDS),
         EPSILON,
-        EPSILON,
+        # P(L - L' >= t) = (2 + t) e^-t / 4 for two Laplace draws; an arm worse by 3 or by 4 is kept as the better one.
+        1.0 + math.log((2.0 + MARGIN + 3.0) / (2.0 + MARGIN + 4.0)),
         True,
         _ELIMINATION,
         "each reward enters one sum, released once with Lap(1/ε)",
