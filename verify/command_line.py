@@ -90,7 +90,11 @@ def cli() -> None:
 )
 @click.option("--floating-point", is_flag=True, help="What only floating-point arithmetic leaks counts too.")
 @click.option(
-    "--time-limit", type=float, default=SECONDS, show_default=True, help="Seconds, of functions and commands."
+    "--time-limit",
+    type=float,
+    default=SECONDS,
+    show_default=True,
+    help="Seconds, of functions, commands and plain bandits.",
 )
 @click.option("--workers", type=int, default=1, show_default=True, help="Processes of the black-box test.")
 @click.option("--anytime", is_flag=True, help="Bet while drawing; stop as soon as the claim is refuted.")

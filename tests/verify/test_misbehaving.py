@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,26 @@ def test_foreign_randomness():
     _, python_global = checked("python_global")
     assert "global random state" in python_global["foreign-randomness"].message
     assert "ignores-generator" not in python_global
+
+
+def test_where_randomness_comes_from_is_a_remark():
+    for name in ("own_generator", "numpy_global", "python_global"):
+        result, findings = checked(name)
+        assert not findings["foreign-randomness"].failing
+        assert not any("A check failed" in reason for reason in result.decision.reasons)
+
+
+def test_a_key_that_is_there_is_not_said_to_be_another():
+    result, findings = checked("occupied_keys")
+    assert result.verdict == "refuted"
+    data, other = (
+        Counter(re.findall(r"\d", result.witness.neighbours[name])) for name in ("data", "data_prime")
+    )
+    (moved,) = [*(data - other), *(other - data)]
+    assert f"key{moved}" in result.witness.event
+    assert "nan" not in findings
+    assert "{key0}" in findings["shape"].message
+    assert "{}" in findings["shape"].message
 
 
 def test_no_noise_is_refuted_by_an_event_without_error():

@@ -56,6 +56,7 @@ def test_a_false_claim_fails_with_its_witness_and_the_way_to_see_it_again(pytest
             "4 audits; *at most 0.0004.",
         ]
     )
+    result.stdout.no_fnmatch_line("*verify(half*")  # a call without `data=` would show nothing
     result.stdout.no_fnmatch_line("*verify/assertion.py*")  # the frames of the assertion are hidden
 
 

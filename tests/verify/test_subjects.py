@@ -229,3 +229,15 @@ def test_a_word_is_an_output():
     assert result.verdict == "refuted"
     assert result.witness.event in ("the output is high", "the output is low")
     assert not result.findings
+
+
+def test_functions_that_lack_their_neighbours_are_named_too(tmp_path):
+    file = tmp_path / "two.py"
+    file.write_text(
+        "import numpy as np\n"
+        "def noisy(data, rng): return data + rng.laplace()\n"
+        "def mean(values): return np.mean(values)\n"
+        "def _hidden(data, rng): return data\n"
+    )
+    with pytest.raises(SubjectError, match=r"in it: none; given --neighbours or --data also noisy$"):
+        verify(f"{file}:absent", epsilon=1.0)

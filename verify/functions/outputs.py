@@ -299,7 +299,7 @@ def _shape(output: Any) -> str:
         return _shape_words(output.shape)
     if isinstance(output, list | tuple | set | frozenset):
         inner = dict.fromkeys(_shape(item) for item in output)
-        deeper = f" of {' and '.join(inner)}" if any(inner) else ""
+        deeper = f" of {' and '.join(shape or 'a single value' for shape in inner)}" if any(inner) else ""
         return f"{_shape_words((len(output),))}{deeper}"
     if isinstance(output, Mapping):
         inside = [(str(key), _shape(value)) for key, value in output.items()]

@@ -19,7 +19,7 @@ from verify.learners.adversary_view import learner_candidate
 from verify.learners.coupled_run import CoupledRun
 from verify.learners.neighbours import InitialRecords, Neighbour, backgrounds
 from verify.learners.pairs import candidate, early_pairs, lead_pairs, view_of
-from verify.learners.transcript import ActionArray
+from verify.learners.transcript import ActionArray, with_paths_spelled
 from verify.learners.transcript_leads import Lead, ScanSize
 from verify.learners.transcript_sampling import sample_transcripts
 from verify.learners.transcript_scan import arms_of, scan_transcripts
@@ -109,6 +109,8 @@ def black_box_of_learner(
         workers=effort.workers,
         progress=lambda share, doing: progress(0.4 + 0.6 * share, doing),
     )
+    arms = arms_of(problem)
+    result = replace(result, event=with_paths_spelled(result.event, arms.number, arms.size))
     return result, words[result.candidate]
 
 

@@ -11,6 +11,7 @@ short.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -226,6 +227,12 @@ class Path:
             number = number * (self.arms + 1) + window[:, place] + 1
         return number
 
+    @classmethod
+    def of_column(cls, column: Column, arms: int) -> Path | None:
+        """Return the path that a column holds, None if it holds another feature."""
+        match = re.fullmatch(r"path\[(\d+),(\d+)\]", column.name)
+        return None if match is None else cls(int(match[1]), int(match[2]), arms)
+
     def actions(self, number: int, size: int) -> list[int] | list[list[int]]:
         """Return the actions that a number stands for: arms, or lists of up to `size` arms without padding."""
         digits = []
@@ -300,26 +307,25 @@ def without_repeats(features: Iterable[Feature]) -> tuple[Feature, ...]:
     return tuple(reversed(named.values()))
 
 
-def with_paths_spelled(event: Event, features: Iterable[Feature], size: int) -> Event:
+def with_paths_spelled(event: Event, arms: int, size: int) -> Event:
     """Return the same event with its paths said as lists of actions, not as the numbers that label them.
 
     Parameters
     ----------
     event
         An event of a view of features.
-    features
-        The features.
-    size
-        How many arms an action has.
+    arms, size
+        How many arms there are, and how many an action has.
     """
     if not isinstance(event, RowTable):
         return event
-    paths = {feature.column.name: feature for feature in features if isinstance(feature, Path)}
     readings = list(event.readings)
-    for place, reading in enumerate(readings):
-        if not isinstance(reading, Value) or reading.column.name not in paths:
+    for place, reading in enumerate(event.readings):
+        if not isinstance(reading, Value):
             continue
-        path = paths[reading.column.name]
+        path = Path.of_column(reading.column, arms)
+        if path is None:
+            continue
         values = sorted({row[place] for row in event.rows})
         labels = tuple((value, str(path.actions(int(value), size))) for value in values)
         words = f"the sequence of arms of rounds {path.first} to {path.last}"

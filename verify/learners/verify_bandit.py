@@ -15,12 +15,10 @@ from verify.events.view_sample import ViewSample
 from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import failing_place
 from verify.learners.adversary_view import adversary_candidate
-from verify.learners.neighbours import Background, backgrounds
 from verify.learners.pairs import ViewPair, lead_pairs
-from verify.learners.table_walk import anchor_tables, walk_tables
-from verify.learners.transcript import Feature, Transcript, read, with_paths_spelled
-from verify.learners.transcript_leads import Arms, Lead, ScanSize
-from verify.learners.transcript_sampling import sample_transcripts
+from verify.learners.table_leads import SCAN_DRAWS, SCAN_ROUNDS, WALK_ROUNDS, table_leads
+from verify.learners.transcript import Transcript, read, with_paths_spelled
+from verify.learners.transcript_leads import Arms
 from verify.sampling.black_box import Candidate, black_box_test
 from verify.subjects.bandit_calls import BanditError, WrongArm
 from verify.subjects.plain_bandit import FloatArray, PlainBandit
@@ -30,10 +28,6 @@ from verify.verdict import Finding, UpperBound
 SECONDS = 600.0
 """The default time limit of one verification."""
 
-_SCAN_ROUNDS, _SCAN_DRAWS, _SCAN_NEIGHBOURS = 32, 256, 8
-_WALK_ROUNDS = 512  # of the tables between which walks go
-_WALK_PLAYED = 8_192  # rounds that are played on each of these tables, all draws together
-_WALK_DRAWS = (16, 128)  # the fewest and the most draws of a table
 _TESTED = 2  # pairs that the test takes
 # A call of a Python method costs more than a lane's round, a turn of an adversary more still: so many times fewer.
 _SHARE_OF_ROUNDS, _SHARE_WITH_ADVERSARY = 3, 12
@@ -45,11 +39,10 @@ _SHOWN = 64  # rewards of a table that is printed
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """What the test draws from: candidates, each in words for D and D', its features, and how long they are."""
+    """What the test draws from: candidates, each in words for D and D', and how many rounds they are."""
 
     candidates: list[Candidate]
     words: list[tuple[str, str]]
-    features: list[tuple[Feature, ...]]
     rounds: int
 
 
@@ -111,7 +104,7 @@ def verify_bandit(
 
 def _look(evidence: Evidence, bandit: PlainBandit, seed: int, seconds: float) -> bool:
     """Play a few runs twice; whether they end. Says so if they differ: then a generator of its own is drawn from."""
-    rounds = min(bandit.rounds, _SCAN_ROUNDS)
+    rounds = min(bandit.rounds, SCAN_ROUNDS)
     table = np.full((rounds + 1, bandit.arms), bandit.rewards[0])
     limit = min(seconds / 2.0, _PROBE_SECONDS)
     try:
@@ -140,7 +133,7 @@ def _test(
     progress(0.05, "looking for telling transcripts")
     tested = _tables(bandit, claim, seed) if bandit.adversary is None else _worlds(bandit, seed)
     if tested is None:
-        rounds = min(bandit.rounds, _WALK_ROUNDS)
+        rounds = bandit.rounds if bandit.adversary else min(bandit.rounds, WALK_ROUNDS)
         message = (
             f"the actions of rounds 1 to {rounds} are always the same, whatever the rewards and the generator: "
             "nothing was tested"
@@ -161,56 +154,29 @@ def _test(
         progress=lambda share, doing: progress(0.2 + 0.8 * share, doing),
         workers=effort.workers,
     )
-    result = replace(
-        result, event=with_paths_spelled(result.event, tested.features[result.candidate], size=1)
-    )
+    result = replace(result, event=with_paths_spelled(result.event, bandit.arms, 1))
     data, data_prime = tested.words[result.candidate]
     evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, reproduce))
 
 
-def _worlds(bandit: PlainBandit, seed: int) -> _Tested:
-    """Return the two worlds of the bandit's adversary."""
+def _worlds(bandit: PlainBandit, seed: int) -> _Tested | None:
+    """Return the two worlds of the bandit's adversary; None if the actions never vary."""
     assert bandit.adversary is not None
-    sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2))
-    candidate, both = adversary_candidate(
-        bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), sequence
+    seeds = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2)).spawn(3)
+    both = [bandit.actions_against(world, SCAN_DRAWS, seeds[world]) for world in (False, True)]
+    if all((actions == both[0][0]).all() for actions in both):
+        return None
+    candidate, words = adversary_candidate(
+        bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), seeds[2]
     )
-    return _Tested([candidate], [both], [()], bandit.rounds)
+    return _Tested([candidate], [words], bandit.rounds)
 
 
 def _tables(bandit: PlainBandit, claim: Claim, seed: int) -> _Tested | None:
     """Return the pairs of reward tables that short scans find most telling; None if the actions never vary."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_SCAN, 0)))
-    low, high = bandit.rewards
-    arms = Arms(bandit.arms, 1)
-    rounds = min(bandit.rounds, _SCAN_ROUNDS)
-    drawn = np.where(rng.random((rounds + 1, bandit.arms)) < 0.5, low, high)
-    around = [
-        Background(each.data, each.neighbours[:_SCAN_NEIGHBOURS], each.others)
-        for each in backgrounds(drawn, bandit.record_domain, bandit.arms, law="drawn by a fair coin")
-    ]
-    longest = min(bandit.rounds, _WALK_ROUNDS)
-    draws = min(max(_WALK_PLAYED // longest, _WALK_DRAWS[0]), _WALK_DRAWS[1])
-    walked = walk_tables(
-        bandit.actions,
-        anchor_tables(bandit.record_domain, longest, rng),
-        arms,
-        draws=draws,
-        seed=np.random.SeedSequence(seed, spawn_key=(_SCAN, 3)),
-    )
-    leads: list[Lead] = []
-    for number, (found, lanes) in enumerate(((around, _SCAN_DRAWS), (walked, max(draws, _SCAN_DRAWS // 4)))):
-        leads += sample_transcripts(
-            bandit.actions,
-            found,
-            arms,
-            size=ScanSize(lanes, lane_rounds=500_000, samples=100_000),
-            delta=claim.delta,
-            seed=np.random.SeedSequence(seed, spawn_key=(_SCAN, 1, number)),
-        )
+    leads = table_leads(bandit, claim, np.random.SeedSequence(seed, spawn_key=(_SCAN,)))
     if not leads:
         return None
-    leads.sort(key=lambda lead: -lead.predicted)
     short = [lead for lead in leads if lead.rounds <= leads[0].rounds]  # others would cost draws
     pairs = lead_pairs(short[:_TESTED])
     words = [_words(bandit, pair) for pair in pairs]
@@ -218,7 +184,7 @@ def _tables(bandit: PlainBandit, claim: Claim, seed: int) -> _Tested | None:
         Candidate(" / ".join(each), functools.partial(_draw_table, bandit, pair))
         for each, pair in zip(words, pairs, strict=True)
     ]
-    return _Tested(candidates, words, [pair.features for pair in pairs], max(pair.rounds for pair in pairs))
+    return _Tested(candidates, words, max(pair.rounds for pair in pairs))
 
 
 def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:

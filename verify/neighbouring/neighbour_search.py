@@ -190,8 +190,9 @@ def telling(
     these) promises: a few events are found on the first half of the draws and counted on the second, and the best of
     them is judged a little below its estimate. How lucky an event was on the draws that it was found on does not count.
 
-    On few draws, the larger of two numbers. One is the lower bound on epsilon that a test with no more than these draws
-    would report. The other is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes score, one standard
+    On few draws, the largest of three numbers. One is that promise; it sees events that are rare in both worlds, which
+    few draws would not prove. One is the lower bound on epsilon that a test with no more than these draws would report.
+    The third is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes score, one standard
     error below its estimate on draws that the score was not fitted to: a privacy loss of ±ε has
     J = ε tanh(ε/2)·2 ≈ ε². J uses all draws at once, so that it ranks pairs long before any single event's frequency
     does; the bound takes over where a rare event gives the data away.
@@ -199,12 +200,13 @@ def telling(
     half = len(first.values) // 2
     fresh = first.rows(half, 2 * half), second.rows(half, 2 * half)
     n = half if final_samples is None else final_samples
-    if half >= ENOUGH:
-        return _promise((first.rows(0, half), second.rows(0, half)), fresh, n, delta, error)
     fit = first.rows(0, half), second.rows(0, half)
+    promise = _promise(fit, fresh, n, delta, error)
+    if half >= ENOUGH:
+        return promise
     score = _score(fit)
     found = search_events(fit, fresh, final_samples=half, delta=delta, error=error, quick=score)
-    bound = max(event.predicted for event in found.best)
+    bound = max(promise, *(event.predicted for event in found.best))
     ours, theirs = score.of(fresh[0]), score.of(fresh[1])
     spread = math.sqrt((float(ours.var()) + float(theirs.var())) / half)
     divergence = float(ours.mean()) - float(theirs.mean()) - spread

@@ -165,13 +165,11 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
     odd = np.eye(size)[0].reshape(domain.shape)
     half = (np.arange(size) < size // 2).reshape(domain.shape).astype(np.float64)
     for gap, side, words in GAPS:
-        part = odd if words == "one" else half
+        # Halves are on both sides of the middle, as thresholds are near it.
+        part, below = (odd, 0.0) if words == "one" else (half, 0.5)
         direction = side * (1.0 - 2.0 * part)
         step = distances.step(direction)
-        if part is odd:
-            start = middle + side * gap * step * part
-        else:  # on both sides of the middle, as thresholds are near it
-            start = middle - gap * step / 2.0 * direction
+        start = middle + side * gap * step * (part - below)
         # Moved inside as a whole, so that the gap stays.
         start = _whole(domain, start + max(0.0, float((low - start).max())))
         start = start - max(0.0, float((start - high).max()))

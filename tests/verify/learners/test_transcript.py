@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verify.events.event import HalfLine, RowTable, event_from_dict
+from verify.events.readings import Value
 from verify.learners.transcript import (
     ActionAt,
     FirstSwitch,
@@ -17,6 +19,7 @@ from verify.learners.transcript import (
     general_features,
     longest_path,
     read,
+    with_paths_spelled,
     without_repeats,
 )
 
@@ -107,3 +110,35 @@ def test_columns_have_names_of_their_own_and_read_no_later_round():
 def test_action_columns_speak_of_items_and_arms(ranked):
     words = ActionAt(3, 2, 2, ranked).column.words
     assert ("item shown at position 2" in words) == ranked
+
+
+@given(actions_of_size)
+def test_a_path_s_number_gives_its_actions_back(rows):
+    path = Path(2, 5, ARMS)
+    size = len(rows[0][0])
+    for row, number in zip(rows, path.of(Transcript(np.array(rows, dtype=np.int16))), strict=True):
+        expected = row[1:5] if size > 1 else [arms[0] for arms in row[1:5]]
+        assert path.actions(int(number), size) == expected
+
+
+def test_padding_is_left_out_of_a_path_s_actions():
+    path = Path(1, 2, ARMS)
+    number = path.of(Transcript(np.array([[[2, -1], [-1, -1]]], dtype=np.int16)))[0]
+    assert path.actions(int(number), 2) == [[2], []]
+
+
+def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
+    features = [Path(1, 3, 2), ActionAt(1, 1, 1)]
+    transcript = Transcript(np.array([[[0], [1], [1]], [[1], [0], [0]], [[0], [0], [0]]], dtype=np.int16))
+    sample = read(features, transcript)
+    path, action = (Value(k, column) for k, column in enumerate(sample.columns))
+    numbers = sample.values[:, 0].tolist()
+    one = RowTable((path,), ((numbers[0],),))
+    spelled = with_paths_spelled(one, 2, 1)
+    assert spelled.words == "the sequence of arms of rounds 1 to 3 is [0, 1, 1]"
+    two = with_paths_spelled(RowTable((path,), ((numbers[0],), (numbers[1],)), complement=True), 2, 1)
+    assert two.words == "the sequence of arms of rounds 1 to 3 is not one of [0, 1, 1] and [1, 0, 0]"
+    assert spelled.holds(sample).tolist() == one.holds(sample).tolist() == [True, False, False]
+    assert event_from_dict(spelled.to_dict(), sample.columns) == one
+    other = HalfLine(action, 0.0, False)
+    assert with_paths_spelled(other, 2, 1) is other

@@ -101,6 +101,24 @@ def test_records_one_two_and_four_are_flipped_and_ties_are_there():
     assert has(AddOrRemoveOne(Interval(0, 1), 6), [1.0], [])
 
 
+@pytest.mark.parametrize("domain", [Box(-10, 10, 5), Box(0, 20, 5), Integers(0, 20, 5), Integers(-9, 0, 5)])
+def test_gaps_of_one_two_and_four_steps_are_closed(domain):
+    seeds = Within(domain, linf=1).seeds()
+    one = {(float(s.data[0] - s.data[1]), float(s.other[0] - s.other[1])) for s in seeds}
+    assert {(2, 0), (4, 2)} <= one | {(b, a) for a, b in one}
+    assert {(-2, 0), (-4, -2)} <= one | {(b, a) for a, b in one}
+    assert {(1, -1)} <= one | {(b, a) for a, b in one}, "across the tie"
+    points = [point for s in seeds for point in (s.data, s.other)]
+    halves = [p for p in points if p[0] == p[1] and p[1] != p[2] == p[4]]
+    assert {2, 4} <= {abs(float(p[0] - p[4])) for p in halves}
+    assert len({abs(float(s.data[0] - s.data[1])) for s in seeds[:8]}) >= 4, "of each sort one comes early"
+
+
+def test_values_in_between_are_tied():
+    assert has(ReplaceOne(Interval(0, 1), 7), [0, 0, 0, 0.1, 0.1, 1, 1], [1, 0, 0, 0.1, 0.1, 1, 1])
+    assert any(sorted(seed.data.tolist()).count(2.0) == 2 for seed in ReplaceOne(Interval(-8, 92), 6).seeds())
+
+
 def test_labels():
     assert has(AnyTwo(Categories(100)), 0, 99)
     assert has(AnyTwo(Categories(100)), 0, 64)
@@ -153,6 +171,7 @@ def test_distances_hold_in_exact_arithmetic(limit, size, norm):
         (lambda: ReplaceOne(Interval(0, 1), 0), "records = 0"),
         (lambda: ReplaceOne(Interval(0, 1), 2.5), "records = 2.5"),
         (lambda: Listed([]), "at least one pair"),
+        (lambda: Listed([(0, 1), ([0, 0], [0, 0])]), r"pair 2 holds the same data set twice, \[0, 0\]"),
         (lambda: claimed(data="interval"), "must be a domain"),
     ],
 )

@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
-from mechanisms import Box, Interval
-from verify import claimed
+from mechanisms import Box, Categories, Interval
+from verify import AddOrRemoveOne, claimed
 
 UNIT = Interval(0, 1)
 CALLS = [0]
@@ -42,6 +42,12 @@ def always_nan(data, rng):
 def as_long_as_the_data(data, rng):
     noise = rng.laplace(scale=1.0, size=2)
     return noise.tolist() if data > 0.5 else noise[:1].tolist()
+
+
+@claimed(data=AddOrRemoveOne(Categories(4), 3))
+def occupied_keys(data, rng):
+    counts = {f"key{key}": (data == key).sum() + rng.laplace() for key in sorted(set(data.tolist()))}
+    return {key: round(count, 3) for key, count in counts.items() if count > 1.0}
 
 
 @claimed(data=UNIT)
