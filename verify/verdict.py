@@ -340,7 +340,9 @@ def decide(
     in_the_way.extend(contradictions)
     within = upper is not None and upper.epsilon <= claim.epsilon and upper.delta <= claim.delta
     if upper is not None and math.isinf(upper.epsilon) and not math.isinf(claim.epsilon):
-        in_the_way.append(f"There is no finite upper bound ({upper.method.removeprefix('none: ')}).")
+        in_the_way.append(
+            f"There is no finite upper bound ({upper.method.removeprefix('none: ').removeprefix('no bound: ')})."
+        )
     elif upper is not None and not within:
         in_the_way.append(
             f"The accountant's upper bound, {_pair(upper.epsilon, upper.delta)}, exceeds the claim, "
