@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from verify.events.event import Event
+from verify.sampling.counted_event import witness_of
 from verify.statistics.e_process import Payoff
 from verify.verdict import LowerBound, Witness, number
 
@@ -190,21 +191,8 @@ class AnytimeResult:
         )
 
     def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
-        """The witness for a verdict; `neighbours` in the candidate's order."""
-        data, data_prime = neighbours["data"], neighbours["data_prime"]
-        if self.swapped:
-            data, data_prime = data_prime, data
-        return Witness(
-            neighbours={"data": data, "data_prime": data_prime},
-            event=self.event.words,
-            probability=self.probability,
-            probability_prime=self.probability_prime,
-            reproduce=reproduce,
-            details=self.to_dict(),
-            hits=self.hits,
-            hits_prime=self.hits_prime,
-            trials=self.trials,
-        )
+        """The witness for a verdict, see `witness_of`."""
+        return witness_of(self, neighbours, reproduce)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verify.events.event import Event
+from verify.sampling.counted_event import witness_of
 from verify.statistics.delta_band import DeltaBand
 from verify.statistics.detection_floor import POWER, Detectable, detectable_losses
 from verify.statistics.inversion import Inversion
@@ -148,29 +149,8 @@ class BlackBoxResult:
         )
 
     def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
-        """The witness for a verdict.
-
-        Parameters
-        ----------
-        neighbours
-            ``{"data", "data_prime"}`` of the tested pair, in the candidate's order; swapped here if need be.
-        reproduce
-            A command that repeats the test.
-        """
-        data, data_prime = neighbours["data"], neighbours["data_prime"]
-        if self.swapped:
-            data, data_prime = data_prime, data
-        return Witness(
-            neighbours={"data": data, "data_prime": data_prime},
-            event=self.event.words,
-            probability=self.probability,
-            probability_prime=self.probability_prime,
-            reproduce=reproduce,
-            details=self.to_dict(),
-            hits=self.hits,
-            hits_prime=self.hits_prime,
-            trials=self.trials,
-        )
+        """The witness for a verdict, see `witness_of`."""
+        return witness_of(self, neighbours, reproduce)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""

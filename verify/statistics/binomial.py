@@ -17,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from verify.statistics.predicted_bound import predicted_epsilon as predicted_epsilon
-
 FloatArray = npt.NDArray[np.float64]
 
 
