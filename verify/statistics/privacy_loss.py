@@ -72,7 +72,7 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
     few = clopper_pearson_lower(np.arange(half, 0, -1), half, 0.00135)
     shares = clopper_pearson_lower(few * half, half, error)
     for index, chosen in enumerate(np.sort(losses[:, :half], axis=1)):
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             gains = np.where(shares > delta, chosen + np.log1p(-np.minimum(delta / shares, 1.0)), -math.inf)
         at = int(np.argmax(gains))
         if gains[at] > best:
