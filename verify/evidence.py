@@ -15,6 +15,10 @@ Progress = Callable[[float, str], None]
 """Called with the share that is done and what is being done."""
 
 
+def silent(share: float, doing: str) -> None:
+    """Report progress to nobody."""
+
+
 @dataclass
 class Evidence:
     """Everything that the layers found."""

@@ -27,7 +27,7 @@ from algorithms.problems import (
 )
 from mechanisms import Domain
 from verify.effort import EFFORTS, FALSE_ALARM
-from verify.evidence import Evidence, Progress
+from verify.evidence import Evidence, Progress, silent
 from verify.functions.verify_function import SECONDS, verify_function
 from verify.learners.accounting_run import failing_place
 from verify.learners.neighbours import InitialRecords
@@ -150,7 +150,7 @@ def verify(
     claim = _claim(found, epsilon, delta)
     if adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
         raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
-    tell: Progress = progress if progress is not None else _silent
+    tell: Progress = progress if progress is not None else silent
     options = {
         "samples": samples,
         "confidence": confidence,
@@ -458,7 +458,3 @@ def _versions() -> dict[str, str]:
     """Return the versions of what took part."""
     packages = ("dpwitness", "numpy", "scipy")
     return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in packages}}
-
-
-def _silent(share: float, doing: str) -> None:
-    """Report progress to nobody."""

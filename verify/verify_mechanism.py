@@ -14,9 +14,11 @@ from algorithms.claim import Claim
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.effort import Effort
-from verify.events.event import Column, ViewSample
-from verify.evidence import Evidence, Progress
-from verify.sampling.black_box import BlackBoxResult, Candidate, black_box_test
+from verify.events.view_sample import Column, ViewSample
+from verify.evidence import Evidence, Progress, silent
+from verify.sampling.black_box import black_box_test
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.draws import Candidate
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
 FloatArray = npt.NDArray[np.float64]
@@ -129,7 +131,7 @@ def check_declared_profile(
         return None
     number = int(seed.generate_state(1)[0])
     samples = max(20_000, effort.samples // 4)
-    result, pairs = _test(mechanism, epsilon, delta, samples, effort, number, _silent)
+    result, pairs = _test(mechanism, epsilon, delta, samples, effort, number, silent)
     if not result.refuted:
         return Finding(
             "declared-profile",
@@ -219,7 +221,3 @@ def _drawer(
         return ViewSample(views, columns)
 
     return draw
-
-
-def _silent(share: float, doing: str) -> None:
-    """Report progress to nobody."""

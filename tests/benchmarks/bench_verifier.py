@@ -13,7 +13,8 @@ import numpy as np
 
 from verify.events.view_sample import Column, ViewSample
 from verify.functions.outputs import read_outputs
-from verify.sampling.black_box import Candidate, black_box_test
+from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import Candidate
 from verify.statistics.predicted_bound import predicted_epsilon
 from verify.statistics.stouffer import Stouffer
 

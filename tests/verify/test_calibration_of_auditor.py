@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pytest
 from scipy import special
 
-from verify.events.event import Column, ViewSample
-from verify.sampling.black_box import Candidate, black_box_test
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import Candidate
 
 RUNS = 2_000
 SAMPLES = 64_000

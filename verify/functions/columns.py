@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from verify.events.event import Column, ViewSample
+from verify.events.view_sample import Column, ViewSample
 from verify.functions.outputs import FloatArray, Readings
 
 FEW_VALUES = 12  # a place that shows no more than so many different whole numbers holds labels

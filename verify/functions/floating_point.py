@@ -13,7 +13,7 @@ import numpy as np
 from verify.functions.columns import Layout
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.neighbour_search import Draw
-from verify.sampling.black_box import BlackBoxResult
+from verify.sampling.black_box_result import BlackBoxResult
 from verify.verdict import Finding, number
 
 _LOOK = 6  # first entry of the spawn keys

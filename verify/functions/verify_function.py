@@ -31,7 +31,8 @@ from verify.neighbouring.neighbour_search import (
     candidate_of,
     search_neighbours,
 )
-from verify.sampling.black_box import BlackBoxResult, black_box_test
+from verify.sampling.black_box import black_box_test
+from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.placebo import drifts
 from verify.subjects.subject import FunctionSubject, SubjectError
 from verify.time_limit import TimeLimitReached, check_time_limit, time_limit

@@ -13,7 +13,7 @@ from verify.events.view_sample import ViewSample
 from verify.learners.transcript import ActionArray, Transcript, first_actions, read, without_repeats
 from verify.learners.transcript_leads import Arms, features_for
 from verify.learners.transcript_scan import arms_of
-from verify.sampling.black_box import Candidate
+from verify.sampling.draws import Candidate
 from verify.subjects.adversary import Adversary, learner_against
 
 Play = Callable[[bool, int, np.random.SeedSequence], ActionArray]

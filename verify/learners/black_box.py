@@ -24,7 +24,8 @@ from verify.learners.transcript_leads import Lead, ScanSize
 from verify.learners.transcript_sampling import sample_transcripts
 from verify.learners.transcript_scan import arms_of, scan_transcripts
 from verify.learners.views import played_actions
-from verify.sampling.black_box import BlackBoxResult, black_box_test
+from verify.sampling.black_box import black_box_test
+from verify.sampling.black_box_result import BlackBoxResult
 from verify.subjects.adversary import Adversary
 
 FloatArray = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from verify.learners.neighbours import InitialRecords, Neighbour, initial_replac
 from verify.learners.transcript import Feature
 from verify.learners.transcript_leads import Lead
 from verify.learners.views import LearnerView, action_view, message_view, transcript_view
-from verify.sampling.black_box import Candidate
+from verify.sampling.draws import Candidate
 
 FloatArray = npt.NDArray[np.float64]
 

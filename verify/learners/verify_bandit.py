@@ -19,7 +19,8 @@ from verify.learners.pairs import ViewPair, lead_pairs
 from verify.learners.table_leads import SCAN_DRAWS, SCAN_ROUNDS, WALK_ROUNDS, table_leads
 from verify.learners.transcript import Transcript, read, with_paths_spelled
 from verify.learners.transcript_leads import Arms
-from verify.sampling.black_box import Candidate, black_box_test
+from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import Candidate
 from verify.subjects.bandit_calls import BanditError, WrongArm
 from verify.subjects.plain_bandit import FloatArray, PlainBandit
 from verify.time_limit import TimeLimitReached, check_time_limit, time_limit

@@ -28,7 +28,8 @@ from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import Accounting, Play, failing_place, run_accounts
 from verify.linear.data import Constant, play_on, replay_on_neighbours
 from verify.linear.view import NEGLIGIBLE, tipping_pairs
-from verify.sampling.black_box import Candidate, black_box_test
+from verify.sampling.black_box import black_box_test
+from verify.sampling.draws import Candidate
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 from verify.verify_mechanism import check_declared_profile
 

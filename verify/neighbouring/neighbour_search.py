@@ -28,6 +28,7 @@ from verify.events.score_fit import Draws, features, naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
 from verify.events.view_sample import ViewSample
+from verify.evidence import silent
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import Candidate
@@ -147,7 +148,7 @@ def search_neighbours(
     tell
         Called with the share done and what is being done.
     """
-    told: Tell = tell if tell is not None else _silent
+    told: Tell = tell if tell is not None else silent
     scores = _Scores(draw, delta, error, seed, final_samples)
     known = list(adjacency.seeds())[:seeds]
     best_seeds = _best_seeds(known, scores, samples // 3, told)
@@ -344,10 +345,6 @@ def _rows(rows: int) -> int:
     """Round down to whole blocks of lanes; 0 if events could not be laid out on so few."""
     rounded = rows // 64 * 64
     return rounded if rounded >= LEAST_ROWS else 0
-
-
-def _silent(done: float, doing: str) -> None:
-    """Progress for nobody."""
 
 
 def candidate_of(pair: Pair, draw: Draw, label: str) -> Candidate:

@@ -30,17 +30,16 @@ import numpy.typing as npt
 from verify.events.event import Event
 from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample
+from verify.evidence import silent
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import CHOOSE, CONFIRM, MULTIPLE, SCAN, Candidate, batch_sizes, draw_all
-from verify.sampling.final_test import STOPPED_EARLY, FinalTask, count_event, count_task, final_counts
+from verify.sampling.final_test import STOPPED_EARLY, FinalTask, count_task, final_counts
 from verify.sampling.workers import Pool, pool
 from verify.statistics.delta_band import MOST_EVENTS, delta_band
 from verify.statistics.detection_floor import detection_floor
 from verify.statistics.inversion import Inversion, best_share, choose_inversion
 from verify.statistics.predicted_bound import promised_epsilon
-
-__all__ = ["BlackBoxResult", "Candidate", "black_box_test", "count_event", "detection_floor"]
 
 Progress = Callable[[float, str], None]
 
@@ -188,7 +187,7 @@ def black_box_test(
     for name, level in (("confidence", confidence), ("false_alarm", false_alarm)):
         if not 0.0 < level < 1.0:
             raise ValueError(f"{name} must lie in (0, 1), got {level}")
-    tell = progress if progress is not None else _silent
+    tell = progress if progress is not None else silent
     sizes = _stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
     strict_error = false_alarm * (1.0 - STOPPED_EARLY)
@@ -387,7 +386,3 @@ def _stage_sizes(candidates: int, samples: int) -> _StageSizes:
             f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
         )
     return _StageSizes(scan, choose, confirm)
-
-
-def _silent(done: float, doing: str) -> None:
-    """Progress for nobody."""

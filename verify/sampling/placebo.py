@@ -10,7 +10,7 @@ from verify.events.view_sample import FloatArray, ViewSample
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.neighbour_search import Draw
 from verify.sampling.anytime_result import AnytimeResult
-from verify.sampling.black_box import BlackBoxResult
+from verify.sampling.black_box_result import BlackBoxResult
 
 _PLACEBO = 7  # first entry of the spawn keys
 _BATCH = 1 << 13

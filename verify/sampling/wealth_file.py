@@ -13,12 +13,12 @@ import hashlib
 import inspect
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from accountant.whole_file import whole_file
 from algorithms.claim import Claim
 from verify.sampling.anytime_result import AnytimeResult, Opening
 from verify.subjects.subject import FunctionSubject, MechanismSubject
@@ -118,14 +118,10 @@ class Account:
         )
 
     def save(self, path: Path) -> None:
-        """Write the account, all of it or nothing: a file beside it is renamed."""
+        """Write the account, all of it or nothing."""
         text = json.dumps(json_able({"format": FORMAT, **vars(self)}), indent=1, allow_nan=False)
-        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
-        try:
-            beside.write_text(text + "\n", encoding="utf-8")
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+        with whole_file(path) as file:
+            file.write(f"{text}\n".encode())
 
 
 def open_account(path: Path, subject: FunctionSubject | MechanismSubject, claim: Claim) -> Account:

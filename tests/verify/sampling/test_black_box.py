@@ -13,8 +13,10 @@ import pytest
 
 from verify.events.event import Column, ViewSample, event_from_dict
 from verify.events.search import Found, Worlds, search_events
-from verify.sampling.black_box import BlackBoxResult, Candidate, black_box_test, count_event
-from verify.sampling.draws import CHOOSE, CONFIRM, FINAL
+from verify.sampling.black_box import black_box_test
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, Candidate
+from verify.sampling.final_test import count_event
 from verify.statistics.inversion import inversion_from_dict
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
