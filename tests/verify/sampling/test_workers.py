@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 
 import pytest
 
@@ -24,6 +25,15 @@ def test_two_workers_are_other_processes() -> None:
         assert os.getpid() not in set(processes.results(range(4)))
     with pool(lambda task: os.getpid(), 1) as processes:
         assert set(processes.results(range(4))) == {os.getpid()}
+
+
+def test_an_interrupt_from_the_keyboard_reaches_no_worker() -> None:
+    def work(task: int) -> int:
+        os.kill(os.getpid(), signal.SIGINT)  # as a terminal sends it to every process in the foreground
+        return task
+
+    with pool(work, 2) as processes:
+        assert list(processes.results(range(4))) == [0, 1, 2, 3]
 
 
 def test_errors_arrive_and_nobody_is_left_behind() -> None:

@@ -76,6 +76,22 @@ def test_the_infimum_is_rigorous_and_sharp(
     assert inversion.delta_lower(k, n, h, n, epsilon, error) <= (p - math.exp(epsilon) * q).min() + 1e-12
 
 
+@pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(("k", "h", "n"), [(3, 1, 50), (500, 40, 1000), (30_000, 25_000, 10**6)])
+def test_every_step_of_the_staircase_lies_outside_the_region(k: int, h: int, n: int, weight: float) -> None:
+    """The region's edge just before the next corner, found by inverting beta functions, lies below the step."""
+    error = 0.05
+    p, q = region_corners(k, n, h, n, error, weight)
+    top, z = -special.ndtri(0.5 * BOX * error), -special.ndtri((1.0 - BOX) * error)
+    u = special.ndtri(special.betaincc(k, n - k + 1.0, p[1:] * (1.0 + 1e-9)))
+    v = np.minimum((z - weight * u) / math.sqrt(1.0 - weight**2), top)
+    inside = (np.abs(u) < 8.0) & (np.abs(v) < 8.0)
+    edge = _quantile(h + 1.0, n - h, v[inside])
+    assert inside.sum() > 1000
+    assert np.all(q[:-1][inside] >= edge * (1.0 - 1e-12))
+    assert np.median(q[:-1][inside] / edge) < 1.01
+
+
 @pytest.mark.parametrize(
     ("p", "q", "n", "delta"),
     [(0.5, 0.45, 10**6, 0.0), (0.5, 0.02, 10**6, 0.0), (0.01, 0.004, 10**6, 0.0), (0.7, 0.2, 10**5, 0.05)],
