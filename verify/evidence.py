@@ -19,11 +19,20 @@ def silent(share: float, doing: str) -> None:
     """Report progress to nobody."""
 
 
+@dataclass(frozen=True)
+class UpperProfile:
+    """An upper bound on δ at every ε ≥ 0, and what proves it."""
+
+    delta: Callable[[float], float]
+    method: str
+
+
 @dataclass
 class Evidence:
-    """Everything that the layers found."""
+    """Everything that the layers found; `profile` is what is known beyond `upper`."""
 
     upper: UpperBound | None = None
+    profile: UpperProfile | None = None
     lower: LowerBound | None = None
     witness: Witness | None = None
     findings: list[Finding] = field(default_factory=list)
@@ -35,7 +44,6 @@ class Evidence:
         self,
         result: BlackBoxResult,
         witness: Witness,
-        profile: Callable[[float], float] | None = None,
         lower: LowerBound | None = None,
     ) -> None:
         """Keep what a black-box test saw: its bound if it is the better one, its record and its band.
@@ -46,17 +54,18 @@ class Evidence:
             The test's result.
         witness
             Of its bound.
-        profile
-            An upper bound on δ at every ε ≥ 0 to be shown beside the band; by default what `upper` says.
         lower
             The bound to be kept; by default the result's own.
         """
         self.offer(lower or result.lower_bound(), witness)
-        if profile is None and self.upper is not None and math.isfinite(self.upper.epsilon):
-            profile = pair_profile(self.upper.epsilon, self.upper.delta)
         self.details["black_box"] = result.to_dict()
         self.details["detection_floor"] = result.detection_floor_words
-        self.details["band"] = result.band.to_dict(profile, reach=1.5 * result.claim_epsilon)
+        upper, reach = self._upper_profile(), 1.5 * result.claim_epsilon
+        self.details["band"] = (
+            result.band.to_dict(reach=reach)
+            if upper is None
+            else result.band.to_dict(upper.delta, upper_by=upper.method, reach=reach)
+        )
         if result.interrupted:
             self.details["interrupted"] = True
             self.findings.append(
@@ -68,6 +77,16 @@ class Evidence:
                     failing=False,
                 )
             )
+
+    def _upper_profile(self) -> UpperProfile | None:
+        """The least of what is known."""
+        if self.upper is None or not math.isfinite(self.upper.epsilon):
+            return self.profile
+        bounds = pair_profile(self.upper.epsilon, self.upper.delta)
+        if self.profile is None:
+            return UpperProfile(bounds, self.upper.method)
+        known = self.profile.delta
+        return UpperProfile(lambda epsilon: min(known(epsilon), bounds(epsilon)), self.profile.method)
 
     def interrupted(self) -> None:
         """Note that a black-box test was stopped before it had drawn anything that could decide."""

@@ -15,7 +15,7 @@ from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.effort import Effort
 from verify.events.view_sample import Column, ViewSample
-from verify.evidence import Evidence, Progress, silent
+from verify.evidence import Evidence, Progress, UpperProfile, silent
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
@@ -57,7 +57,10 @@ def verify_mechanism(
         data, data_prime = pairs[result.candidate]
         witness = result.witness({"data": data, "data_prime": data_prime}, reproduce)
         profile = mechanism.profile()
-        evidence.keep(result, witness, lambda epsilon: min(1.0, float(profile.delta(epsilon))))
+        evidence.profile = UpperProfile(
+            lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
+        )
+        evidence.keep(result, witness)
     if built_in and mechanism.profile().exact:
         evidence.offer(*_exact_lower(mechanism, claim, reproduce))
     return evidence

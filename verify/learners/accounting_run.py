@@ -29,6 +29,7 @@ from accountant import (
 from algorithms.play import ActionError, BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
+from verify.learners.ledger_profile import Kind, larger, largest_counts
 from verify.verdict import Finding
 
 FloatArray = npt.NDArray[np.float64]
@@ -86,6 +87,8 @@ class Accounting:
         Every mechanism used, with the line that first released through it.
     paid
         What the worst record was charged for.
+    alike
+        For each kind of release the most that any one record entered, if no record entered several kinds.
     releases
         How many charges there were.
     runs, rounds
@@ -99,6 +102,7 @@ class Accounting:
     declassified: list[str] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
     paid: tuple[Entry, ...] = ()
+    alike: dict[Kind, int] | None = field(default_factory=dict)
     releases: int = 0
     runs: int = 0
     rounds: int = 0
@@ -190,6 +194,7 @@ def run_accounts(
             _add(result.findings, Finding("declared-stability", str(place), message))
         result.runs += 1
         result.releases += len(accountant.ledger)
+        result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
         for entry in accountant.ledger.entries:
             if entry.mechanism is None:
                 released_at = str(entry.where)

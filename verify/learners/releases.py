@@ -15,6 +15,7 @@ from verify.effort import Effort
 from verify.evidence import Evidence
 from verify.learners.accounting_run import Accounting, failing_place
 from verify.learners.coupled_run import CoupledRun, run_coupled
+from verify.learners.ledger_profile import ledger_profile
 from verify.learners.neighbours import (
     InitialRecords,
     Neighbour,
@@ -66,6 +67,7 @@ def add_accounting(evidence: Evidence, accounting: Accounting) -> None:
         else f"basic composition, per-record ledger, {length}"
     )
     evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
+    evidence.profile = ledger_profile(accounting.alike, length)
     evidence.details["accounting"] = {
         "worst_record": accounting.record,
         "releases": accounting.releases,

@@ -26,6 +26,7 @@ from verify.effort import Effort
 from verify.events.view_sample import Column, ViewSample
 from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import Accounting, Play, failing_place, run_accounts
+from verify.learners.ledger_profile import ledger_profile
 from verify.linear.data import Constant, play_on, replay_on_neighbours
 from verify.linear.view import NEGLIGIBLE, tipping_pairs
 from verify.sampling.black_box import black_box_test
@@ -159,6 +160,7 @@ def _add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) ->
     }
     worst = accounting.worst
     length = f"largest of {accounting.runs} runs of {accounting.rounds:,} rounds"
+    evidence.profile = ledger_profile(accounting.alike, length)
     if worst.epsilon is None:
         evidence.upper = UpperBound(math.inf, 1.0, "no bound: private data were declassified")
     elif len(accounting.paid) <= 1:

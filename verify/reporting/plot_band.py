@@ -20,12 +20,11 @@ def plot_verification(verification: Verification, path: Path) -> bool:
     band = verification.details.get("band")
     if band is None:
         return False
-    claim, upper = verification.claim, verification.upper
+    claim = verification.claim
     plot_band(
         band,
         title=f"{verification.subject}: {verification.verdict}",
         claim=(claim.epsilon, claim.delta),
-        upper_words="" if upper is None else upper.method,
         path=path,
     )
     return True
@@ -36,7 +35,6 @@ def plot_band(
     *,
     title: str,
     claim: tuple[float, float],
-    upper_words: str,
     path: Path,
 ) -> None:
     """Draw the profile's lower bound beside its upper bound, and both trade-off curves, to a PNG file.
@@ -49,8 +47,6 @@ def plot_band(
         What it is.
     claim
         The claimed ε and δ.
-    upper_words
-        What proves the upper bound.
     path
         Where to write.
     """
@@ -72,7 +68,7 @@ def plot_band(
         label="possible",
     )  # fmt: skip
     if upper is not None:
-        words = textwrap.fill(f"at most: {upper_words}", 38)
+        words = textwrap.fill(f"at most: {band['delta_upper_by']}", 38)
         left.semilogy(grid, np.where(upper > 0.0, upper, np.nan), color="C0", label=words)
     left.semilogy(
         grid, np.where(lower > 0.0, lower, np.nan), color="C3", label=f"at least ({percent} confidence)"

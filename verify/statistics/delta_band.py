@@ -147,13 +147,17 @@ class DeltaBand:
             f"({100.0 * self.confidence:.3g} % confidence for all of it at once)"
         )
 
-    def to_dict(self, upper: Callable[[float], float] | None = None, reach: float = 0.0) -> dict[str, Any]:
+    def to_dict(
+        self, upper: Callable[[float], float] | None = None, *, upper_by: str = "", reach: float = 0.0
+    ) -> dict[str, Any]:
         """As JSON-able data: events, curves, parameters.
 
         Parameters
         ----------
         upper
             An upper bound on δ at every ε ≥ 0, if one is known, to be written beside the lower one.
+        upper_by
+            What proves it.
         reach
             The ε to which the curves extend at least.
         """
@@ -166,6 +170,7 @@ class DeltaBand:
             "epsilon": grid.tolist(),
             "delta_lower": self.delta(grid).tolist(),
             "delta_upper": None if upper is None else [float(upper(float(x))) for x in grid],
+            "delta_upper_by": None if upper is None else upper_by,
             "trade_off": {"alpha": alpha.tolist(), "beta_upper": self.trade_off(alpha).tolist()},
             "mu": self.mu,
             "rho": self.rho,

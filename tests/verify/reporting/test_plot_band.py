@@ -20,8 +20,8 @@ pytest.importorskip("matplotlib")
 def test_a_band_is_drawn(tmp_path: Path, known: bool, bounds: tuple[float, float]) -> None:
     band = DeltaBand((BandEvent(ReportCount(1, False, 2), False, 1, 1, *bounds),), 100, 0.95)
     path = tmp_path / "band.png"
-    data = band.to_dict(pair_profile(1.0, 1e-5) if known else None)
-    plot_band(data, title="title", claim=(1.0, 1e-5), upper_words="a theorem", path=path)
+    data = band.to_dict(pair_profile(1.0, 1e-5) if known else None, upper_by="a theorem")
+    plot_band(data, title="title", claim=(1.0, 1e-5), path=path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

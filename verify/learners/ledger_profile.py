@@ -1,0 +1,63 @@
+"""The privacy profile that a ledger's charges add up to: the accountant's curve, beside the band of a learner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from accountant import Entry, RecordId, compose
+from mechanisms import Mechanism, Sensitivity
+from verify.evidence import UpperProfile
+
+Kind = tuple[Mechanism, Sensitivity]
+"""A mechanism, and how far a record could move what it released."""
+
+MOST_KINDS = 16
+"""Kinds of releases above which no curve is computed."""
+
+
+def largest_counts(entries: Iterable[Entry]) -> dict[Kind, int] | None:
+    """For each kind of release, the largest number of them that any one record entered in a run.
+
+    None if a record entered releases of several kinds, or anything was declassified.
+    """
+    paid: dict[RecordId, tuple[Kind, int]] = {}
+    for entry in entries:
+        if entry.mechanism is None or entry.sensitivity is None:
+            return None
+        kind = (entry.mechanism, entry.sensitivity)
+        for record in entry.records:
+            known, count = paid.get(record, (kind, 0))
+            if known != kind:
+                return None
+            paid[record] = kind, count + 1
+    largest: dict[Kind, int] = {}
+    for kind, count in paid.values():
+        largest[kind] = max(largest.get(kind, 0), count)
+    return largest
+
+
+def ledger_profile(counts: Mapping[Kind, int] | None, rounds: str) -> UpperProfile | None:
+    """An upper bound on δ at every ε ≥ 0 from the records' releases; None if none is known.
+
+    All releases that a record enters have one and the same profile, so that their number's fold composition
+    dominates them whatever was chosen adaptively (Zhu, Dong and Wang 2022, theorem 10); a record that stops earlier
+    only leaves some out. Records' kinds may differ: the curve is the largest of theirs. `rounds` says in words what
+    was looked at.
+    """
+    if not counts or len(counts) > MOST_KINDS:
+        return None
+    composed = [
+        compose([(mechanism.profile(sensitivity), n)]) for (mechanism, sensitivity), n in counts.items()
+    ]
+    releases = "the one release" if max(counts.values()) == 1 else f"up to {max(counts.values())} releases"
+    return UpperProfile(
+        lambda epsilon: max(float(one.delta(epsilon).upper) for one in composed),
+        f"privacy profile of {releases} of a record, per-record ledger, {rounds}",
+    )
+
+
+def larger(counts: Mapping[Kind, int] | None, others: Mapping[Kind, int] | None) -> dict[Kind, int] | None:
+    """The larger count of each kind, of two runs; None if one of them is."""
+    if counts is None or others is None:
+        return None
+    return {kind: max(counts.get(kind, 0), others.get(kind, 0)) for kind in dict.fromkeys((*counts, *others))}
