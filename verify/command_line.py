@@ -94,7 +94,7 @@ def cli() -> None:
     type=float,
     default=SECONDS,
     show_default=True,
-    help="Seconds, of functions, commands and plain bandits.",
+    help="Seconds after which to stop, and report what was found.",
 )
 @click.option("--workers", type=int, default=1, show_default=True, help="Processes of the black-box test.")
 @click.option("--anytime", is_flag=True, help="Bet while drawing; stop as soon as the claim is refuted.")

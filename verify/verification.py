@@ -107,7 +107,7 @@ def verify(
     floating_point
         For functions: whether what only floating-point arithmetic shows counts against the claim.
     time_limit
-        For functions, commands and plain bandits: seconds after which to stop and report what was found.
+        Seconds after which to stop and report what was found until then.
     neighbours
         For functions: which data sets are neighbours, in place of what the function itself declares.
     adversary
@@ -198,6 +198,7 @@ def verify(
             seed=int(seed),
             reproduce=reproduce,
             progress=tell,
+            seconds=time_limit,
         )
     elif isinstance(found, LearnerSubject):
         played, learner_settings, _ = choose_problem(found, problem, settings or {})
@@ -225,6 +226,7 @@ def verify(
             reproduce=reproduce,
             progress=tell,
             adversary=adversary,
+            seconds=time_limit,
         )
     elif settings or problem is not None or horizon is not None:
         raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
@@ -248,6 +250,7 @@ def verify(
             seed=int(seed),
             reproduce=reproduce,
             progress=tell,
+            seconds=time_limit,
         )
     else:
         assert isinstance(found, FunctionSubject)

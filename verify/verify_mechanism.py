@@ -16,9 +16,12 @@ from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.effort import Effort
 from verify.events.view_sample import Column, ViewSample
 from verify.evidence import Evidence, Progress, UpperProfile, silent
+from verify.sampling.anytime_bettor import Instead
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
+from verify.stopping import stopped_in_time
+from verify.time_limit import TimeLimitReached
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,34 +38,44 @@ def verify_mechanism(
     seed: int,
     reproduce: str,
     progress: Progress,
+    seconds: float = math.inf,
+    instead: Instead | None = None,
 ) -> Evidence:
-    """Compare a claim with a mechanism's profile, and with samples of its output."""
+    """Compare a claim with a mechanism's profile, and with samples of its output, or do something `instead`."""
     evidence = Evidence()
-    evidence.upper = _upper_bound(mechanism, claim.delta)
-    if not built_in:
-        evidence.findings.append(
-            Finding(
-                "declared-profile",
-                "",
-                f"the profile of {type(mechanism).__name__} is its own declaration; a test can refute but not prove it",
+    with stopped_in_time(evidence, seconds):
+        evidence.upper = _upper_bound(mechanism, claim.delta)
+        if not built_in:
+            evidence.findings.append(
+                Finding(
+                    "declared-profile",
+                    "",
+                    f"the profile of {type(mechanism).__name__} is its own declaration; a test can refute but not "
+                    "prove it",
+                )
             )
-        )
-    try:
-        result, pairs = _test(
-            mechanism, claim.epsilon, claim.delta, effort.batch_samples, effort, seed, progress
-        )
-    except KeyboardInterrupt:
-        evidence.interrupted()
-    else:
-        data, data_prime = pairs[result.candidate]
-        witness = result.witness({"data": data, "data_prime": data_prime}, reproduce)
-        profile = mechanism.profile()
-        evidence.profile = UpperProfile(
-            lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
-        )
-        evidence.keep(result, witness)
-    if built_in and mechanism.profile().exact:
-        evidence.offer(*_exact_lower(mechanism, claim, reproduce))
+        if instead is not None:
+            candidates, words = mechanism_candidates(mechanism)
+            instead(evidence, candidates, words, effort.batch_samples)
+            return evidence
+        try:
+            result, pairs = _test(
+                mechanism, claim.epsilon, claim.delta, effort.batch_samples, effort, seed, progress
+            )
+        except TimeLimitReached:
+            raise
+        except KeyboardInterrupt:
+            evidence.interrupted()
+        else:
+            data, data_prime = pairs[result.candidate]
+            witness = result.witness({"data": data, "data_prime": data_prime}, reproduce)
+            profile = mechanism.profile()
+            evidence.profile = UpperProfile(
+                lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
+            )
+            evidence.keep(result, witness)
+        if built_in and mechanism.profile().exact:
+            evidence.offer(*_exact_lower(mechanism, claim, reproduce))
     return evidence
 
 

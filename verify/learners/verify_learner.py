@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from verify.effort import EFFORTS, Effort
 from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import failing_place, run_accounting
 from verify.learners.black_box import black_box_of_learner, find_leads
+from verify.learners.groundwork import Groundwork
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood, likelihoods_hold
 from verify.learners.neighbours import (
     InitialRecords,
@@ -35,7 +36,9 @@ from verify.learners.releases import (
     try_coupled,
 )
 from verify.learners.transcript_leads import Lead
+from verify.stopping import stopped_in_time
 from verify.subjects.adversary import Adversary
+from verify.time_limit import TimeLimitReached
 from verify.verdict import Finding
 from verify.verify_mechanism import check_declared_profile
 
@@ -55,6 +58,8 @@ def verify_learner(
     reproduce: str,
     progress: Progress,
     adversary: Adversary | None = None,
+    seconds: float = math.inf,
+    instead: Callable[[Groundwork], None] | None = None,
 ) -> Evidence:
     """Collect upper bound, lower bound, witness and findings for a learner's claim.
 
@@ -76,10 +81,32 @@ def verify_learner(
         Called with the share done and what is being done.
     adversary
         An interactive adversary to test besides fixed data sets.
+    seconds
+        The time limit. A verification that it ends reports what was found, and that it was stopped.
+    instead
+        Called in place of likelihood ratios and the black-box test, with what the layers before them showed.
     """
+    evidence = Evidence()
+    with stopped_in_time(evidence, seconds):
+        _collect(evidence, build, problem, claim, initial, effort, seed, reproduce, progress, adversary, instead)
+    return evidence
+
+
+def _collect(
+    evidence: Evidence,
+    build: BuildLearner,
+    problem: Problem,
+    claim: Claim,
+    initial: InitialRecords,
+    effort: Effort,
+    seed: int,
+    reproduce: str,
+    progress: Progress,
+    adversary: Adversary | None,
+    instead: Callable[[Groundwork], None] | None,
+) -> None:
     root = np.random.SeedSequence(seed)
     data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed = root.spawn(5)
-    evidence = Evidence()
     drawn = draw_data(problem, effort.accounting_rounds, data_seed)
 
     progress(0.0, "accounting runs")
@@ -126,6 +153,9 @@ def verify_learner(
         leads: list[Lead] = []
         share_of_error = 1.0
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
+        if instead is not None:
+            instead(Groundwork(evidence, drawn, neighbours, coupled, trusted))
+            return
         if coupled is not None:
             progress(0.2, "looking for telling transcripts")
             leads = find_leads(
@@ -163,14 +193,16 @@ def verify_learner(
             progress=progress,
             adversary=adversary,
         )
-    except KeyboardInterrupt:
+    except TimeLimitReached:
+        raise
+    except KeyboardInterrupt:  # what stands in the way of a certificate has been looked at by now
         evidence.interrupted()
-        return evidence
+        return
     except (Exception, SystemExit) as error:  # whatever a user's learner raises
         if not does_not_run(evidence):
             message = f"the learner could not be sampled: {type(error).__name__}: {error}"
             evidence.findings.append(Finding("crash", str(failing_place(error)), message))
-        return evidence
+        return
     witness = result.witness({"data": data_words, "data_prime": prime_words}, reproduce)
     counted = replace(
         result.lower_bound(), confidence=effort.confidence
@@ -178,7 +210,6 @@ def verify_learner(
     evidence.keep(result, witness, lower=counted)
     if result.refuted:  # an event that the adversary sees says more than a density ratio
         evidence.witness = witness
-    return evidence
 
 
 def _proved(evidence: Evidence, claim: Claim) -> bool:

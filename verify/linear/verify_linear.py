@@ -29,8 +29,11 @@ from verify.learners.accounting_run import Accounting, Play, failing_place, run_
 from verify.learners.ledger_profile import ledger_profile
 from verify.linear.data import Constant, play_on, replay_on_neighbours
 from verify.linear.view import NEGLIGIBLE, tipping_pairs
+from verify.sampling.anytime_bettor import Instead
 from verify.sampling.black_box import black_box_test
 from verify.sampling.draws import Candidate
+from verify.stopping import stopped_in_time
+from verify.time_limit import TimeLimitReached
 from verify.verdict import Finding, LowerBound, UpperBound, Witness
 from verify.verify_mechanism import check_declared_profile
 
@@ -43,6 +46,7 @@ _MOST_ACTIONS = (
     100  # with more of them the action view is drawn less often; less, too, where earlier phases are drawn
 )
 _FEWEST_DRAWS = 100_000
+_FOR_EVER = 10**12  # draws that nobody makes in all runs of a wealth file together
 _HUGE = 1e9  # an average reward beyond every clipping bound
 _SURE = 1.0 - 1e-9  # of a lower end, beside the rounding of a profile
 
@@ -57,6 +61,8 @@ def verify_linear(
     seed: int,
     reproduce: str,
     progress: Progress,
+    seconds: float = math.inf,
+    instead: Instead | None = None,
 ) -> Evidence:
     """Collect upper bound, lower bound, witness and findings for a linear learner's claim.
 
@@ -76,11 +82,32 @@ def verify_linear(
         The command that repeats this verification.
     progress
         Called with the share done and what is being done.
+    seconds
+        The time limit. A verification that it ends reports what was found, and that it was stopped.
+    instead
+        Called in place of the black-box test.
     """
+    evidence = Evidence()
+    with stopped_in_time(evidence, seconds):
+        _collect(evidence, build, problem, claim, horizon, effort, seed, reproduce, progress, instead)
+    return evidence
+
+
+def _collect(
+    evidence: Evidence,
+    build: BuildPhased,
+    problem: LinearBandit,
+    claim: Claim,
+    horizon: int,
+    effort: Effort,
+    seed: int,
+    reproduce: str,
+    progress: Progress,
+    instead: Instead | None,
+) -> None:
     environment, accounting_seed, mechanism_seed, replay_seed, view_seed = np.random.SeedSequence(seed).spawn(
         5
     )
-    evidence = Evidence()
     datasets: list[Clients] = [
         problem,
         *(Constant(problem.population, problem.replacement, value) for value in (_HUGE, -_HUGE)),
@@ -116,8 +143,7 @@ def verify_linear(
 
     progress(0.5, "black-box test")
     if not (stopped or unbounded):
-        _add_test(evidence, build, paid, claim, effort, seed, view_seed, reproduce, progress)
-    return evidence
+        _add_test(evidence, build, paid, claim, effort, seed, view_seed, reproduce, progress, instead)
 
 
 def _player(clients: Clients, seed: np.random.SeedSequence) -> Play:
@@ -305,6 +331,7 @@ def _add_test(
     view_seed: np.random.SeedSequence,
     reproduce: str,
     progress: Progress,
+    instead: Instead | None,
 ) -> None:
     """Test the claim's own view by sampling: the action sequence, or one client's release at its extremes."""
     samples, false_alarm = effort.samples // 4, effort.false_alarm
@@ -319,7 +346,8 @@ def _add_test(
         most = _MOST_ACTIONS * effort.batch_samples // ((1 + 6 * history) * learner.active.size)
         samples = min(effort.batch_samples, max(_FEWEST_DRAWS, most))
         words = [(pair.words(False), pair.words(True)) for pair in pairs]
-        candidates = [pair.candidate(samples) for pair in pairs]
+        # Bets of many runs are one test.
+        candidates = [pair.candidate(samples if instead is None else _FOR_EVER) for pair in pairs]
         false_alarm -= NEGLIGIBLE
         if not candidates:
             evidence.details["action_view"] = (
@@ -332,6 +360,9 @@ def _add_test(
             return
         candidates = [_release_candidate(mechanism, paid[0].sensitivity)]
         words = [("a client's report is at its upper bound", "it is at its lower bound")]
+    if instead is not None:
+        instead(evidence, candidates, words, samples, negligible=effort.false_alarm - false_alarm)
+        return
     try:
         result = black_box_test(
             candidates,
@@ -344,6 +375,8 @@ def _add_test(
             progress=lambda share, doing: progress(0.5 + 0.5 * share, doing),
             workers=effort.workers,
         )
+    except TimeLimitReached:
+        raise
     except KeyboardInterrupt:
         evidence.interrupted()
         return

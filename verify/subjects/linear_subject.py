@@ -26,6 +26,7 @@ from verify.effort import Effort
 from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import failing_place
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT, verify_linear
+from verify.sampling.anytime_bettor import Instead
 from verify.subjects.subject import LearnerSubject, SubjectError
 
 AnyProblem = Problem | LinearBandit | str | None
@@ -102,6 +103,8 @@ def verify_linear_subject(
     seed: int,
     reproduce: str,
     progress: Progress,
+    seconds: float,
+    instead: Instead | None = None,
 ) -> tuple[Claim, Evidence]:
     """Verify a linear learner; the claim is returned with what is assumed of clients who report again.
 
@@ -127,6 +130,8 @@ def verify_linear_subject(
         seed=seed,
         reproduce=reproduce,
         progress=progress,
+        seconds=seconds,
+        instead=instead,
     )
     return claim, evidence
 

@@ -185,3 +185,13 @@ class TakesAnything(Correct):
 class CannotBeBuilt(NoisyMeans):
     def __init__(self, structure):
         self.structure = structure
+
+
+class NeverEnds(Correct):
+    """Plays some rounds, and then looks for an arm that does not exist."""
+
+    def act(self):
+        arm = 0
+        while self.total.any() and arm < self.structure.arms:
+            arm = -1  # never ends
+        return super().act()

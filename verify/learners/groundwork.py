@@ -1,0 +1,36 @@
+"""What accounting, replays and coupled runs of a learner leave for the layers that sample it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.evidence import Evidence
+from verify.learners.coupled_run import CoupledRun
+from verify.learners.neighbours import Neighbour
+
+
+@dataclass(frozen=True, eq=False)
+class Groundwork:
+    """What the layers before showed.
+
+    Attributes
+    ----------
+    evidence
+        What was found so far; may be added to.
+    drawn
+        A data set from the problem's law.
+    neighbours, coupled
+        Neighbours of its beginning and what coupled runs on them showed; None if none were possible.
+    trusted
+        Whether nothing speaks against the gate's densities.
+    """
+
+    evidence: Evidence
+    drawn: npt.NDArray[np.float64]
+    neighbours: Sequence[Neighbour]
+    coupled: CoupledRun | None
+    trusted: bool
