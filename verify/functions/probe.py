@@ -46,11 +46,14 @@ class Probe:
         What is wrong with the function, or worth knowing.
     repeatable
         Whether the same data and generator gave the same outputs again.
+    unlike
+        Two data sets with different outputs, if on each the output never varied.
     """
 
     layout: Layout
     findings: list[Finding] = field(default_factory=list)
     repeatable: bool = True
+    unlike: tuple[Data, Data] | None = None
 
 
 def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
@@ -192,6 +195,10 @@ def _look_at_noise(
             "the output is always the same, whatever the data and the generator: nothing was tested",
         )
     elif still:
+        result.unlike = (
+            datasets[0],
+            next(data for data, row in zip(datasets, rows, strict=True) if row[0] != rows[0][0]),
+        )
         _add(
             result,
             "deterministic",

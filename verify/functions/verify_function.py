@@ -31,6 +31,7 @@ from verify.neighbouring.neighbour_search import (
     candidate_of,
     search_neighbours,
 )
+from verify.neighbouring.path import first_change, path
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.placebo import drifts
@@ -187,7 +188,8 @@ class _FunctionTest:
                 data = pair.other if other else pair.data
                 return looked.layout.sample(self.runs.outputs(data, n, sequence))
 
-            search = self._search(known, draw)
+            change = None if looked.unlike is None else self._change(*looked.unlike)
+            search = self._search(known, draw) if change is None else SearchResult((change,), 0, 0)
             result = self._test(search.pairs, draw, self._tested(search), lattice=False)
         pair = search.pairs[result.candidate]
         if self.clock.over:
@@ -206,6 +208,14 @@ class _FunctionTest:
             self._audit_law([*search.pairs, *known], draw)
         if not (self.clock.over or result.refuted or result.interrupted):
             self._test_floating_point(looked, draw, pair, neighbours)
+
+    def _change(self, data: Data, other: Data) -> Pair | None:
+        """Neighbours between two data sets on which the output, which never varies, changes."""
+        along = path(self.subject.neighbours, data, other)
+        sequence = np.random.SeedSequence(self.seed)
+        return along and first_change(
+            along, lambda at: self.runs.outputs(at, 1, sequence).rows[0], self.subject.neighbours
+        )
 
     def _search(self, known: Sequence[Pair], draw: Draw) -> SearchResult:
         """Search for the most telling pairs; where a few are listed, there is nothing to search."""

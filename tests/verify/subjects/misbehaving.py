@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
-from mechanisms import Box, Categories, Interval
-from verify import AddOrRemoveOne, claimed
+from mechanisms import Box, Categories, Integers, Interval
+from verify import AddOrRemoveOne, Within, claimed
 
 UNIT = Interval(0, 1)
 CALLS = [0]
@@ -68,6 +68,12 @@ def python_global(data, rng):
 @claimed(data=UNIT)
 def no_noise(data, rng):
     return data
+
+
+@claimed(data=Within(Integers(0, 40, 3), l1=1))
+def mode_far_from_a_tie(data, rng):
+    first, second, _ = sorted(data.tolist(), reverse=True)
+    return int(data.argmax()) if first - second > 5 else None
 
 
 @claimed(data=UNIT)
