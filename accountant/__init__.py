@@ -22,6 +22,7 @@ from .errors import (
     TheoremMissing,
     TrustViolation,
 )
+from .file_lock import InUse
 from .gate import Gate, Mask
 from .gaussian_composition import GaussianComposition
 from .ledger import Entry, Ledger
@@ -63,6 +64,7 @@ __all__ = [
     "Gate",
     "GateClosed",
     "GaussianComposition",
+    "InUse",
     "Influence",
     "Ledger",
     "Line",

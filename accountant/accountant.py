@@ -337,12 +337,18 @@ class Accountant(Closing, Accounts):
         """Return the budget and the whole ledger as JSON-able data, exact to the last bit."""
         return {
             "format": _FORMAT,
+            **self.terms(),
+            "ledger": self._ledger.to_dict(),
+            "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
+        }
+
+    def terms(self) -> dict[str, Any]:
+        """Return the budget, the theorem and the trust as JSON-able data, exact to the last bit."""
+        return {
             "budget": [_hex(self.budget.epsilon), _hex(self.budget.delta)],
             "composition": self.composition.name,
             "settings": self.composition.settings(),
             "trust": self.trust.value,
-            "ledger": self._ledger.to_dict(),
-            "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
         }
 
     def save(self, path: str | Path) -> None:
@@ -406,20 +412,37 @@ class Accountant(Closing, Accounts):
         ValueError
             If the composition theorem is unknown, or the data are no saved ledger.
         """
+        accountant = cls.from_terms(saved, noise=noise, seed=seed)
+        accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
+        if saved.get("closed") is not None:  # a restart must not open a gate again
+            why, *place = saved["closed"]
+            accountant.close(why, Place(*place))
+        return accountant
+
+    @classmethod
+    def from_terms(
+        cls,
+        saved: dict[str, Any],
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
+    ) -> Accountant:
+        """Return an accountant of the terms that `terms` described, with an empty ledger.
+
+        Raises
+        ------
+        ValueError
+            If the composition theorem is unknown.
+        """
         if saved["composition"] not in COMPOSITIONS:
             raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
-        accountant = cls(
+        return cls(
             Budget(*(float.fromhex(number) for number in saved["budget"])),
             composition=COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
             trust=Trust(saved["trust"]),
             noise=noise,
             seed=seed,
         )
-        accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
-        if saved.get("closed") is not None:  # a restart must not open a gate again
-            why, *place = saved["closed"]
-            accountant.close(why, Place(*place))
-        return accountant
 
 
 def _theorem(composition: Composition | None, plan: Plan | None) -> Composition:

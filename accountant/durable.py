@@ -1,10 +1,12 @@
 """An accountant and its unreleased private values as plain data, so that a run can be stopped and gone on with.
 
-What is written here holds raw data: sums that wait for their release. Keep it where raw data may be.
+What grows with the number of records, the ledger and who waits in which sums, goes to a `History`; the rest is small.
+It holds raw data: sums that wait for their release. Keep it where raw data may be.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy.typing as npt
 from mechanisms import NoiseSource
 
 from .accountant import Accountant
+from .history import History
+from .ledger import Ledger
 from .private import Private
 from .private_sums import PrivateSums
 from .provenance import Influence, Traced, TracedSums
@@ -27,8 +31,8 @@ class RandomnessMismatch(ValueError):
 # --- the accountant ------------------------------------------------------------------------------
 
 
-def accountant_state(accountant: Accountant) -> dict[str, Any]:
-    """Return the budget, the ledger and the state of all NumPy generators as JSON-able data.
+def accountant_state(accountant: Accountant, history: History) -> dict[str, Any]:
+    """Return the budget and the state of all NumPy generators as JSON-able data; `history` notes the new charges.
 
     Raises
     ------
@@ -37,8 +41,10 @@ def accountant_state(accountant: Accountant) -> dict[str, Any]:
     """
     accountant.check_open()
     noise = _generator(accountant._noise)
+    with accountant._charging:
+        history.note_ledger(accountant._ledger)
     return {
-        "ledger": accountant.to_dict(),
+        "terms": accountant.terms(),
         "random": _generator_state(accountant._random),
         "source": accountant._noise.name,
         "noise": None if noise is None else _generator_state(noise),
@@ -48,7 +54,9 @@ def accountant_state(accountant: Accountant) -> dict[str, Any]:
 def restore_accountant(
     state: dict[str, Any], noise: NoiseSource | np.random.Generator | None = None
 ) -> Accountant:
-    """Return the accountant that `accountant_state` described, every total and every generator as it was.
+    """Return the accountant that `accountant_state` described, with every generator as it was.
+
+    Its ledger is empty: `adopt_ledger` gives it the one that was replayed.
 
     Parameters
     ----------
@@ -76,9 +84,14 @@ def restore_accountant(
         )
     if saved is not None and isinstance(noise, np.random.Generator):
         _set_state(noise, saved)
-    accountant = Accountant.from_dict(state["ledger"], noise=noise)
+    accountant = Accountant.from_terms(state["terms"], noise=noise)
     _set_state(accountant._random, state["random"])
     return accountant
+
+
+def adopt_ledger(accountant: Accountant, ledger: Ledger) -> None:
+    """Give an accountant that has charged nothing the ledger that it goes on with."""
+    accountant._ledger = ledger
 
 
 def _generator(noise: NoiseSource) -> np.random.Generator | None:
@@ -108,47 +121,30 @@ def _set_state(generator: np.random.Generator, state: dict[str, Any]) -> None:
 # --- private values ------------------------------------------------------------------------------
 
 
-def private_state(value: Private | PrivateSums) -> tuple[dict[str, Any], Arrays]:
-    """Return whose data a private value holds and how far each record moves it, and the raw numbers."""
+def private_state(
+    value: Private | PrivateSums, history: History | None = None
+) -> tuple[dict[str, Any], Arrays]:
+    """Return whose data a private value holds and how far each record moves it, and the raw numbers.
+
+    With a `history`, it notes whose data wait in sums, and they are described by their number there.
+    """
     origin = value._provenance
     if isinstance(value, Private):
         assert isinstance(origin, Traced)
-        influences = [[record, _influence(moved)] for record, moved in origin.influences.items()]
+        influences = [[record, moved.to_list()] for record, moved in origin.influences.items()]
         return {"kind": "value", "influences": influences, "categories": value._categories}, value._values
     assert isinstance(origin, TracedSums)
-    return {
-        "kind": "sums",
-        "entries": [[[record, width.hex()] for record, width in entries] for entries in origin._entries],
-        "caps": [[record, l1.hex(), l2.hex()] for record, (l1, l2) in origin._caps.items()],
-        "all_capped": origin._all_capped,
-    }, value._values
+    state = origin.to_dict() if history is None else {"number": history.note_sums(origin)}
+    return {"kind": "sums", **state}, value._values
 
 
-def restore_private(gate: Accountant, state: dict[str, Any], values: Arrays) -> Private | PrivateSums:
-    """Return the private value that `private_state` described, owned by `gate`."""
+def restore_private(
+    gate: Accountant, state: dict[str, Any], values: Arrays, sums: Mapping[int, TracedSums]
+) -> Private | PrivateSums:
+    """Return the private value that `private_state` described, owned by `gate`; `sums` are those of the history."""
     if state["kind"] == "value":
-        influences = {record: Influence(*map(_numbers, moved)) for record, moved in state["influences"]}
+        influences = {record: Influence.from_list(moved) for record, moved in state["influences"]}
         return Private(gate, values, Traced(influences), categories=state["categories"])
-    sums = gate.sums(values.shape[-1])
-    sums._values = values
-    origin = sums._provenance
-    assert isinstance(origin, TracedSums)
-    origin._entries = [
-        [(record, float.fromhex(width)) for record, width in entries] for entries in state["entries"]
-    ]
-    origin._caps = {record: (float.fromhex(l1), float.fromhex(l2)) for record, l1, l2 in state["caps"]}
-    origin._all_capped = state["all_capped"]
-    for entries in origin._entries:
-        for record, _ in entries:
-            origin._held[record] = origin._held.get(record, 0) + 1
-    return sums
-
-
-def _influence(moved: Influence) -> list[Any]:
-    return [[width.hex() for width in moved.widths], moved.l1_cap.hex(), moved.l2_cap.hex()]
-
-
-def _numbers(saved: Any) -> Any:
-    if isinstance(saved, list):
-        return tuple(float.fromhex(number) for number in saved)
-    return float.fromhex(saved)
+    held = PrivateSums(gate, gate.lanes, values.shape[-1], sums[state["number"]])
+    held._values = values
+    return held

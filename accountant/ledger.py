@@ -44,6 +44,10 @@ class Entry:
     where: Place
     note: str
 
+    def of(self, records: tuple[RecordId, ...]) -> Entry:
+        """Return the same release as other records see it."""
+        return Entry(self.mechanism, self.sensitivity, self.charge, records, self.where, self.note)
+
 
 _DECLASSIFIED = Cost(None, Fraction(0))
 
@@ -58,6 +62,7 @@ class Ledger:
     def __init__(self, composition: Composition) -> None:
         self._composition = composition
         self._entries: list[Entry] = []
+        self._withdrawals: list[tuple[int, ...]] = []
         self._totals: dict[RecordId, Any] = {}
         self._sums: dict[tuple[int, int], Any] = {}
         self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
@@ -68,6 +73,15 @@ class Ledger:
     def entries(self) -> Sequence[Entry]:
         """All charges in order."""
         return tuple(self._entries)
+
+    def entries_from(self, first: int) -> list[Entry]:
+        """Return the charges from this place on: what is new, in time in proportion to it."""
+        return self._entries[first:]
+
+    @property
+    def withdrawals(self) -> Sequence[tuple[int, ...]]:
+        """Of each withdrawal, where the entries stood that it took back."""
+        return self._withdrawals
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -106,6 +120,7 @@ class Ledger:
     def withdraw(self, entries: Sequence[Entry]) -> None:
         """Take back charges for which nothing was sampled; their records' totals are added up afresh."""
         gone = {id(entry) for entry in entries}
+        self._withdrawals.append(tuple(i for i, entry in enumerate(self._entries) if id(entry) in gone))
         self._entries = [entry for entry in self._entries if id(entry) not in gone]
         affected = {record for entry in entries for record in entry.records}
         for record in affected:
@@ -142,18 +157,8 @@ class Ledger:
         for entry in self._entries:
             if entry.mechanism is not None and entry.mechanism not in index:
                 index[entry.mechanism] = descriptions.setdefault(describe(entry.mechanism), len(descriptions))
-            rows.append(
-                {
-                    "mechanism": None if entry.mechanism is None else index[entry.mechanism],
-                    "sensitivity": None
-                    if entry.sensitivity is None
-                    else [entry.sensitivity.l1, entry.sensitivity.l2, entry.sensitivity.linf],
-                    "charge": [None if value is None else str(value) for value in entry.charge.values],
-                    "records": list(entry.records),
-                    "where": [entry.where.file, entry.where.line],
-                    "note": entry.note,
-                }
-            )
+            number = None if entry.mechanism is None else index[entry.mechanism]
+            rows.append({"mechanism": number, **entry_terms(entry), "records": list(entry.records)})
         return {"mechanisms": list(map(json.loads, descriptions)), "entries": rows}
 
     @classmethod
@@ -163,25 +168,39 @@ class Ledger:
         mechanisms = [recall(description) for description in saved["mechanisms"]]
         charges: dict[tuple[str | None, ...], Amount] = {}
         for row in saved["entries"]:
-            written = tuple(row["charge"])
-            charge = charges.get(written)
-            if charge is None:
-                values = tuple(None if value is None else Fraction(value) for value in written)
-                charge = charges[written] = composition.amount(values)
-            file, line = row["where"]
-            ledger.commit(
-                [
-                    Entry(
-                        None if row["mechanism"] is None else mechanisms[row["mechanism"]],
-                        None if row["sensitivity"] is None else Sensitivity(*row["sensitivity"]),
-                        charge,
-                        tuple(row["records"]),
-                        Place(file, line),
-                        row["note"],
-                    )
-                ]
-            )
+            mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
+            ledger.commit([entry_from_terms(row, mechanism, tuple(row["records"]), composition, charges)])
         return ledger
+
+
+def entry_terms(entry: Entry) -> dict[str, Any]:
+    """Return an entry without its mechanism and records, as JSON-able data, exact to the last bit."""
+    moved = entry.sensitivity
+    return {
+        "sensitivity": None if moved is None else [moved.l1, moved.l2, moved.linf],
+        "charge": [None if value is None else str(value) for value in entry.charge.values],
+        "where": [entry.where.file, entry.where.line],
+        "note": entry.note,
+    }
+
+
+def entry_from_terms(
+    terms: dict[str, Any],
+    mechanism: Mechanism | None,
+    records: tuple[RecordId, ...],
+    composition: Composition,
+    charges: dict[tuple[str | None, ...], Amount],
+) -> Entry:
+    """Return the entry that `entry_terms` described; equal charges become one, which is kept in `charges`."""
+    written = tuple(terms["charge"])
+    charge = charges.get(written)
+    if charge is None:
+        values = tuple(None if value is None else Fraction(value) for value in written)
+        charge = charges[written] = composition.amount(values)
+    file, line = terms["where"]
+    moved = terms["sensitivity"]
+    sensitivity = None if moved is None else Sensitivity(*moved)
+    return Entry(mechanism, sensitivity, charge, records, Place(file, line), terms["note"])
 
 
 def declassification(

@@ -20,6 +20,8 @@ from mechanisms.rounding import add_up, multiply_up
 RecordId = int | str
 Movement = tuple[Sensitivity, Sequence[RecordId]]
 """A sensitivity and the records that move the value by it."""
+Change = tuple[list[int], "tuple[RecordId, Influence] | None"]
+"""Coordinates of private sums, and the record and influence added there; None where they were cleared."""
 
 
 class Provenance(Protocol):
@@ -123,6 +125,16 @@ class Influence:
             _times(repeats, self.l2_cap),
         )
 
+    def to_list(self) -> list[Any]:
+        """Return widths and caps as JSON-able data, exact to the last bit."""
+        return [[width.hex() for width in self.widths], self.l1_cap.hex(), self.l2_cap.hex()]
+
+    @classmethod
+    def from_list(cls, saved: list[Any]) -> Influence:
+        """Return what `to_list` described."""
+        widths, *caps = saved
+        return cls(tuple(map(float.fromhex, widths)), *map(float.fromhex, caps))
+
     def plus(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
         mine, others = self.sensitivity(), other.sensitivity()
@@ -219,6 +231,12 @@ class TracedSums:
 
     Kept by coordinate, so that adding a record and releasing a full batch cost time in proportion to
     what is added or released, never to what else is open.
+
+    Attributes
+    ----------
+    changes
+        None, or a list that collects what happens, for whoever set it: coordinates, and the record and influence
+        that were added there, or None where they were cleared.
     """
 
     def __init__(self, size: int) -> None:
@@ -226,6 +244,7 @@ class TracedSums:
         self._caps: dict[RecordId, tuple[float, float]] = {}
         self._all_capped = True
         self._held: dict[RecordId, int] = {}  # in how many places each record is
+        self.changes: list[Change] | None = None
 
     def waiting(self, origin: Traced) -> RecordId | None:
         """Return a record of `origin` that is here already, None if there is none."""
@@ -235,11 +254,17 @@ class TracedSums:
         """Add a value's records at the coordinates `at`, shape (1, k); negative is padding."""
         coordinates = at[0].tolist()
         for record, moved in origin.influences.items():
-            for coordinate, width in zip(coordinates, moved.widths, strict=True):
-                if coordinate >= 0 and width > 0:
-                    self._entries[coordinate].append((record, width))
-                    self._held[record] = self._held.get(record, 0) + 1
-            self._add_cap(record, moved)
+            self.put(record, moved, coordinates)
+
+    def put(self, record: RecordId, moved: Influence, coordinates: list[int]) -> None:
+        """Add one record at some coordinates; negative is padding."""
+        for coordinate, width in zip(coordinates, moved.widths, strict=True):
+            if coordinate >= 0 and width > 0:
+                self._entries[coordinate].append((record, width))
+                self._held[record] = self._held.get(record, 0) + 1
+        self._add_cap(record, moved)
+        if self.changes is not None:
+            self.changes.append((coordinates, (record, moved)))
 
     def _add_cap(self, record: RecordId, moved: Influence) -> None:
         """Keep joint caps while every record has them; without them the widths alone still bound."""
@@ -253,7 +278,11 @@ class TracedSums:
 
     def clear(self, where: np.ndarray) -> None:
         """Forget the records of the coordinates `where`, shape (1, n)."""
-        for coordinate in np.flatnonzero(where[0]).tolist():
+        self.empty(np.flatnonzero(where[0]).tolist())
+
+    def empty(self, coordinates: list[int]) -> None:
+        """Forget the records of some coordinates."""
+        for coordinate in coordinates:
             for record, _ in self._entries[coordinate]:
                 self._held[record] -= 1
                 if not self._held[record]:
@@ -262,6 +291,28 @@ class TracedSums:
         if not any(self._entries):
             self._caps = {}
             self._all_capped = True
+        if self.changes is not None:
+            self.changes.append((coordinates, None))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the sums hold as JSON-able data, exact to the last bit."""
+        return {
+            "entries": [[[record, width.hex()] for record, width in entries] for entries in self._entries],
+            "caps": [[record, l1.hex(), l2.hex()] for record, (l1, l2) in self._caps.items()],
+            "all_capped": self._all_capped,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> TracedSums:
+        """Return what `to_dict` described."""
+        sums = cls(len(saved["entries"]))
+        for mine, entries in zip(sums._entries, saved["entries"], strict=True):
+            mine += [(record, float.fromhex(width)) for record, width in entries]
+            for record, _ in entries:
+                sums._held[record] = sums._held.get(record, 0) + 1
+        sums._caps = {record: (float.fromhex(l1), float.fromhex(l2)) for record, l1, l2 in saved["caps"]}
+        sums._all_capped = saved["all_capped"]
+        return sums
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""

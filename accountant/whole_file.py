@@ -38,6 +38,11 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: which files there are."""
     if os.name == "posix":  # elsewhere a folder cannot be opened
         directory = os.open(folder, os.O_RDONLY)
         try:

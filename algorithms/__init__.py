@@ -19,13 +19,14 @@ from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
-from algorithms.durable_run import DurableRun
+from algorithms.durable_run import CodeChanged, DurableRun
 from algorithms.g_optimal import Design, DesignError, g_optimal_design
 from algorithms.learner import Learner
 from algorithms.linear_phases import PopulationTooSmall
 from algorithms.linear_play import PhasedTrace, simulate_phases
 from algorithms.omm import OMM
 from algorithms.simulate import Trace, simulate
+from algorithms.structured_learner import HorizonPassed, NothingPlayed
 
 __all__ = [
     "CTS",
@@ -53,6 +54,7 @@ __all__ = [
     "CascadeUCBRR",
     "Claim",
     "ClaimForm",
+    "CodeChanged",
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",
@@ -64,7 +66,9 @@ __all__ = [
     "Design",
     "DesignError",
     "DurableRun",
+    "HorizonPassed",
     "Learner",
+    "NothingPlayed",
     "PhasedTrace",
     "PopulationTooSmall",
     "PrivateHybridSums",

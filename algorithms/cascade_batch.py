@@ -25,14 +25,14 @@ from algorithms.learner import (
     IntArray,
     check_delta,
     check_epsilon,
-    check_horizon,
     check_rounds,
 )
 from algorithms.problems import RankedLists
-from mechanisms import Domain, Gaussian, Laplace, OneHot
+from algorithms.structured_learner import HorizonLearner
+from mechanisms import Gaussian, Laplace, OneHot
 
 
-class _PhaseLearner:
+class _PhaseLearner(HorizonLearner[RankedLists]):
     """Keep a list for ``max(1, min n_e)`` rounds, n_e the displays so far of its items; then learn from all.
 
     Data of all phases are kept. With m the number of phases that an item was in, its index U is the largest u
@@ -49,14 +49,11 @@ class _PhaseLearner:
     def __init__(
         self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int
     ) -> None:
-        horizon = check_horizon(horizon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = OneHot(structure.size)
+        super().__init__(structure, gate, horizon)
         self.mechanism = mechanism
         # M: every phase at least doubles the displays of its least displayed item, 0, 1, 2, 4, ...
-        phases = structure.arms * (2 + math.log2(horizon))
-        self.exponent = math.log(3 * structure.arms * phases) + 2 * math.log(horizon)
+        phases = structure.arms * (2 + math.log2(self.horizon))
+        self.exponent = math.log(3 * structure.arms * phases) + 2 * math.log(self.horizon)
         bound = ChernoffNoiseBound(structure.size, NoiseTail.of(self.mechanism), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
         self.histogram = gate.sums(structure.size)
@@ -92,6 +89,7 @@ class _PhaseLearner:
             clicks = self.gate.release(self.mechanism, self.histogram, where=full)
             self.histogram.clear(full)
             self.estimates.add(self.shown, clicks, rounds=self.length, lanes=ending)
+        self.rounds.add(rounds, self)
 
 
 class CascadeUCBBatch(_PhaseLearner):

@@ -14,25 +14,25 @@ from accountant import Gate, Private
 from algorithms.chernoff import NoiseTail
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.click_estimates import AdditiveNoiseBound, ClickEstimates
-from algorithms.learner import Family, IntArray, check_delta, check_epsilon, check_horizon
+from algorithms.learner import Family, IntArray, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from mechanisms import Domain, Gaussian, Laplace, OneHot
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Gaussian, Laplace, OneHot
 
 
-class _ClickVectorLearner:
+class _ClickVectorLearner(HorizonLearner[RankedLists]):
     """Show the K items of largest upper bound; average every user's noisy click vector."""
 
     family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
 
     def __init__(
         self, structure: RankedLists, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
     ) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = OneHot(structure.size)
+        super().__init__(structure, gate, horizon)
         self.randomizer = randomizer
         # Two sides of C - wE and one of E, for each item and each number of displays: failure 1/T.
-        self.exponent = math.log(3 * structure.arms * check_horizon(horizon) ** 2)
+        self.exponent = math.log(3 * structure.arms * self.horizon**2)
         bound = AdditiveNoiseBound(structure.size, NoiseTail.of(randomizer), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
@@ -44,6 +44,7 @@ class _ClickVectorLearner:
     def observe(self, feedback: Private) -> None:
         """Average the user's noisy click vector into the displayed items."""
         self.estimates.add(self.shown, self.gate.release(self.randomizer, feedback))
+        self.rounds.add(None, self)
 
 
 class CascadeUCBLDPLaplace(_ClickVectorLearner):

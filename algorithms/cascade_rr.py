@@ -11,9 +11,10 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.click_estimates import ClickEstimates
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
 from algorithms.problems import RankedLists
-from mechanisms import Categories, Domain, OneHot, RandomizedResponse
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Categories, RandomizedResponse
 
 _PASSES = 3
 
@@ -69,7 +70,7 @@ class ResponseBound:
         return variance
 
 
-class CascadeUCBRR:
+class CascadeUCBRR(HorizonLearner[RankedLists]):
     """Every user sends one symbol: the clicked position or "none", by (K+1)-ary randomized response.
 
     The only private datum of a round is the one-hot (or zero) click vector X, because the positions that
@@ -107,18 +108,17 @@ class CascadeUCBRR:
         source="cascading bandits paper, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        self.structure = structure
-        self.gate = gate
+        super().__init__(structure, gate, horizon)
         self.positions = structure.size
-        self.feedback_domain: Domain = OneHot(self.positions)
         self.symbols = Categories(self.positions + 1)
         self.randomizer = RandomizedResponse(size=self.positions + 1, epsilon=check_epsilon(epsilon))
         odds = math.exp(-epsilon)
         self.false_rate = odds / (1.0 + self.positions * odds)  # q
         self.gain = -math.expm1(-epsilon) / (1.0 + self.positions * odds)  # p - q
-        self.exponent = math.log(3 * structure.arms * check_horizon(horizon) ** 2)  # x
+        self.exponent = math.log(3 * structure.arms * self.horizon**2)  # x
         said = np.eye(self.positions + 1, self.positions)  # row: symbol, column: position
         self._click = (said - self.false_rate) / self.gain  # Z_k of each symbol
         bound = ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
@@ -131,8 +131,10 @@ class CascadeUCBRR:
 
     def observe(self, feedback: Private) -> None:
         """Average the user's randomized symbol into the displayed items."""
+        shown = self.shown
         message = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
-        self.estimates.add(self.shown, self._click[message[:, 0]])
+        self.estimates.add(shown, self._click[message[:, 0]])
+        self.rounds.add(None, self)
 
     def _symbol(self, clicks: FloatArray) -> FloatArray:
         """Return the clicked position, or K where nothing was clicked (clicks are one-hot or zero)."""

@@ -12,7 +12,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import Family, FloatArray, IntArray
 from algorithms.problems import RankedLists
 from algorithms.running_means import RunningMeans
-from mechanisms import Domain, OneHot
+from algorithms.structured_learner import StructuredLearner, last_action
 
 
 def examined(clicks: FloatArray) -> FloatArray:
@@ -24,7 +24,7 @@ def examined(clicks: FloatArray) -> FloatArray:
     return 1.0 - above
 
 
-class CascadeUCB1:
+class CascadeUCB1(StructuredLearner[RankedLists]):
     """Show the K items of largest ``mean_e + sqrt(1.5 ln(t-1) / T_e)``; T_e counts examinations.
 
     As published it starts on one observation of every item. All data are declassified.
@@ -39,11 +39,10 @@ class CascadeUCB1:
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
 
     def __init__(self, structure: RankedLists, gate: Gate) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = OneHot(structure.size)
+        super().__init__(structure, gate)
         self.round = 0
         self.means = RunningMeans(gate.lanes, structure.arms)
 
@@ -59,5 +58,6 @@ class CascadeUCB1:
 
     def observe(self, feedback: Private) -> None:
         """Average the examined items' attractions."""
+        shown = self.shown
         clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
-        self.means.add(self.shown, clicks, seen=examined(clicks))
+        self.means.add(shown, clicks, seen=examined(clicks))

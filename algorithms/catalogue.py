@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from accountant import Gate
 from algorithms import published
 from algorithms.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
 from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascade_rr import CascadeUCBRR
 from algorithms.cascade_ucb1 import CascadeUCB1
-from algorithms.claim import ClaimForm
+from algorithms.catalogue_entry import CatalogueEntry, builder
 from algorithms.cts import CTS
 from algorithms.cucb import CUCB
 from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
@@ -23,100 +19,20 @@ from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.dpucb_mat import DPTSMat, DPUCBMat
-from algorithms.learner import DEFAULT_DELTA, Family, Learner, check_delta, check_epsilon, check_horizon
+from algorithms.learner import DEFAULT_DELTA, Family, Learner
 from algorithms.omm import OMM
 from algorithms.play import BuildLearner
-from algorithms.problems import (
-    Matroid,
-    Parameter,
-    Problem,
-    ProblemError,
-    RankedLists,
-    Value,
-    parse_settings,
-)
+from algorithms.problems import Parameter, Problem, ProblemError, Value
+from algorithms.structured_learner import PLAYS, structure_kind
 
 
-@dataclass(frozen=True)
-class LearnerEntry:
-    """A learner that can be asked for by name.
+class LearnerEntry(CatalogueEntry[Problem, Learner]):
+    """A learner of super arms, bases or lists: ``make(structure, gate, *, epsilon, delta, horizon, **settings)``."""
 
-    Attributes
-    ----------
-    name
-        As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
-    make
-        The learner's class: ``make(structure, gate, *, epsilon, delta, horizon, **settings)``, where epsilon,
-        delta and horizon are passed if it takes them.
-    summary
-        One line on what it does.
-    source
-        The paper and the number of the algorithm.
-    as_printed
-        The verdict on the paper's privacy claim, or on this class if it is a repair.
-    default_problem
-        The problem of the catalogue that it plays if none is named.
-    parameters
-        Its own settings.
-    repaired_by
-        Of an algorithm as printed: the name of the certified learner that takes its place.
-    """
-
-    name: str
-    make: type[Any]
-    summary: str
-    source: str
-    as_printed: str
-    default_problem: str
-    parameters: tuple[Parameter, ...] = ()
-    repaired_by: str = ""
-
-    @property
-    def certified_form(self) -> str:
-        """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
-        claims = not self.as_printed.startswith("makes no privacy claim")
-        return self.repaired_by or (self.name if claims else "")
-
-    @property
-    def claim(self) -> ClaimForm:
-        """What the learner claims for every epsilon."""
-        form: ClaimForm = self.make.claim
-        return form
-
-    @property
-    def family(self) -> Family:
-        """The kind of problem it plays."""
-        family: Family = self.make.family
-        return family
-
-    def build(
-        self,
-        problem: Problem,
-        *,
-        epsilon: float,
-        horizon: int,
-        delta: float = DEFAULT_DELTA,
-        settings: Mapping[str, Value] | None = None,
+    def _built(
+        self, problem: Problem, offered: dict[str, Any], settings: Mapping[str, Value]
     ) -> BuildLearner:
-        """Return a function that makes the learner on a gate.
-
-        epsilon, delta and horizon are passed if the learner takes them.
-
-        Raises
-        ------
-        ProblemError
-            If a setting is unknown or out of range, or the problem is of another family.
-        ValueError
-            If the learner takes epsilon, delta or the horizon and it is out of range.
-        """
-        return learner_builder(
-            self.make,
-            problem,
-            epsilon=epsilon,
-            delta=delta,
-            horizon=horizon,
-            settings=parse_settings(settings or {}, self.parameters),
-        )
+        return learner_builder(self.make, problem, settings=settings, **offered)
 
 
 def learner_builder(
@@ -140,30 +56,9 @@ def learner_builder(
         If the class takes epsilon, delta or horizon and it is out of range.
     """
     check_family(make, problem)
-    accepted = inspect.signature(make).parameters
-    offered: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
-    checks = (("epsilon", check_epsilon), ("delta", check_delta), ("horizon", check_horizon))
-    for name, check in checks:
-        if name in accepted:
-            check(offered[name])
-    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
-    passed = ("epsilon", "horizon") if anything else ()  # what every private learner takes
-    keywords = {name: value for name, value in offered.items() if name in accepted or name in passed}
-    keywords |= dict(settings or {})
-    return functools.partial(_make, make, problem.structure, keywords)
-
-
-def _make(make: type[Any], structure: Any, keywords: dict[str, Any], gate: Gate) -> Learner:
-    learner: Learner = make(structure, gate, **keywords)
-    return learner
-
-
-PLAYS: dict[str, tuple[str, ...]] = {
-    "semi-bandit": ("semi-bandit", "matroid"),
-    "matroid": ("matroid",),
-    "cascade": ("cascade",),
-}
-"""Which problems each family of learners plays: a matroid's bases are super arms."""
+    offered = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
+    unnamed = frozenset({"epsilon", "horizon"})  # what every private learner takes
+    return builder(make, problem.structure, offered, settings or {}, unnamed=unnamed)
 
 
 def check_family(make: type[Any], problem: Problem) -> None:
@@ -182,9 +77,7 @@ def check_family(make: type[Any], problem: Problem) -> None:
 
 def family_of(problem: Problem) -> Family:
     """Return the kind of a problem, from its structure."""
-    if isinstance(problem.structure, RankedLists):
-        return "cascade"
-    return "matroid" if isinstance(problem.structure, Matroid) else "semi-bandit"
+    return structure_kind(problem.structure)
 
 
 _INITIAL_RECORDS = Parameter(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -60,7 +61,7 @@ class Claim:
     Raises
     ------
     ValueError
-        If epsilon is not a positive finite number or delta is outside [0, 1).
+        If epsilon is not a positive finite number or delta is not a number in [0, 1).
     """
 
     model: Model
@@ -72,6 +73,9 @@ class Claim:
     source: str = ""
 
     def __post_init__(self) -> None:
+        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
+            if isinstance(value, bool) or not isinstance(value, numbers.Real):
+                raise ValueError(f"{name}={value!r}: must be a number")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
             raise ValueError(f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0")
         if not 0 <= self.delta < 1:

@@ -15,10 +15,10 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import Family, IntArray
 from algorithms.problems import SuperArms
 from algorithms.running_means import RunningMeans
-from mechanisms import Box, Domain
+from algorithms.structured_learner import StructuredLearner, last_action
 
 
-class CTS:
+class CTS(StructuredLearner[SuperArms]):
     """Play the maximum-weight basis for samples ``theta_e ~ N(total_e / (T_e + 1), 1 / (T_e + 1))``.
 
     Prior N(0, 1) and unit-variance Gaussian likelihood. All data are declassified: posterior sampling
@@ -34,11 +34,10 @@ class CTS:
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
+    basis: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         self.means = RunningMeans(gate.lanes, structure.arms)
 
     def act(self) -> IntArray:
@@ -52,5 +51,6 @@ class CTS:
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the posterior."""
-        outcomes = self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
-        self.means.add(self.basis, outcomes)
+        self.means.add(
+            self.basis, self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
+        )

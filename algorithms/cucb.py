@@ -12,10 +12,10 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import Family, IntArray
 from algorithms.problems import SuperArms
 from algorithms.running_means import RunningMeans
-from mechanisms import Box, Domain
+from algorithms.structured_learner import StructuredLearner, last_action
 
 
-class CUCB:
+class CUCB(StructuredLearner[SuperArms]):
     """Play the oracle's super arm for the indices ``min{mean_i + sqrt(3 ln t / (2 T_i)), 1}``.
 
     It reads every observed outcome as it is, and says so: each is declassified.
@@ -30,11 +30,10 @@ class CUCB:
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         self.round = 0
         self.means = RunningMeans(gate.lanes, structure.arms)
 
@@ -47,5 +46,4 @@ class CUCB:
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
-        outcomes = self.gate.declassify(feedback, "CUCB averages the raw outcomes")
-        self.means.add(self.super_arm, outcomes)
+        self.means.add(self.super_arm, self.gate.declassify(feedback, "CUCB averages the raw outcomes"))

@@ -31,28 +31,26 @@ from algorithms.learner import (
     IntArray,
     check_delta,
     check_epsilon,
-    check_horizon,
     check_rounds,
 )
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
-from mechanisms import Box, Domain, Gaussian, Interval, Laplace
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Box, Gaussian, Interval, Laplace
 
 
-class _BatchLearner:
+class _BatchLearner(HorizonLearner[SuperArms]):
     """The oracle's super arm for the indices; the arms that a round feeds put their outcomes in batches."""
 
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int) -> None:
-        horizon = check_horizon(horizon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate, horizon)
         self.mechanism = mechanism
         self.noise = NoiseTail.of(mechanism)
-        batches_per_arm = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
-        self.exponent = math.log(2 * structure.arms * batches_per_arm * horizon)
+        batches_per_arm = (self.horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
+        self.exponent = math.log(2 * structure.arms * batches_per_arm * self.horizon)
         self.batches = AccumulatedBatches(gate, structure.arms, mechanism)
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
@@ -69,6 +67,7 @@ class _BatchLearner:
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
         self._feed(self.super_arm, feedback, rounds)
+        self.rounds.add(rounds, self)
 
     def _feed(self, arms: IntArray, outcomes: Private, rounds: IntArray | None) -> None:
         """Put outcomes in batches, and update the indices of those released."""
@@ -186,3 +185,4 @@ class CUCBBatchLeast(_BatchLearner):
         """Put the outcome of the arm of fewest released outcomes in its batch (the lowest id among equals)."""
         place = least_counted(self.batches.size, self.super_arm)
         self._feed(gather(self.super_arm, place), feedback.take(place), rounds)
+        self.rounds.add(rounds, self)

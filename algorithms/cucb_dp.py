@@ -29,7 +29,8 @@ from algorithms.lanes import gather, scatter_add
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
-from mechanisms import BinaryTree, Box, Domain, Laplace
+from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms import BinaryTree, Box, Laplace
 
 _EXPONENTS = np.linspace(0.0, 1.0, 2001)[1:-1]
 """Chernoff exponents u = b s to choose from; each gives a valid bound."""
@@ -45,16 +46,15 @@ def laplace_sum_width(terms: int, exponent: float) -> float:
     return float(((exponent - terms * np.log1p(-u * u)) / u).min())
 
 
-class _TreeLearner:
+class _TreeLearner(StructuredLearner[SuperArms]):
     """The oracle's super arm for the indices; one step of the tree per round."""
 
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
         horizon = check_horizon(horizon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         outcomes = Box(0, 1, fed).sensitivity
         exact = BinaryTree.for_epsilon(
             check_epsilon(epsilon), horizon=horizon, sensitivity=outcomes

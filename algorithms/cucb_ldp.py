@@ -12,13 +12,14 @@ from typing import ClassVar
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather
-from algorithms.learner import Family, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, IntArray, check_epsilon
 from algorithms.message_means import MessageMeans, least_counted
 from algorithms.problems import SuperArms
-from mechanisms import Box, Domain, Laplace
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Box, Laplace
 
 
-class CUCBLDP1:
+class CUCBLDP1(HorizonLearner[SuperArms]):
     """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
 
     A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
@@ -43,14 +44,13 @@ class CUCBLDP1:
         source="Chen et al. 2020, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         epsilon = check_epsilon(epsilon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate, horizon)
         self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
-        width = 4 * math.sqrt(2 * structure.size**2 * math.log(check_horizon(horizon))) / epsilon
+        width = 4 * math.sqrt(2 * structure.size**2 * math.log(self.horizon)) / epsilon
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
     def act(self) -> IntArray:
@@ -63,9 +63,10 @@ class CUCBLDP1:
         played = self.super_arm >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
         self.estimates.add(self.super_arm, messages)
+        self.rounds.add(None, self)
 
 
-class CUCBLDP2:
+class CUCBLDP2(HorizonLearner[SuperArms]):
     """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
 
     ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
@@ -84,14 +85,13 @@ class CUCBLDP2:
         source="Chen et al. 2020, Algorithm 2, Theorem 3",
     )
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         epsilon = check_epsilon(epsilon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate, horizon)
         self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, 1).sensitivity)
-        width = 4 * math.sqrt(2 * math.log(check_horizon(horizon))) / epsilon
+        width = 4 * math.sqrt(2 * math.log(self.horizon)) / epsilon
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
     def act(self) -> IntArray:
@@ -104,3 +104,4 @@ class CUCBLDP2:
         least = least_counted(self.estimates.count, self.super_arm)
         message = self.gate.release(self.randomizer, feedback.take(least))
         self.estimates.add(gather(self.super_arm, least), message)
+        self.rounds.add(None, self)

@@ -12,26 +12,26 @@ from typing import ClassVar
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.learner import Family, IntArray, check_delta, check_epsilon, check_horizon
+from algorithms.learner import Family, IntArray, check_delta, check_epsilon
 from algorithms.message_means import MessageMeans
 from algorithms.problems import SuperArms
-from mechanisms import Box, Domain, Gaussian, Laplace
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Box, Gaussian, Laplace
 
 
-class _AllValuesLearner:
+class _AllValuesLearner(HorizonLearner[SuperArms]):
     """The oracle's super arm for the indices, and a noisy message about each of its arms."""
 
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(
         self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
     ) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate, horizon)
         self.randomizer = randomizer
         # Two sides of a mean, for each arm and each number of messages: failure 1/T.
-        self.exponent = x = math.log(2 * structure.arms * check_horizon(horizon) ** 2)
+        self.exponent = x = math.log(2 * structure.arms * self.horizon**2)
         if isinstance(randomizer, Gaussian):
             root, tail = math.sqrt(2 * x * (0.25 + randomizer.sigma**2)), 0.0
         else:
@@ -48,6 +48,7 @@ class _AllValuesLearner:
         played = self.super_arm >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
         self.estimates.add(self.super_arm, messages)
+        self.rounds.add(None, self)
 
 
 class CUCBLDPLaplaceAll(_AllValuesLearner):

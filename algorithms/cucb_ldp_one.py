@@ -16,24 +16,24 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
 from algorithms.message_means import MessageMeans, least_counted
 from algorithms.problems import SuperArms
-from mechanisms import Box, Categories, Domain, Interval, Laplace, RandomizedResponse
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Categories, Interval, Laplace, RandomizedResponse
 
 
-class _OneValueLearner(abc.ABC):
+class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
     """The oracle's super arm for the indices, and one message about its least-counted arm."""
 
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
     estimates: MessageMeans
 
     def __init__(self, structure: SuperArms, gate: Gate, horizon: int) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate, horizon)
         # Two sides of a mean, for each arm and each number of messages: failure 1/T.
-        self.exponent = math.log(2 * structure.arms * check_horizon(horizon) ** 2)
+        self.exponent = math.log(2 * structure.arms * self.horizon**2)
 
     def act(self) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -44,6 +44,7 @@ class _OneValueLearner(abc.ABC):
         """Average one message, about the least-counted arm played (the lowest id among equals)."""
         place = least_counted(self.estimates.count, self.super_arm)
         self.estimates.add(gather(self.super_arm, place), self._message(feedback.take(place)))
+        self.rounds.add(None, self)
 
     @abc.abstractmethod
     def _message(self, value: Private) -> FloatArray:

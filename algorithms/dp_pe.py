@@ -7,6 +7,25 @@ support. With x = ln(2 k L T), sums of T(x) rewards and noise of proxy τ(x)² o
     W_a = √(2x Σ_x c_a(x)² v(x)),  v(x) = B²/T(x) + τ(x)²/T(x)²,  c_a(x) = v(x)⁻¹ aᵀV⁺x,  V = Σ v(x)⁻¹ x xᵀ,
 
 holds for all actions in all phases with probability 1 - 1/T (rewards in [-B, B] are B-sub-Gaussian).
+
+In production, as with `algorithms.dp_dpe`, but a client for every round:
+
+>>> import numpy as np
+>>> from accountant import Accountant, Budget
+>>> rng = np.random.default_rng(0)
+>>> actions = rng.standard_normal((50, 4))
+>>> actions /= np.linalg.norm(actions, axis=1)[:, None]
+>>> accountant = Accountant(Budget(epsilon=2.0, delta=1e-6), seed=1)
+>>> learner = DPPELocal(actions, accountant, epsilon=2.0, delta=1e-6, horizon=100)
+>>> clients = iter(range(100))
+>>> while (phase := learner.act()) is not None:  # play phase.order, one client after the other
+...     for action, client in zip(phase.order, clients, strict=False):
+...         reward = rng.uniform(-1, 1)  # of this client for this action
+...         if phase.clients:  # else the horizon cuts the phase, and nobody reports
+...             report = phase.report(reward)[np.newaxis]
+...             learner.observe(accountant.private(report, phase.domain, client))
+>>> accountant.worst()[1].epsilon <= 2, learner.played
+(True, 100)
 """
 
 from __future__ import annotations
@@ -23,7 +42,7 @@ from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
 from algorithms.g_optimal import g_optimal_design, support_bound
 from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
-from algorithms.linear_phases import Phase
+from algorithms.linear_phases import Phase, RewardPhase
 from algorithms.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
 
@@ -64,17 +83,20 @@ class StandardElimination(abc.ABC):
             raise ValueError(
                 f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
             )
-        if not 0.0 < reward_bound < math.inf:
-            raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0")
+        if reward_bound is None or not 0.0 < reward_bound < math.inf:
+            raise ValueError(
+                f"reward_bound={reward_bound!r}: must be a finite number above 0: a single reward is not concentrated"
+            )
         self.horizon = check_horizon(horizon)
         self.actions: FloatArray = np.array(actions, dtype=np.float64)
         self.gate = gate
-        self.bound = float(reward_bound)
+        self.reward_bound = float(reward_bound)
         self.active: IntArray = np.arange(self.actions.shape[0])
         self.played = 0
         self.communication = Communication()
         self._number = 0
-        self._missing: list[int] = []
+        self._phase: RewardPhase | None = None
+        self._reports = 0
         # The first phase has h_1 = S rounds, so T/S + 1 >= 2^L for L completed ones.
         first = self.length(1)
         self.phases = max(1, math.floor(math.log2(horizon / first + 1)))
@@ -84,7 +106,7 @@ class StandardElimination(abc.ABC):
         """Return h_l = 2^{l-1} S, S = 4d ln ln d + 16 the largest support of a design."""
         return (1 << (number - 1)) * support_bound(self.actions.shape[1])
 
-    def act(self) -> Phase | None:
+    def act(self) -> RewardPhase | None:
         """Return the next phase; None when the horizon is reached. Each play is a new client's.
 
         In a phase that the horizon cuts (``clients`` is 0) nobody reports.
@@ -94,15 +116,19 @@ class StandardElimination(abc.ABC):
         RuntimeError
             If rewards of the open phase are missing.
         """
-        if self._missing:
-            raise RuntimeError(f"phase {self._number}: {len(self._missing)} rewards are missing")
+        if self._phase is not None:
+            raise RuntimeError(
+                f"phase {self._number}: {self._phase.clients - self._reports} rewards are missing"
+            )
         left = self.horizon - self.played
         if left == 0:
             return None
         self._number += 1
         if self._settled:
             self.played += left
-            return Phase(self._number, self.active[:1], np.array([left]), 0, np.array([self.bound]))
+            return RewardPhase(
+                self._number, self.active[:1], np.array([left]), 0, np.array([self.reward_bound])
+            )
         design = g_optimal_design(self.actions[self.active])
         counts = np.ceil(self.length(self._number) * design.weights - 1e-9).astype(np.int64)
         support = self.active[design.support]
@@ -112,41 +138,49 @@ class StandardElimination(abc.ABC):
             support, counts = support[counts > 0], counts[counts > 0]
         rounds = int(counts.sum())
         self.played += rounds
-        phase = Phase(self._number, support, counts, 0 if cut else rounds, np.full(support.size, self.bound))
+        bounds = np.full(support.size, self.reward_bound)
+        phase = RewardPhase(self._number, support, counts, 0 if cut else rounds, bounds)
         if not cut:
-            self._phase = phase
-            self._missing = np.repeat(np.arange(support.size), counts)[::-1].tolist()
+            self._phase, self._reports = phase, 0
             self._open(phase)
         return phase
 
     @property
-    def open_phase(self) -> Phase | None:
+    def open_phase(self) -> RewardPhase | None:
         """The phase that waits for rewards; None if `act` is next."""
-        return self._phase if self._missing else None
+        return self._phase
 
     @property
     def next_action(self) -> int | None:
         """The action that the next client plays, whose reward `observe` takes; None if `act` is next."""
-        return int(self._phase.support[self._missing[-1]]) if self._missing else None
+        return None if self._phase is None else int(self._phase.support[self._coordinate(self._phase)])
+
+    def _coordinate(self, phase: RewardPhase) -> int:
+        """Return the place in the support of the action whose reward is next."""
+        return int(np.searchsorted(np.cumsum(phase.counts), self._reports, side="right"))
 
     @property
     def _settled(self) -> bool:
         """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
         return self.active.size == 1 or not self.actions[self.active].any()
 
-    def observe(self, reward: Private) -> None:
-        """Take the next client's reward, clipped and in units of B, shape (1, 1); clients come in play order.
+    def observe(self, report: Private) -> None:
+        """Take the next client's report, in `RewardPhase.domain`, shape (1, 1); clients come in play order.
 
         Raises
         ------
         RuntimeError
             If no phase waits for rewards.
         """
-        if not self._missing:
+        if self._phase is None:
             raise RuntimeError("no phase waits for rewards: call act first")
-        self._add(reward, self._missing.pop())
-        if not self._missing:
-            self._eliminate(self._phase, self.bound * self._close(), self.bound**2 * self._noise())
+        phase = self._phase
+        self._add(report, self._coordinate(phase))
+        self._reports += 1
+        if self._reports == phase.clients:
+            sums, noise = self.read(phase, self._close())
+            self._eliminate(phase, sums, noise)
+            self._phase = None
 
     def _open(self, phase: Phase) -> None:
         self._sums = self.gate.sums(phase.support.size)
@@ -162,9 +196,9 @@ class StandardElimination(abc.ABC):
     def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
         self.active = self.active[keeps(self.values(phase, sums, noise), self.widths(phase, noise))]
 
-    def _noise(self) -> FloatArray:
+    def _noise(self, phase: Phase) -> FloatArray:
         """Return the variance proxy of the noise on each sum of the open phase, in units of B²."""
-        return np.zeros(self._phase.support.size)
+        return np.zeros(phase.support.size)
 
     def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
         """Return <theta~, a> for every active action, shape (..., active); see the module.
@@ -200,7 +234,7 @@ class StandardElimination(abc.ABC):
     def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the support's vectors, their weights v⁻¹ and V⁺."""
         points = self.actions[phase.support]
-        weights = 1.0 / (self.bound**2 / phase.counts + noise / phase.counts**2)
+        weights = 1.0 / (self.reward_bound**2 / phase.counts + noise / phase.counts**2)
         return points, weights, pseudo_inverse((points.T * weights) @ points)
 
     # --- what a released value would lead to, for audits of the action sequence ------------------
@@ -217,12 +251,12 @@ class StandardElimination(abc.ABC):
 
     def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return sums and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
-        return self.bound * released, self.bound**2 * self._noise()
+        return self.reward_bound * released, self.reward_bound**2 * self._noise(phase)
 
-    def after(self, kept: npt.NDArray[np.bool_]) -> Phase | None:
+    def after(self, kept: npt.NDArray[np.bool_]) -> RewardPhase | None:
         """Return the phase that follows the open one if these active actions survive; nothing changes here."""
         other = copy.copy(self)
-        other.active, other._missing = self.active[kept], []
+        other.active, other._phase = self.active[kept], None
         return other.act()
 
 
@@ -287,8 +321,8 @@ class DPPECentral(_Private):
         sums: FloatArray = self.gate.release(self.gaussian, self._sums)[0]
         return sums
 
-    def _noise(self) -> FloatArray:
-        return np.full(self._phase.support.size, self.gaussian.sigma**2)
+    def _noise(self, phase: Phase) -> FloatArray:
+        return np.full(phase.support.size, self.gaussian.sigma**2)
 
 
 class DPPELocal(_Private):
@@ -316,8 +350,8 @@ class DPPELocal(_Private):
     def _close(self) -> FloatArray:
         return self._totals
 
-    def _noise(self) -> FloatArray:
-        return np.asarray(self.gaussian.sigma**2 * self._phase.counts, dtype=np.float64)
+    def _noise(self, phase: Phase) -> FloatArray:
+        return np.asarray(self.gaussian.sigma**2 * phase.counts, dtype=np.float64)
 
 
 class DPPEShuffle(_Private):
@@ -344,6 +378,7 @@ class DPPEShuffle(_Private):
         return ShuffledMean.calibrated(self.epsilon, self.delta, clients=clients, size=1, bound=1.0)
 
     def _open(self, phase: Phase) -> None:
+        self._counts = phase.counts
         protocols = {clients: self._protocol(clients) for clients in set(phase.counts.tolist())}
         self._protocols = [protocols[clients] for clients in phase.counts.tolist()]
         self._each = [self.gate.sums(1) for _ in self._protocols]
@@ -362,11 +397,11 @@ class DPPEShuffle(_Private):
             protocol.analyze(self.gate.release(protocol.mechanism, sums)[0])[0]
             for protocol, sums in zip(self._protocols, self._each, strict=True)
         ]
-        return np.array(means) * self._phase.counts
+        return np.array(means) * self._counts
 
-    def _noise(self) -> FloatArray:
+    def _noise(self, phase: Phase) -> FloatArray:
         proxies = np.array([protocol.proxy for protocol in self._protocols])
-        return np.asarray(proxies * self._phase.counts**2)
+        return np.asarray(proxies * phase.counts**2)
 
 
 REWARD_DOMAIN = Box(-1.0, 1.0, 1)

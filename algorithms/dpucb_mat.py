@@ -21,34 +21,32 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.doubling_batches import DoublingBatches
-from algorithms.learner import Family, IntArray, check_epsilon, check_horizon, check_rounds
+from algorithms.learner import Family, IntArray, check_epsilon, check_rounds
 from algorithms.problems import SuperArms
-from mechanisms import Box, Domain, Laplace
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Laplace
 
 
-class _MatroidLearner:
+class _MatroidLearner(HorizonLearner[SuperArms]):
     """State that both learners share: released batch means and the exponent x of their radii."""
 
     family: ClassVar[Family] = "matroid"
+    basis: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        horizon = check_horizon(horizon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate, horizon)
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=self.feedback_domain.sensitivity)
         self.scale = mechanism.scale
         self.batches = DoublingBatches(gate, structure.arms, mechanism, first_size=1)
-        batches_per_element = (horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
-        self.exponent = math.log(3 * structure.arms * batches_per_element * horizon)
+        batches_per_element = (self.horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
+        self.exponent = math.log(3 * structure.arms * batches_per_element * self.horizon)
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the basis's outcomes, or their totals of some rounds, in their batches."""
         if rounds is not None:
             rounds = check_rounds(rounds, self.batches.room(self.basis))
         self.batches.add(self.basis, feedback, rounds)
-
-    basis: IntArray
+        self.rounds.add(rounds, self)
 
 
 class DPUCBMat(_MatroidLearner):

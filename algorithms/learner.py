@@ -40,10 +40,19 @@ class Learner(Protocol):
         """The domain of what is observed of one record."""
 
     def act(self) -> IntArray:
-        """Return the super arm to play in the next round, shape (lanes, size), padded with -1."""
+        """Return the super arm to play in the next round, shape (lanes, size), padded with -1.
+
+        Asked again before `observe`, it is the same one, but for learners that draw it at random.
+        """
 
     def observe(self, feedback: Private) -> None:
-        """Learn from the round's private feedback, shape (lanes, size)."""
+        """Learn from the private feedback on what `act` returned last, shape (lanes, size).
+
+        Raises
+        ------
+        NothingPlayed
+            Before the first `act`; nothing is charged.
+        """
 
 
 class PhasedLearner(Learner, Protocol):
@@ -70,7 +79,7 @@ def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
         Unless each is a whole number from 0 up to the rounds that its lane is committed to.
     """
     if rounds is None:
-        return np.ones_like(committed)
+        rounds = np.ones_like(committed)
     rounds = np.asarray(rounds)
     if rounds.shape != committed.shape or rounds.dtype.kind not in "iu":
         raise ValueError(
@@ -81,7 +90,7 @@ def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
     if wrong.size:
         raise ValueError(
             f"rounds[{wrong[0]}]={rounds[wrong[0]]}: must be from 0 to the {committed[wrong[0]]} rounds "
-            "that the action is committed to"
+            "that the action is committed to (at 0, call act for the next one)"
         )
     return rounds
 

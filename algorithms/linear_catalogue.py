@@ -2,100 +2,35 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from accountant import Gate
 from algorithms import dp_dpe, dp_pe
-from algorithms.claim import ClaimForm
-from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
-from algorithms.linear_play import BuildPhased
-from algorithms.problems import LinearBandit, Parameter, ProblemError, Value, parse_settings
+from algorithms.catalogue_entry import CatalogueEntry, builder
+from algorithms.learner import DEFAULT_DELTA
+from algorithms.linear_play import BuildPhased, LinearLearner
+from algorithms.problems import LinearBandit, Parameter, ProblemError, Value
 from algorithms.published import dp_dpe as printed
 from algorithms.published import dp_pe as printed_pe
 
 _PAPER = "distributed linear bandits paper, "
 
 
-@dataclass(frozen=True)
-class LinearEntry:
-    """A learner that can be asked for by name.
+class LinearEntry(CatalogueEntry[LinearBandit, LinearLearner]):
+    """A learner of linear bandits: ``make(actions, gate, *, horizon, ...)``.
 
-    Attributes
-    ----------
-    name
-        As in ``dp-dpe-central``, or ``published/name`` for an algorithm exactly as printed.
-    make
-        The class: ``make(actions, gate, *, horizon, ...)``, with epsilon and delta if private, and with population
-        and sigma for distributed ones.
-    summary
-        One line on what it does.
-    source
-        The paper and the number of the algorithm.
-    as_printed
-        The verdict on the paper's privacy claim, or on this class if it is a repair.
-    parameters
-        Its own settings.
-    default_problem
-        The problem of `linear_problems` that it plays if none is named.
+    With epsilon and delta if it is private, and with population and sigma if it is distributed.
     """
-
-    name: str
-    make: type[Any]
-    summary: str
-    source: str
-    as_printed: str
-    parameters: tuple[Parameter, ...] = ()
-    default_problem: str = "linear"
 
     @property
     def certified_form(self) -> str:
         """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
-        return "" if self.as_printed.startswith("makes no privacy") else self.name.removeprefix("published/")
+        return super().certified_form.removeprefix("published/")
 
-    @property
-    def claim(self) -> ClaimForm:
-        """What the learner claims for every epsilon and delta."""
-        form: ClaimForm = self.make.claim
-        return form
-
-    @property
-    def family(self) -> Family:
-        """``"linear"``."""
-        family: Family = self.make.family
-        return family
-
-    def build(
-        self,
-        problem: LinearBandit,
-        *,
-        epsilon: float,
-        horizon: int,
-        delta: float = DEFAULT_DELTA,
-        settings: Mapping[str, Value] | None = None,
+    def _built(
+        self, problem: LinearBandit, offered: dict[str, Any], settings: Mapping[str, Value]
     ) -> BuildPhased:
-        """Return a function that makes the learner on a gate.
-
-        Raises
-        ------
-        ProblemError
-            If a setting is unknown or out of range.
-        PopulationTooSmall
-            If the problem has fewer clients than the horizon needs.
-        ValueError
-            If the learner takes epsilon, delta or the horizon and it is out of range.
-        """
-        return linear_builder(
-            self.make,
-            problem,
-            epsilon=epsilon,
-            delta=delta,
-            horizon=horizon,
-            settings=parse_settings(settings or {}, self.parameters),
-        )
+        return linear_builder(self.make, problem, settings=settings, **offered)
 
 
 def linear_builder(
@@ -121,34 +56,17 @@ def linear_builder(
     """
     if not isinstance(problem, LinearBandit):
         raise ProblemError(f"{make.__name__} plays linear problems, not {type(problem).__name__}")
-    accepted = inspect.signature(make).parameters
-    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
-    if "epsilon" in accepted:
-        check_epsilon(epsilon)
-    if "delta" in accepted:
-        check_delta(delta)
-    check_horizon(horizon)
     chosen = dict(settings or {})
     bound = chosen.pop("reward_bound", 0.0) or (1.0 if problem.rewards == "signs" else None)
-    offered: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
+    of_problem: dict[str, Any] = {
         "horizon": horizon,
         "population": problem.population,
         "sigma": problem.sigma,
         "replacement": problem.replacement,
-        "reward_bound": bound,
+        **({} if bound is None else {"reward_bound": bound}),
     }
-    keywords = {
-        name: value
-        for name, value in offered.items()
-        if value is not None and (name in accepted or (anything and name not in ("epsilon", "delta")))
-    }
-    return functools.partial(_make, make, problem.actions, keywords | chosen)
-
-
-def _make(make: type[Any], actions: Any, keywords: dict[str, Any], gate: Gate) -> Any:
-    return make(actions, gate, **keywords)
+    offered = {"epsilon": epsilon, "delta": delta, **of_problem}
+    return builder(make, problem.actions, offered, chosen, unnamed=frozenset(of_problem))
 
 
 _ALPHA = Parameter("alpha", "float", 0.8, 0.01, 0.99, "2^(alpha l) clients report in phase l")
@@ -181,6 +99,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination with exact widths, no privacy",
             _PAPER + "Algorithm 1",
             "makes no privacy claim",
+            "linear",
             (_ALPHA, _BOUND),
         ),
         LinearEntry(
@@ -189,6 +108,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, analytic Gaussian noise on each phase's sum",
             _PAPER + "Algorithm 1 with (5), repaired",
             "certified repair of published/dp-dpe-central",
+            "linear",
             (_ALPHA, _BOUND),
         ),
         LinearEntry(
@@ -197,6 +117,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, analytic Gaussian noise on each report",
             _PAPER + "Algorithm 1 with (7), repaired",
             "certified repair of published/dp-dpe-local",
+            "linear",
             (_ALPHA, _BOUND),
         ),
         LinearEntry(
@@ -205,6 +126,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, numerically calibrated shuffled bits",
             _PAPER + "Algorithm 1 with (9), repaired",
             "certified repair of published/dp-dpe-shuffle",
+            "linear",
             (_ALPHA, _BOUND),
         ),
         LinearEntry(
@@ -213,6 +135,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination as printed, no privacy",
             _PAPER + "Algorithm 1",
             "makes no privacy claim",
+            "linear",
             (_ALPHA, _ASSUMED_BOUND),
         ),
         LinearEntry(
@@ -221,6 +144,7 @@ linear_learners: dict[str, LinearEntry] = {
             "distributed phased elimination, the same number of clients in every phase, no privacy",
             _PAPER + "DPE-FixedU of Section 7",
             "makes no privacy claim",
+            "linear",
             (_FIXED, _ASSUMED_BOUND),
         ),
         LinearEntry(
@@ -229,6 +153,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise, common width",
             _PAPER + "Algorithm 1 with (5), Theorem 4.2",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            "linear",
             (_ALPHA, _ASSUMED_BOUND, _CLIPPING),
         ),
         LinearEntry(
@@ -237,6 +162,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise on each report, common width",
             _PAPER + "Algorithm 1 with (7), Theorem 4.4",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            "linear",
             (_ALPHA, _ASSUMED_BOUND, _CLIPPING),
         ),
         LinearEntry(
@@ -245,6 +171,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: Algorithm 2's bits, common width",
             _PAPER + "Algorithm 1 with (9), Theorem 4.6",
             "holds with huge slack (g rounded up): true epsilon is claim / 200 or less",
+            "linear",
             (_ALPHA, _ASSUMED_BOUND),
         ),
         LinearEntry(
@@ -253,6 +180,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination with exact widths, one client per round, no privacy",
             _PAPER + "Algorithm 3",
             "makes no privacy claim",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -261,6 +189,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination, analytic Gaussian noise on each action's sum",
             _PAPER + "Algorithm 3 with (55), repaired",
             "certified repair of published/dp-pe-central",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -269,6 +198,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination, analytic Gaussian noise on each reward",
             _PAPER + "Algorithm 3 with (57), repaired",
             "certified repair of published/dp-pe-local",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -277,6 +207,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination, numerically calibrated shuffled bits",
             _PAPER + "Algorithm 3 with (59), repaired",
             "certified repair of published/dp-pe-shuffle",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -285,6 +216,7 @@ linear_learners: dict[str, LinearEntry] = {
             "phased elimination as printed, no privacy",
             _PAPER + "Algorithm 3",
             "makes no privacy claim",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -293,6 +225,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise, common width",
             _PAPER + "Algorithm 3 with (55), Theorem C.1",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -301,6 +234,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: classical Gaussian noise on each reward, common width",
             _PAPER + "Algorithm 3 with (57), Theorem C.3",
             "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
         LinearEntry(
@@ -309,6 +243,7 @@ linear_learners: dict[str, LinearEntry] = {
             "as printed: Algorithm 4's bits, common width",
             _PAPER + "Algorithm 3 with (59), Theorem C.6",
             "holds with slack: true epsilon is claim / 10 or less",
+            "linear",
             (_ASSUMED_BOUND,),
         ),
     )

@@ -73,6 +73,33 @@ class Phase:
         return np.clip(scaled, -1.0, 1.0) if self.clipped else scaled
 
 
+class RewardPhase(Phase):
+    """One phase of a standard linear bandit, public: every client plays one round and reports its one reward.
+
+    ``clients`` is the number of rounds; 0 if the horizon cuts the phase, and then nobody reports.
+    """
+
+    @property
+    def order(self) -> IntArray:
+        """Ids of the actions in the order in which they are played and reported; shape (rounds,)."""
+        return np.repeat(self.support, self.counts)
+
+    @property
+    def domain(self) -> Box:
+        """Where a report lies: [-1, 1]."""
+        return Box(-1.0, 1.0, 1)
+
+    @property
+    def calibration(self) -> Sensitivity:
+        """How far one report moves a sum."""
+        return self.domain.sensitivity
+
+    def report(self, averages: npt.ArrayLike) -> FloatArray:
+        """Return what a client with this one reward hands over: clipped, in units of B; shape (1,)."""
+        scaled: FloatArray = np.reshape(averages, 1) / self.bounds[0]
+        return np.clip(scaled, -1.0, 1.0)
+
+
 class DistributedLearner(Protocol):
     """A learner of distributed linear bandits, in one lane."""
 

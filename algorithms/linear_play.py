@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Simulation
-from algorithms.dp_pe import REWARD_DOMAIN, StandardElimination
+from algorithms.dp_pe import StandardElimination
 from algorithms.linear_phases import DistributedLearner, Phase
 from algorithms.problems.linear import LinearBandit
 from algorithms.simulate import Trace
@@ -23,7 +23,8 @@ from mechanisms import Communication
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-BuildPhased = Callable[[Gate], DistributedLearner | StandardElimination]
+LinearLearner = DistributedLearner | StandardElimination
+BuildPhased = Callable[[Gate], LinearLearner]
 
 
 class Clients(Protocol):
@@ -90,8 +91,8 @@ def play_rewards(
         for action, plays in zip(phase.support, phase.counts if phase.clients else (), strict=False):
             one = np.ones(1, dtype=np.int64)
             rewards = problem.draw_averages(np.array([action]), one, int(plays), environment)
-            for report in np.clip(rewards / phase.bounds[0], -1.0, 1.0):
-                learner.observe(gate.private(report[np.newaxis], REWARD_DOMAIN, client))
+            for reward in rewards:
+                learner.observe(gate.private(phase.report(reward)[np.newaxis], phase.domain, client))
                 client += 1
         yield phase
 

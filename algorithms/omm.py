@@ -10,10 +10,10 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import Family, IntArray
 from algorithms.problems import SuperArms
 from algorithms.running_means import RunningMeans
-from mechanisms import Box, Domain
+from algorithms.structured_learner import StructuredLearner, last_action
 
 
-class OMM:
+class OMM(StructuredLearner[SuperArms]):
     """Play the maximum-weight basis for ``U_t(e) = mean_e + sqrt(2 ln(t-1) / T_e)``.
 
     As published it starts on one observation of every element. All data are declassified.
@@ -28,11 +28,10 @@ class OMM:
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
+    basis: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         self.round = 0
         self.means = RunningMeans(gate.lanes, structure.arms)
 
@@ -48,5 +47,4 @@ class OMM:
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
-        outcomes = self.gate.declassify(feedback, "OMM averages the raw outcomes")
-        self.means.add(self.basis, outcomes)
+        self.means.add(self.basis, self.gate.declassify(feedback, "OMM averages the raw outcomes"))

@@ -146,6 +146,11 @@ class PhasedElimination(abc.ABC):
         return phase
 
     @property
+    def horizon(self) -> int:
+        """T."""
+        return self.schedule.horizon
+
+    @property
     def open_phase(self) -> Phase | None:
         """The phase that waits for reports; None if `act` is next."""
         return self._phase

@@ -7,7 +7,7 @@ release. Floats are written in hexadecimal; arrays keep their type. An object th
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -17,11 +17,13 @@ import numpy.typing as npt
 
 from accountant import Accountant, Private
 from accountant.durable import private_state, restore_private
+from accountant.history import History
 from accountant.private_sums import PrivateSums
+from accountant.provenance import TracedSums
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-_PACKAGES = frozenset({"mechanisms", "accountant", "algorithms", "fractions"})
+_PACKAGES = frozenset({"mechanisms", "accountant", "algorithms"})
 
 
 class StateError(ValueError):
@@ -37,16 +39,22 @@ class Encoder:
         The gate that the learner runs on: not part of its state.
     module
         The learner's module: objects of its classes, and of this library's, can be saved.
+    history
+        Notes whose data wait in private sums; without one, they are described in full.
 
     Attributes
     ----------
     arrays
         The arrays met so far, by the keys that the JSON-able data name.
+    modules
+        The modules of the classes met so far.
     """
 
-    def __init__(self, gate: Accountant, module: str) -> None:
+    def __init__(self, gate: Accountant, module: str, history: History | None = None) -> None:
         self._gate = gate
-        self._packages = _packages(module)
+        self._history = history
+        self.modules: set[str] = {module}
+        self._packages = packages_of(module) | {"fractions"}
         self._numbers: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no number of a dead object is given to another
         self.arrays: Arrays = {}
@@ -90,7 +98,7 @@ class Encoder:
             self.arrays[key] = np.array(value)
             return {"array": key, "scalar": isinstance(value, np.generic)}
         if isinstance(value, Private | PrivateSums):
-            state, values = private_state(value)
+            state, values = private_state(value, self._history)
             key = f"private{number}"
             self.arrays[key] = np.array(values)
             return {"private": state, "values": key}
@@ -108,6 +116,7 @@ class Encoder:
                 f"{where} is a {type(value).__name__}: must be a number, an array, a list or dict of them, or an "
                 "object of this library or of the learner's own module to be saved"
             )
+        self.modules.add(type(value).__module__)
         return {"object": _name(type(value)), "attributes": self.attributes(value)}
 
 
@@ -123,12 +132,15 @@ class Decoder:
     module
         The learner's module: objects of its classes, and of this library's, are made anew where the fresh learner
         has none.
+    sums
+        The private sums that the history holds, by their numbers.
     """
 
-    def __init__(self, gate: Accountant, arrays: Arrays, module: str) -> None:
+    def __init__(self, gate: Accountant, arrays: Arrays, module: str, sums: Mapping[int, TracedSums]) -> None:
         self._gate = gate
+        self._sums = sums
         self._arrays = arrays
-        self._packages = _packages(module)
+        self._packages = packages_of(module) | {"fractions"}
         self._made: dict[int, Any] = {}
 
     def restore(self, holder: object, saved: dict[str, Any]) -> None:
@@ -162,7 +174,7 @@ class Decoder:
             array = self._arrays[saved["array"]]
             return array[()] if saved["scalar"] else array
         if "private" in saved:
-            return restore_private(self._gate, saved["private"], self._arrays[saved["values"]])
+            return restore_private(self._gate, saved["private"], self._arrays[saved["values"]], self._sums)
         if "dict" in saved:
             return {self._value(key, None): self._value(entry, None) for key, entry in saved["dict"]}
         if "list" in saved:
@@ -199,7 +211,8 @@ def _attributes(holder: object) -> Iterator[tuple[str, Any]]:
                 yield name, getattr(holder, name)
 
 
-def _packages(module: str) -> frozenset[str]:
+def packages_of(module: str) -> frozenset[str]:
+    """Return this library's packages, and that of a learner's module."""
     return _PACKAGES | {module.partition(".")[0]}
 
 

@@ -19,10 +19,11 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.published.hybrid_sums import HybridSums
-from mechanisms import Box, Domain, OneHot
+from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms import Box
 
 
-class CascadeUCBHybrid:
+class CascadeUCBHybrid(StructuredLearner[RankedLists]):
     """Algorithm 1: one hybrid mechanism of ``epsilon / L`` for the examined attractions of each item.
 
     ``U_t(e) = mean_e + sqrt(1.5 ln t / T_e) + 3 c_1 L ln^1.5(n) ln t / (epsilon T_e)``, n the horizon. The constant
@@ -47,12 +48,11 @@ class CascadeUCBHybrid:
         source="cascading bandits paper, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
     noise_constant: ClassVar[float] = 1.0  # c_1
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = OneHot(structure.size)
+        super().__init__(structure, gate)
         self.positions = Box(0, 1, structure.size)
         per_item = check_epsilon(epsilon) / structure.items
         log_horizon = math.log(check_horizon(horizon))
@@ -83,9 +83,10 @@ class CascadeUCBHybrid:
 
     def observe(self, feedback: Private) -> None:
         """Insert the attractions of the positions up to the click."""
+        shown = self.shown
         seen = self.gate.declassify(
             feedback.map(examined, into=self.positions),
             "Algorithm 1 counts examinations: how many positions were examined gives the click away",
             shown=False,
         )
-        self.sums.add(self.shown, feedback, seen > 0)
+        self.sums.add(shown, feedback, seen > 0)

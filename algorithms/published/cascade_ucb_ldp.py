@@ -23,18 +23,18 @@ from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Family, FloatArray, IntArray, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
-from mechanisms import Box, Domain, Gaussian, Laplace, OneHot
+from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms import Box, Gaussian, Laplace
 
 
-class _PrintedCascade(abc.ABC):
+class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
     """Noise on every examined position; the K largest of ``mean_e + width(t) / sqrt(T_e)`` are shown."""
 
     family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = OneHot(structure.size)
+        super().__init__(structure, gate)
         self.positions = Box(0, 1, structure.size)
         self.mechanism = mechanism
         self.round = 0
@@ -58,6 +58,7 @@ class _PrintedCascade(abc.ABC):
 
     def observe(self, feedback: Private) -> None:
         """Average the noisy values of the positions up to the click."""
+        shown = self.shown
         sent = self.gate.declassify(
             feedback.map(examined, into=self.positions),
             "the user sends min(C_t, K) numbers: how many gives the click position away",
@@ -65,11 +66,11 @@ class _PrintedCascade(abc.ABC):
         )
         examined_here = sent > 0
         values = self.gate.release(self.mechanism, feedback, where=examined_here)
-        count = gather(self.count, self.shown)
-        mean = gather(self.mean, self.shown)
+        count = gather(self.count, shown)
+        mean = gather(self.mean, shown)
         averaged = (count * mean + values) / (count + 1)
-        scatter_set(self.mean, self.shown, np.where(examined_here, averaged, mean))
-        scatter_set(self.count, self.shown, count + examined_here)
+        scatter_set(self.mean, shown, np.where(examined_here, averaged, mean))
+        scatter_set(self.count, shown, count + examined_here)
 
 
 class CascadeUCBLDPLaplace(_PrintedCascade):

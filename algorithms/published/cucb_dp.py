@@ -25,19 +25,19 @@ from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
-from mechanisms import BinaryTree, Box, Domain, HorizonExceeded, Laplace
+from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
 
 
-class _PrintedTreeLearner:
+class _PrintedTreeLearner(StructuredLearner[SuperArms]):
     """Algorithm 3 with `fed` in place of K in its noise and its radius."""
 
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
         epsilon, horizon = check_epsilon(epsilon), check_horizon(horizon)
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         self.tree: BinaryTree | None = None
         self.sums: PrivateTreeSums | None = None
         self.raw_rounds = 0

@@ -18,10 +18,11 @@ from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Family, FloatArray, IntArray, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import check_noise_multiplier
-from mechanisms import Box, Domain, Gaussian
+from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms import Gaussian
 
 
-class CUCBLDPGaussian:
+class CUCBLDPGaussian(StructuredLearner[SuperArms]):
     """Algorithm 4: all outcomes are sent with ``sigma = sqrt(2 K ln(1.25 / delta)) / epsilon``.
 
     ``U_i = mean_i + sqrt(3 ln t / (2 T_i)) + (2 / epsilon) sqrt(2 K ln(1.25 / delta) ln t / T_i)``, t = m + 1, ...
@@ -45,6 +46,7 @@ class CUCBLDPGaussian:
         source="cascading bandits paper, Algorithm 4, Theorem 9",
     )
     family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
 
     def __init__(
         self,
@@ -55,9 +57,7 @@ class CUCBLDPGaussian:
         delta: float,
         noise_multiplier: float = 1.0,
     ) -> None:
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         outcomes = self.feedback_domain.sensitivity
         printed = Gaussian.classical(check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes)
         self.sigma = printed.sigma

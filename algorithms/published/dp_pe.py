@@ -56,7 +56,7 @@ class _PrintedNoise(_PrintedWidth, dp_pe._Private):
     @property
     def sigma(self) -> float:
         """sigma_nc = sigma_nl = 2B √(2 ln(1.25/delta)) / epsilon."""
-        return 2 * self.bound * math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
+        return 2 * self.reward_bound * math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
 
 
 class PE(_PrintedWidth, dp_pe.PE):

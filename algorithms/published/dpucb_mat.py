@@ -18,15 +18,17 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.doubling_batches import DoublingBatches
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
 from algorithms.problems import SuperArms
-from mechanisms import Box, Domain, Laplace
+from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms import Box, Laplace
 
 InitialRecords = Literal["one", "separate"]
 
 
-class _PrintedMatroidLearner:
+class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
     """Line 2 and the batches 2, 4, 8, ... that both algorithms share."""
 
     family: ClassVar[Family] = "matroid"
+    basis: IntArray = last_action()
 
     def __init__(
         self,
@@ -38,9 +40,7 @@ class _PrintedMatroidLearner:
     ) -> None:
         if initial_records not in ("one", "separate"):
             raise ValueError(f"initial_records={initial_records!r}: must be 'one' or 'separate'")
-        self.structure = structure
-        self.gate = gate
-        self.feedback_domain: Domain = Box(0, 1, structure.size)
+        super().__init__(structure, gate)
         self.initial_records = initial_records
         self.rank = structure.size
         self.epsilon0 = check_epsilon(epsilon) / self.rank
@@ -61,8 +61,6 @@ class _PrintedMatroidLearner:
     def _noise_margin(self, log_term: float) -> FloatArray:
         """Return ``3 ln(Kt) / (epsilon0 T_e)``."""
         return 3 * log_term / (self.epsilon0 * self.batches.size)
-
-    basis: IntArray
 
 
 class DPUCBMat(_PrintedMatroidLearner):

@@ -215,7 +215,16 @@ def test_a_last_action_needs_no_reports(make: type) -> None:
         assert phase.clients > 0
 
 
-@pytest.mark.parametrize("module", ["algorithms.dp_dpe", "algorithms.g_optimal", "mechanisms.tree_counter"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "algorithms.dp_dpe",
+        "algorithms.dp_pe",
+        "algorithms.durable_run",
+        "algorithms.g_optimal",
+        "mechanisms.tree_counter",
+    ],
+)
 def test_documented_examples_run(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted > 1

@@ -146,8 +146,8 @@ def test_noise_of_a_sum_has_its_proxy(make: type) -> None:
         phase = learner.act()
         for client in range(phase.clients - 1):
             learner.observe(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, client))
-        learner._add(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, -1), learner._missing[0])
-        sums, noise = learner._close(), learner._noise()
+        learner._add(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, -1), learner._coordinate(phase))
+        sums, noise = learner._close(), learner._noise(phase)
         ratios += (sums**2 / noise).tolist()
     spread = 4.9 * math.sqrt(2 / len(ratios))
     assert np.mean(ratios) < 1 + spread
@@ -189,6 +189,7 @@ def test_refusals() -> None:
         ({"delta": 0.0}, "delta"),
         ({"horizon": 0}, "horizon"),
         ({"reward_bound": -1.0}, "reward_bound"),
+        ({"reward_bound": None}, "reward_bound=None.*a single reward"),
     ):
         with pytest.raises(ValueError, match=named):
             DPPECentral(
@@ -198,3 +199,28 @@ def test_refusals() -> None:
     learner.act()
     with pytest.raises(RuntimeError, match="rewards are missing"):
         learner.act()
+
+
+@every
+def test_a_phase_says_who_plays_what_and_what_is_reported(make: type) -> None:
+    """The same loop as for distributed learners: phase.report, phase.domain."""
+    gate = Simulation(0, 1)
+    extra = {} if make is PE else {"epsilon": 2.0, "delta": 0.01}
+    learner = make(PROBLEM.actions, gate, horizon=200, reward_bound=2.0, **extra)
+    assert learner.reward_bound == 2.0
+    phase = learner.act()
+    assert phase.domain == REWARD_DOMAIN
+    assert phase.calibration == REWARD_DOMAIN.sensitivity
+    assert [phase.report(reward).tolist() for reward in (1.0, [-9.0])] == [[0.5], [-1.0]]
+    order = []
+    for client, action in enumerate(phase.order.tolist()):
+        assert learner.next_action == action
+        assert learner.open_phase is phase
+        learner.observe(gate.private(phase.report(0.0)[np.newaxis], phase.domain, client))
+        order.append(action)
+    assert len(order) == phase.rounds == phase.clients
+    assert {action: order.count(action) for action in order} == dict(
+        zip(phase.support.tolist(), phase.counts.tolist(), strict=True)
+    )
+    assert learner.next_action is None
+    assert learner.open_phase is None

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
+import os
 import stat
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, BudgetExceeded, GateClosed, RenyiComposition
+from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.durable import RandomnessMismatch
-from algorithms import CUCBBatchAll, CUCBBatchLeast, DPDPECentral, DurableRun, PrivateHybridSums
+from algorithms import (
+    CUCBBatchAll,
+    CUCBBatchLeast,
+    CUCBLDPBit,
+    DPDPECentral,
+    DurableRun,
+    PrivateHybridSums,
+)
 from algorithms.catalogue import learner_builder, learners
 from algorithms.linear_catalogue import linear_learners
 from algorithms.play import start_warm
 from algorithms.problems import TopK, build_problem
 from algorithms.problems.linear import LinearBandit
 from algorithms.state import StateError
-from mechanisms import Hybrid, OpenDPNoise
+from mechanisms import Hybrid, Interval, Laplace, OpenDPNoise
 
 ROUNDS = 23
 STOPS = (0, 1, 7, 16)
@@ -49,14 +59,16 @@ def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(name: str
         shown = []
         for t in range(ROUNDS):
             if interrupted and t in STOPS:
-                run.save(tmp_path / "run.npz")
-                run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                run.save(tmp_path / "run")
+                run.close()
+                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
                 learner = run.learner
             action = learner.act()
             shown.append(action.tolist())
             if interrupted and t in STOPS:  # between act and observe as well
-                run.save(tmp_path / "run.npz")
-                run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                run.save(tmp_path / "run")
+                run.close()
+                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
                 learner = run.learner
             values = problem.feedback(records[t + 1 : t + 2], action)
             learner.observe(run.accountant.private(values, learner.feedback_domain, f"user-{t}"))
@@ -103,22 +115,17 @@ def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
             for _ in range(reports):
                 if interrupted and client % 11 == 3:
                     before = run.learner.open_phase
-                    run.save(tmp_path / "run.npz")
-                    run = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(99))
+                    run.save(tmp_path / "run")
+                    run.close()
+                    run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
                     np.testing.assert_equal(vars(run.learner.open_phase), vars(before))
-                domain = phase.domain if "dpe" in name else report_domain()
+                domain = phase.domain
                 values = np.cos(client + np.arange(math.prod(domain.shape)))[np.newaxis]
                 run.learner.observe(run.accountant.private(values, domain, client))
                 client += 1
         return shown, without_places(run.accountant.to_dict())
 
     assert play(False) == play(True)
-
-
-def report_domain() -> Any:
-    from algorithms.dp_pe import REWARD_DOMAIN
-
-    return REWARD_DOMAIN
 
 
 def build_least(gate: Any) -> CUCBBatchLeast:
@@ -138,8 +145,9 @@ def observe_often(run: DurableRun[Any], record: str) -> None:
 def test_opendp_noise_needs_no_generator_and_the_budget_is_remembered(tmp_path: Path) -> None:
     run = DurableRun(build_least, Accountant(Budget(1.0)))
     observe(run, "ann")
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(tmp_path / "run.npz", build_least)
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least)
     with pytest.raises(
         BudgetExceeded
     ):  # ann's first outcome is released alone: the second exceeds the budget
@@ -153,8 +161,9 @@ def test_a_record_waiting_for_its_release_is_charged_after_the_restart(tmp_path:
         observe(run, f"user-{t}")
     waiting = [f"user-{t}" for t in range(9) if float(run.accountant.spent(f"user-{t}").epsilon) == 0]  # type: ignore[arg-type]
     assert waiting
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.default_rng(0))
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
     for t in range(100, 160):
         observe(again, f"user-{t}")
     assert all(again.accountant.spent(name).epsilon == 1 for name in waiting)
@@ -167,39 +176,42 @@ def test_other_theorems_come_back(tmp_path: Path) -> None:
     run = DurableRun(build_least, accountant)
     for t in range(4):
         observe(run, f"user-{t}")
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.default_rng(0))
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
     assert again.accountant.to_dict() == run.accountant.to_dict()
 
 
-def test_the_file_is_the_owners_and_holds_no_pickle(tmp_path: Path) -> None:
+def test_the_files_are_the_owners_and_hold_no_pickle(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     observe(run, "ann")
-    run.save(tmp_path / "run.npz")
-    assert stat.S_IMODE((tmp_path / "run.npz").stat().st_mode) == 0o600
-    with np.load(tmp_path / "run.npz", allow_pickle=False) as archive:
+    run.save(tmp_path / "run")
+    assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "run").iterdir()}
+    assert modes == dict.fromkeys(("state.npz", "journal.jsonl", "lock"), 0o600)
+    with np.load(tmp_path / "run" / "state.npz", allow_pickle=False) as archive:
         assert {archive[key].dtype.kind for key in archive.files} <= set("biuf")
-    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
 
 
 def test_a_learner_with_other_parameters_is_refused_by_name(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
-    run.save(tmp_path / "run.npz")
+    run.save(tmp_path / "run")
+    run.close()
 
     def other(gate: Any) -> CUCBBatchLeast:
         return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=2.0, horizon=1000)
 
     with pytest.raises(StateError, match=r"other parameters.*mechanism"):
-        DurableRun.load(tmp_path / "run.npz", other, noise=np.random.default_rng(0))
+        DurableRun.load(tmp_path / "run", other, noise=np.random.default_rng(0))
     with pytest.raises(StateError, match="structure"):
         DurableRun.load(
-            tmp_path / "run.npz",
+            tmp_path / "run",
             lambda gate: CUCBBatchLeast(TopK(arms=7, size=2), gate, epsilon=1.0, horizon=1000),
             noise=np.random.default_rng(0),
         )
     with pytest.raises(StateError, match="holds a CUCBBatchLeast, but build made a CUCBBatchAll"):
         DurableRun.load(
-            tmp_path / "run.npz",
+            tmp_path / "run",
             lambda gate: CUCBBatchAll(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000),
             noise=np.random.default_rng(0),
         )
@@ -207,20 +219,22 @@ def test_a_learner_with_other_parameters_is_refused_by_name(tmp_path: Path) -> N
 
 def test_noise_from_elsewhere_is_refused(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
-    run.save(tmp_path / "run.npz")
+    run.save(tmp_path / "run")
+    run.close()
     with pytest.raises(RandomnessMismatch, match="noise=None"):
-        DurableRun.load(tmp_path / "run.npz", build_least)
+        DurableRun.load(tmp_path / "run", build_least)
     with pytest.raises(RandomnessMismatch, match="MT19937"):
-        DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.Generator(np.random.MT19937(0)))
-    DurableRun.load(tmp_path / "run.npz", build_least, noise=OpenDPNoise())  # on purpose: allowed
+        DurableRun.load(tmp_path / "run", build_least, noise=np.random.Generator(np.random.MT19937(0)))
+    DurableRun.load(tmp_path / "run", build_least, noise=OpenDPNoise()).close()  # on purpose: allowed
 
 
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.SFC64, np.random.Philox, np.random.PCG64])
 def test_every_numpy_generator_goes_on(kind: Any, tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant(np.random.Generator(kind(5))))
     observe(run, "ann")
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.Generator(kind(6)))
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.Generator(kind(6)))
     for t in range(5):
         for one in (run, again):
             observe(one, f"user-{t}")
@@ -233,7 +247,7 @@ def test_a_closed_accountant_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         value.map(lambda values: 1 // 0, into=run.learner.feedback_domain)
     with pytest.raises(GateClosed):
-        run.save(tmp_path / "run.npz")
+        run.save(tmp_path / "run")
     assert not list(tmp_path.iterdir())
 
 
@@ -257,10 +271,9 @@ def test_shared_objects_stay_shared_and_counters_come_back(tmp_path: Path) -> No
     for t in range(6):
         run.learner.counter.step(run.accountant.private([1.0, 0.5], domain, t), at)
     run.learner.random.random(3)
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(
-        tmp_path / "run.npz", lambda gate: Odd(gate, None), noise=np.random.default_rng(0)
-    )
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", lambda gate: Odd(gate, None), noise=np.random.default_rng(0))
     assert again.learner.again is again.learner.shared
     assert again.learner.table == run.learner.table
     assert math.copysign(1.0, again.learner.table["a", 1][2]) == -1.0
@@ -291,37 +304,160 @@ def as_bytes(content: dict[str, Any]) -> Any:
     return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
 
 
-def test_files_that_are_no_runs(tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
+def test_folders_that_hold_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "run"
     with pytest.raises(FileNotFoundError):
         DurableRun.load(path, build_least)
-    path.write_bytes(b"no archive")
-    with pytest.raises(ValueError, match="not a saved run"):
+    path.write_bytes(b"a file, as runs once were")
+    with pytest.raises(ValueError, match=r"must be a folder \(format 'dpwitness-run-2'\)"):
         DurableRun.load(path, build_least)
-    DurableRun(build_least, open_accountant()).save(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="not a saved run"):
-        DurableRun.load(path, build_least)
-    np.savez(path, run=as_bytes({"format": "something else"}))
-    with pytest.raises(ValueError, match="dpwitness-run-1"):
-        DurableRun.load(path, build_least)
-    with pytest.raises(ValueError, match="must be a file in a folder"):
-        DurableRun(build_least, open_accountant()).save(tmp_path)
-    with pytest.raises(ValueError, match="must be a file in a folder"):
-        DurableRun(build_least, open_accountant()).save(tmp_path / "none" / "run.npz")
+    with pytest.raises(ValueError, match="must be a folder, or a new name in a folder that exists"):
+        DurableRun(build_least, open_accountant()).save(path)
+    with pytest.raises(ValueError, match="must be a folder, or a new name in a folder that exists"):
+        DurableRun(build_least, open_accountant()).save(tmp_path / "none" / "run")
+    with pytest.raises(ValueError, match="holds no saved run"):
+        DurableRun.load(tmp_path, build_least)
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_damaged_run_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    DurableRun(build_least, open_accountant()).save(path)
-    with np.load(path) as archive:
+def saved_run(path: Path) -> Path:
+    """Return the folder of a run that was saved and closed."""
+    with DurableRun(build_least, open_accountant()) as run:
+        for t in range(9):
+            observe(run, f"user-{t}")
+        run.save(path)
+    return path
+
+
+def test_damaged_files_are_refused_by_name(tmp_path: Path) -> None:
+    state = saved_run(tmp_path / "run") / "state.npz"
+    journal = state.with_name("journal.jsonl")
+    whole, rows = state.read_bytes(), journal.read_bytes()
+
+    kept = []  # their frames stay alive, and must not keep the folder
+
+    def refused(match: str) -> None:
+        with pytest.raises(ValueError, match=match) as refusal:
+            DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+        kept.append(refusal)
+
+    state.write_bytes(whole[: len(whole) // 2])
+    refused(r"state\.npz: not a saved run")
+    np.savez(state, run=as_bytes({"format": "something else"}))
+    refused(r"state\.npz: not a saved run of format 'dpwitness-run-2'")
+    state.write_bytes(whole)
+    journal.write_bytes(rows[:-1])
+    refused(r"journal\.jsonl: does not begin with the \d+ bytes")
+    journal.write_bytes(rows.replace(b"user-3", b"user-4"))
+    refused(r"journal\.jsonl: does not begin with the \d+ bytes")
+    journal.write_bytes(rows + b"what a crash left")  # does not count
+    DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)).close()
+    with np.load(state) as archive:
         arrays = {key: archive[key] for key in archive.files}
     saved = json.loads(arrays["run"].tobytes())
+    np.savez(state, **{**arrays, "run": as_bytes({**saved, "journal": {}})})
+    refused("damaged run")
     saved["state"]["index"]["array"] = "array999"
-    np.savez(path, **{**arrays, "run": as_bytes(saved)})
-    with pytest.raises(ValueError, match="damaged run"):
-        DurableRun.load(path, build_least, noise=np.random.default_rng(0))
+    np.savez(state, **{**arrays, "run": as_bytes(saved)})
+    refused("damaged run")
+
+
+def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
+    """Else a restart script that always begins anew would forget every budget."""
+    saved_run(tmp_path / "run")
+    run = DurableRun(build_least, open_accountant())
+    with pytest.raises(ValueError, match="holds a run, whose budgets a new one would forget"):
+        run.save(tmp_path / "run")
+    run.save(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"this run is kept in '.*other'"):
+        run.save(tmp_path / "run")
+    run.save()
+
+
+def test_the_first_save_needs_a_folder() -> None:
+    with pytest.raises(ValueError, match="folder=None"):
+        DurableRun(build_least, open_accountant()).save()
+
+
+def test_a_run_is_open_once(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    run.save(tmp_path / "run")
+    with pytest.raises(InUse, match=rf"lock is held by process {os.getpid()} on "):
+        DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+    with pytest.raises(InUse):
+        DurableRun(build_least, open_accountant()).save(tmp_path / "run")
+    run.close()
+    with pytest.raises(InUse, match="was closed"):
+        run.save()
+    with pytest.raises(RandomnessMismatch) as kept:  # a load that fails gives the lock back
+        DurableRun.load(tmp_path / "run", build_least)
+    with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
+        again.save()
+    assert kept.tb is not None  # until here its frames were alive
+
+
+def test_a_run_that_is_forgotten_gives_its_folder_free(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    run.save(tmp_path / "run")
+    del run
+    gc.collect()
+    DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+
+
+def test_a_relative_folder_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    run = DurableRun(build_least, open_accountant())
+    run.save("run")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    run.save()
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_charges_that_were_taken_back_stay_taken_back(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    accountant, share = run.accountant, Interval(0, 1)
+    noise = Laplace.for_epsilon(0.5, sensitivity=share.sensitivity)
+
+    def reserve(record: str) -> Any:
+        return accountant.reserve(accountant.price(noise, accountant.private([0.5], share, record)))
+
+    observe(run, "ann")
+    early, kept = reserve("bob"), reserve("bob")
+    run.save(tmp_path / "run")
+    late = reserve("cid")
+    observe(run, "dan")
+    early.cancel()
+    late.cancel()
+    run.save()
+    kept.release()
+    observe(run, "eve")
+    run.save()
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+    assert again.accountant.to_dict() == accountant.to_dict()
+    assert again.accountant.spent("bob").epsilon == Fraction(1, 2)
+    assert "cid" not in set(again.accountant.ledger.records())
+    observe(again, "fay")
+    again.save()
+    again.close()
+    last = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+    assert last.accountant.to_dict() == again.accountant.to_dict()
+
+
+def test_a_save_writes_what_is_new(tmp_path: Path) -> None:
+    """No byte of the journal is written twice, and the state does not grow with the ledger."""
+    run = DurableRun(
+        lambda gate: CUCBLDPBit(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000), open_accountant()
+    )
+    sizes = []
+    for t in range(120):
+        observe(run, f"user-{t}")
+        run.save(tmp_path / "run")
+        sizes.append([(tmp_path / "run" / name).stat().st_size for name in ("journal.jsonl", "state.npz")])
+    journal, state = np.diff(np.array(sizes), axis=0).T
+    assert journal[20:].max() <= 20
+    assert abs(state[20:].sum()) < 60
 
 
 def test_linear_learners_are_refused_with_other_actions(tmp_path: Path) -> None:
@@ -329,9 +465,9 @@ def test_linear_learners_are_refused_with_other_actions(tmp_path: Path) -> None:
         actions = np.eye(3) * (0.5 + shift)
         return DPDPECentral(actions, gate, epsilon=1.0, delta=0.1, horizon=20, population=50, sigma=0.1)
 
-    DurableRun(build, open_accountant()).save(tmp_path / "run.npz")
+    DurableRun(build, open_accountant()).save(tmp_path / "run")
     with pytest.raises(StateError, match="actions"):
-        DurableRun.load(tmp_path / "run.npz", lambda gate: build(gate, 0.1), noise=np.random.default_rng(0))
+        DurableRun.load(tmp_path / "run", lambda gate: build(gate, 0.1), noise=np.random.default_rng(0))
 
 
 def test_what_a_structure_remembers_is_no_parameter(tmp_path: Path) -> None:
@@ -343,15 +479,16 @@ def test_what_a_structure_remembers_is_no_parameter(tmp_path: Path) -> None:
 
     run = DurableRun(build, open_accountant())
     run.learner.act()
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(0))
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0))
     np.testing.assert_array_equal(again.learner.act(), run.learner.act())
 
 
 def test_secure_noise_is_not_exchanged_for_a_generator(tmp_path: Path) -> None:
-    DurableRun(build_least, Accountant(Budget(1.0))).save(tmp_path / "run.npz")
+    DurableRun(build_least, Accountant(Budget(1.0))).save(tmp_path / "run")
     with pytest.raises(RandomnessMismatch, match="drew its noise from opendp"):
-        DurableRun.load(tmp_path / "run.npz", build_least, noise=np.random.default_rng(0))
+        DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
 
 
 def test_a_linear_learner_says_what_it_was_playing(tmp_path: Path) -> None:
@@ -365,7 +502,8 @@ def test_a_linear_learner_says_what_it_was_playing(tmp_path: Path) -> None:
     assert run.learner.next_action is None
     phase = run.learner.act()
     assert run.learner.next_action == phase.support[0]
-    run.save(tmp_path / "run.npz")
-    again = DurableRun.load(tmp_path / "run.npz", build, noise=np.random.default_rng(0))
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0))
     assert again.learner.open_phase.counts.tolist() == phase.counts.tolist()
     assert again.learner.next_action == phase.support[0]

@@ -1,0 +1,149 @@
+"""What every learner that can be asked for by name says about itself, and how it is built."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from accountant import Gate
+from algorithms.claim import ClaimForm
+from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
+from algorithms.problems import Parameter, Value, parse_settings
+
+ProblemType = TypeVar("ProblemType")
+LearnerType = TypeVar("LearnerType")
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "epsilon": check_epsilon,
+    "delta": check_delta,
+    "horizon": check_horizon,
+}
+
+
+@dataclass(frozen=True)
+class CatalogueEntry(abc.ABC, Generic[ProblemType, LearnerType]):
+    """A learner that can be asked for by name.
+
+    Attributes
+    ----------
+    name
+        As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
+    make
+        The learner's class.
+    summary
+        One line on what it does.
+    source
+        The paper and the number of the algorithm.
+    as_printed
+        The verdict on the paper's privacy claim, or on this class if it is a repair.
+    default_problem
+        The problem of its catalogue that it plays if none is named.
+    parameters
+        Its own settings.
+    repaired_by
+        Of an algorithm as printed: the name of the certified learner that takes its place.
+    """
+
+    name: str
+    make: type[Any]
+    summary: str
+    source: str
+    as_printed: str
+    default_problem: str
+    parameters: tuple[Parameter, ...] = ()
+    repaired_by: str = ""
+
+    @property
+    def certified_form(self) -> str:
+        """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
+        claims = not self.as_printed.startswith("makes no privacy claim")
+        return self.repaired_by or (self.name if claims else "")
+
+    @property
+    def claim(self) -> ClaimForm:
+        """What the learner claims for every epsilon and delta."""
+        form: ClaimForm = self.make.claim
+        return form
+
+    @property
+    def family(self) -> Family:
+        """The kind of problem it plays."""
+        family: Family = self.make.family
+        return family
+
+    def build(
+        self,
+        problem: ProblemType,
+        *,
+        epsilon: float,
+        horizon: int,
+        delta: float = DEFAULT_DELTA,
+        settings: Mapping[str, Value] | None = None,
+    ) -> Callable[[Gate], LearnerType]:
+        """Return a function that makes the learner on a gate.
+
+        epsilon, delta and horizon are passed if the learner takes them.
+
+        Raises
+        ------
+        ProblemError
+            If a setting is unknown or out of range, or the problem is of another family.
+        PopulationTooSmall
+            If the problem has fewer clients than the horizon needs.
+        ValueError
+            If the learner takes epsilon, delta or the horizon and it is out of range.
+        """
+        given = parse_settings(settings or {}, self.parameters)
+        return self._built(problem, {"epsilon": epsilon, "delta": delta, "horizon": horizon}, given)
+
+    @abc.abstractmethod
+    def _built(
+        self, problem: ProblemType, offered: dict[str, Any], settings: Mapping[str, Value]
+    ) -> Callable[[Gate], LearnerType]:
+        """Return the learner's builder, with what of `offered` it takes."""
+
+
+def builder(
+    make: type[LearnerType],
+    played: Any,
+    offered: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    unnamed: frozenset[str],
+) -> Callable[[Gate], LearnerType]:
+    """Return a function that makes a learner ``make(played, gate, **keywords)`` on a gate.
+
+    Parameters
+    ----------
+    make
+        The learner's class.
+    played
+        The structure or the actions.
+    offered
+        Keywords that are passed if the class takes them.
+    settings
+        Keywords that are passed.
+    unnamed
+        Those of `offered` that are passed to a class which takes any keyword, too.
+
+    Raises
+    ------
+    ValueError
+        If epsilon, delta or horizon is passed and out of range.
+    """
+    accepted = inspect.signature(make).parameters
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
+    passed = {
+        name: value for name, value in offered.items() if name in accepted or (anything and name in unnamed)
+    }
+    for name in passed.keys() & _CHECKS.keys():
+        _CHECKS[name](passed[name])
+    return functools.partial(_make, make, played, passed | dict(settings))
+
+
+def _make(make: type[LearnerType], played: Any, keywords: dict[str, Any], gate: Gate) -> LearnerType:
+    return make(played, gate, **keywords)  # type: ignore[call-arg]

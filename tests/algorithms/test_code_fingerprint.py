@@ -1,0 +1,124 @@
+"""A restart notices that the learner's code has changed."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget
+from algorithms import CUCBBatchLeast, DurableRun, code_fingerprint, cucb_batch
+from algorithms.code_fingerprint import code_digests, fingerprint
+from algorithms.durable_run import CodeChanged
+from algorithms.problems import TopK
+from algorithms.state import StateError
+
+OURS = frozenset({"algorithms", "accountant", "mechanisms"})
+
+
+def build(gate: Any, epsilon: float = 1.0) -> CUCBBatchLeast:
+    return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=epsilon, horizon=1000)
+
+
+def load(path: Path, **settings: Any) -> DurableRun[Any]:
+    return DurableRun.load(path, settings.pop("build", build), noise=np.random.default_rng(0), **settings)
+
+
+@pytest.fixture(autouse=True)
+def fresh_digests() -> Iterator[None]:
+    """Forget digests before and after a test that changes sources."""
+    code_fingerprint._digest.cache_clear()
+    yield
+    code_fingerprint._digest.cache_clear()
+
+
+class Editor:
+    """Lets the module of the batch learners have other source."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.source = inspect.getsource(cucb_batch)
+        real = inspect.getsource
+        monkeypatch.setattr(
+            "algorithms.code_fingerprint.inspect.getsource",
+            lambda module: self.source if module is cucb_batch else real(module),
+        )
+
+    def edit(self, old: str, new: str) -> None:
+        assert old in self.source
+        self.source = self.source.replace(old, new)
+        code_fingerprint._digest.cache_clear()
+
+
+def test_changed_code_is_refused_until_somebody_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    editor = Editor(monkeypatch)
+    with DurableRun(build, Accountant(Budget(1.0), noise=np.random.default_rng(1))) as run:
+        run.save(path)
+    editor.edit("Return the oracle's answer", "Return what the oracle answers")  # a docstring
+    editor.edit("# floor(log2(T + 1)), exact", "# exactly floor(log2(T + 1))")
+    load(path).close()
+    editor.edit("0.25 * n", "0.5 * n")
+    for code in (None, "another"):
+        with pytest.raises(CodeChanged, match=r"other code: algorithms\.cucb_batch changed since") as refusal:
+            load(path, code=code)
+    assert f"code={refusal.value.code!r}" in str(refusal.value)
+    with load(path, code=refusal.value.code) as run:
+        run.save()
+    load(path).close()  # now it is the code of the run
+    accepted = refusal.value.code
+    editor.edit("0.5 * n", "0.125 * n")
+    with pytest.raises(CodeChanged):  # what was said once does not hold for ever
+        load(path, code=accepted)
+    with pytest.raises(
+        StateError, match=r"other parameters.*mechanism.*\(and the code of algorithms.cucb_batch"
+    ):
+        load(path, build=lambda gate: build(gate, 2.0))
+
+
+def test_what_a_learner_uses_counts_and_nothing_else() -> None:
+    digests = code_digests(["algorithms.cucb_batch"], OURS)
+    assert {"algorithms.cucb_batch", "algorithms.chernoff", "mechanisms.laplace"} <= set(digests)
+    assert not {"algorithms.dpucb_mat", "algorithms.durable_run", "accountant.renyi"} & set(digests)
+    assert {name.partition(".")[0] for name in digests} == OURS
+    assert code_digests(["numpy"], OURS) == {}
+    assert fingerprint(digests) == fingerprint(dict(reversed(digests.items())))
+    assert fingerprint(digests) != fingerprint({**digests, "algorithms.chernoff": "0"})
+
+
+def test_a_module_without_source_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("typed_at_a_prompt")
+    monkeypatch.setitem(sys.modules, "typed_at_a_prompt", module)
+    module.chernoff = sys.modules["algorithms.chernoff"]  # type: ignore[attr-defined]
+    digests = code_digests(["typed_at_a_prompt"], OURS | {"typed_at_a_prompt"})
+    assert "typed_at_a_prompt" not in digests
+    assert "algorithms.chernoff" in digests
+
+
+class Proxy:
+    """Something that may be asked nothing here, as a web server's request outside of a request."""
+
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError("outside of a request")
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("outside of a request")
+
+
+def test_what_else_was_imported_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ModuleType("server")
+    monkeypatch.setitem(sys.modules, "server", server)
+    monkeypatch.setitem(sys.modules, "server.pages", sys.modules["algorithms.chernoff"])
+    server.request = Proxy()  # type: ignore[attr-defined]
+    server.pages = ModuleType("server.pages")  # type: ignore[attr-defined]
+    assert code_digests(["server"], OURS | {"server"}) == {}
+    server.update = sys.modules["algorithms.lanes"].gather  # type: ignore[attr-defined]
+    assert set(code_digests(["server"], OURS | {"server"})) >= {"algorithms.lanes"}

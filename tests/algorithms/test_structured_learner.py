@@ -1,0 +1,202 @@
+"""What goes wrong in a production loop is said plainly, before any privacy is spent."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, Simulation
+from algorithms import (
+    CUCBDP,
+    CUCBLDP2,
+    CascadeUCBBatch,
+    CascadeUCBRR,
+    CUCBBatchLeast,
+    DurableRun,
+    HorizonPassed,
+    NothingPlayed,
+)
+from algorithms.catalogue import learner_builder, learners
+from algorithms.play import play_phases, start_warm
+from algorithms.problems import ProblemError, RankedLists, TopK, build_problem
+from algorithms.structured_learner import PLAYS
+from mechanisms import HorizonExceeded
+
+STRUCTURES = {
+    "semi-bandit": build_problem("shortest-path", {}).structure,
+    "matroid": build_problem("linear-matroid", {}).structure,
+    "cascade": RankedLists(items=6, positions=2),
+}
+HORIZON = 9
+HAVE_HORIZON = [
+    name
+    for name, entry in learners.items()
+    if not name.startswith("published/")
+    and name not in ("cucb-dp", "cucb-dp-least", "cucb", "omm", "cts", "cascade-ucb1")
+]
+
+
+def accountant() -> Accountant:
+    return Accountant(Budget(math.inf, 1.0), noise=np.random.default_rng(1), seed=2)
+
+
+def make(name: str, gate: Any, horizon: int = HORIZON) -> tuple[Any, Any]:
+    """Return a learner on its own problem, warm if it starts so, and the problem."""
+    entry = learners[name]
+    problem = build_problem(entry.default_problem, {})
+    learner: Any = learner_builder(entry.make, problem, epsilon=1.0, delta=1e-3, horizon=horizon)(gate)
+    return learner, problem
+
+
+def feedback(learner: Any, problem: Any, gate: Accountant, user: int) -> Any:
+    action = np.arange(problem.structure.size)[np.newaxis]
+    values = problem.feedback(problem.draw_records(np.random.default_rng(user), 1), action)
+    return gate.private(values, learner.feedback_domain, f"user-{user}")
+
+
+@pytest.mark.parametrize("name", list(learners))
+@pytest.mark.parametrize("kind", list(STRUCTURES))
+def test_a_structure_that_a_learner_does_not_play_is_refused_by_name(name: str, kind: str) -> None:
+    make_learner, structure = learners[name].make, STRUCTURES[kind]
+    settings = {"epsilon": 1.0, "delta": 1e-3, "horizon": HORIZON}
+
+    def build() -> Any:
+        given = dict(settings)
+        while True:
+            try:
+                return make_learner(structure, accountant(), **given)
+            except TypeError as error:
+                surplus = next((key for key in given if f"'{key}'" in str(error)), None)
+                if surplus is None:
+                    raise
+                del given[surplus]
+
+    if kind in PLAYS[make_learner.family]:
+        assert build().structure is structure
+    else:
+        own = make_learner.family
+        message = rf"^{make_learner.__name__} plays .*{own}.* structures, not a {type(structure).__name__}"
+        with pytest.raises(ProblemError, match=message):
+            build()
+
+
+@pytest.mark.parametrize("name", list(learners))
+def test_observing_before_acting_spends_nothing(name: str) -> None:
+    gate = accountant()
+    learner, problem = make(name, gate)
+    if hasattr(learner, "observe_initial"):
+        start_warm(learner, gate, problem, problem.draw_records(np.random.default_rng(0), 1))
+    paid = len(gate.ledger)
+    with pytest.raises(ValueError, match="call act"):
+        learner.observe(feedback(learner, problem, gate, 7))
+    assert len(gate.ledger) == paid
+    assert gate.spent("user-7").epsilon == 0
+    learner.act()
+    learner.observe(feedback(learner, problem, gate, 7))  # and nothing is wrong afterwards
+
+
+def test_what_was_played_is_asked_for_by_name() -> None:
+    learner = CUCBLDP2(TopK(arms=4, size=2), accountant(), epsilon=1.0, horizon=9)
+    assert not hasattr(learner, "super_arm")
+    with pytest.raises(NothingPlayed, match="CUCBLDP2 has played nothing yet: call act before observe"):
+        _ = learner.super_arm
+    action = learner.act()
+    assert learner.super_arm is action
+
+
+def test_a_phase_that_is_over_takes_no_more_feedback() -> None:
+    """Else its clicks would be added to sums that are never released."""
+    gate = accountant()
+    learner = CascadeUCBBatch(RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100)
+    learner.act()
+    learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "ann"))
+    with pytest.raises(ValueError, match="call act for the next one"):
+        learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "bob"))
+    assert gate.spent("bob").epsilon == 0
+    learner.act()
+    learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "bob"))
+
+
+@pytest.mark.parametrize("name", HAVE_HORIZON)
+def test_the_round_after_the_horizon_warns_once(name: str) -> None:
+    gate = accountant()
+    learner, problem = make(name, gate)
+    for user in range(HORIZON):
+        learner.act()
+        learner.observe(feedback(learner, problem, gate, user))
+    learner.act()
+    with pytest.warns(HorizonPassed, match=f"more rounds than horizon={HORIZON}: it is as private") as given:
+        learner.observe(feedback(learner, problem, gate, HORIZON))
+    assert [warning.filename for warning in given] == [__file__]
+    learner.act()
+    learner.observe(feedback(learner, problem, gate, HORIZON + 1))
+
+
+def test_a_certificate_that_rests_on_the_horizon_refuses() -> None:
+    """A tree has leaves for so many rounds: one more would cost more than epsilon."""
+    gate = accountant()
+    learner = CUCBDP(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=2)
+    for user in range(2):
+        learner.act()
+        learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, user))
+    learner.act()
+    with pytest.raises(HorizonExceeded):
+        learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "late"))
+    assert gate.spent("late").epsilon == 0
+
+
+@pytest.mark.parametrize("name", ["cucb-batch-least", "cascade-ucb-batch", "dpucb-mat"])
+def test_every_lane_has_its_own_clock(name: str) -> None:
+    gate = Simulation(3, 64)
+    learner, problem = make(name, gate, horizon=50)
+    for _ in play_phases(learner, problem, gate, np.random.default_rng(0), 50):
+        pass
+    assert learner.rounds.observed.tolist() == [50] * 64
+    with pytest.warns(HorizonPassed):
+        for _ in play_phases(learner, problem, gate, np.random.default_rng(0), 1):
+            pass
+
+
+def test_a_restart_remembers_that_it_warned(tmp_path: Path) -> None:
+    def build(gate: Any) -> CUCBBatchLeast:
+        return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1)
+
+    def play(run: Any, user: str) -> None:
+        run.learner.act()
+        run.learner.observe(run.accountant.private([1.0, 0.0], run.learner.feedback_domain, user))
+
+    with DurableRun(build, accountant()) as run:
+        play(run, "ann")
+        run.save(tmp_path / "run")
+    with DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0)) as run:
+        with pytest.warns(HorizonPassed):
+            play(run, "bob")
+        run.save()
+    with (
+        DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0)) as run,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("error")
+        play(run, "cid")
+
+
+def test_the_learner_of_the_issue() -> None:
+    with pytest.raises(
+        ProblemError, match=r"CascadeUCBRR plays cascade structures, not a TopK \(semi-bandit\)"
+    ):
+        CascadeUCBRR(TopK(arms=4, size=2), accountant(), epsilon=1.0, horizon=9)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", HAVE_HORIZON)
+def test_a_numpy_horizon_is_the_same_number(name: str) -> None:
+    """Its square does not fit into 64 bits."""
+    (mine, _), (theirs, _) = (make(name, accountant(), horizon) for horizon in (10**12, np.int64(10**12)))
+    assert theirs.horizon == mine.horizon == 10**12
+    assert type(theirs.horizon) is int
+    if hasattr(mine, "exponent"):
+        assert theirs.exponent == mine.exponent

@@ -1,0 +1,83 @@
+"""What a saved round of a `DurableRun` costs when the ledger is short and when it is long.
+
+Run with ``python tests/benchmarks/bench_durable_run.py``; one core, CPU time of one round and its save, the mean of 50
+after so many rounds. Beside it stands what it was when every save wrote the whole ledger (same machine). The disk's
+own time comes on top: three ``fsync`` a save.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accountant import Accountant, Budget
+from algorithms import CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms.problems import TopK
+
+SAVES = 50
+TARGET = 5.0  # milliseconds
+WHOLE_LEDGER = {"local": (5.4, 59.7, 728.6), "central": (2.4, 4.4, 16.7)}
+
+
+def local(gate: Accountant) -> CUCBLDPBit:
+    """Every round is charged."""
+    return CUCBLDPBit(TopK(arms=50, size=5), gate, epsilon=1.0, horizon=1_000_000)
+
+
+def central(gate: Accountant) -> CUCBBatchLeast:
+    """Every record waits for a release; some are charged."""
+    return CUCBBatchLeast(TopK(arms=50, size=5), gate, epsilon=1.0, horizon=1_000_000)
+
+
+def play(run: DurableRun[Any], first: int, rounds: int, *, save: bool) -> None:
+    """Play rounds, each with a user of its own."""
+    for user in range(first, first + rounds):
+        run.learner.act()
+        outcomes = run.accountant.private(np.full(5, 0.5), run.learner.feedback_domain, f"user-{user}")
+        run.learner.observe(outcomes)
+        if save:
+            run.save()
+
+
+def measure(build: Callable[[Accountant], Any]) -> tuple[list[float], float]:
+    """Return milliseconds per saved round after 10^3, 10^4 and 10^5 rounds, and seconds to load the last."""
+    times, played = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        run = DurableRun(build, Accountant(Budget(1.0), noise=np.random.default_rng(0)))
+        for rounds in (1_000, 10_000, 100_000):
+            play(run, played, rounds - played, save=False)
+            run.save(Path(folder) / "run")
+            start = time.process_time()
+            play(run, rounds, SAVES, save=True)
+            times.append((time.process_time() - start) / SAVES * 1e3)
+            played = rounds + SAVES
+        run.close()
+        start = time.process_time()
+        DurableRun.load(Path(folder) / "run", build, noise=np.random.default_rng(0)).close()
+        return times, time.process_time() - start
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        f"{'ms CPU per saved round after':30}{'1e3':>8}{'1e4':>8}{'1e5 rounds':>12}{'target':>8}{'load 1e5':>10}"
+    )
+    for name, build in (("local", local), ("central", central)):
+        times, load = measure(build)
+        print(f"{name:30}{times[0]:8.1f}{times[1]:8.1f}{times[2]:12.1f}{TARGET:8.1f}{load:8.2f} s")
+        before = WHOLE_LEDGER[name]
+        print(f"{'  the whole ledger each time':30}{before[0]:8.1f}{before[1]:8.1f}{before[2]:12.1f}")
+
+
+if __name__ == "__main__":
+    main()
