@@ -30,10 +30,11 @@ from verify.learners.accounting_run import failing_place
 from verify.list_command import list_command
 from verify.reporting.output import check_plot, print_json
 from verify.reporting.report import render
+from verify.subjects.learner_subject import choose_problem, initial_records
 from verify.subjects.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subjects.named_subject import named_subject
-from verify.subjects.subject import LearnerSubject, SubjectError, resolve
-from verify.verification import choose_problem, initial_records, verify
+from verify.subjects.subject import LearnerSubject, SubjectError, every_learner, resolve
+from verify.verification import verify
 
 Tell = Callable[[float, str], None]
 
@@ -79,6 +80,10 @@ def cli() -> None:
 @click.option("--command", help="A command to verify in place of SUBJECT: data and outputs are JSON.")
 @click.option("--data", "domain", help="Of a command or function: the domain, as in 'interval(0, 1)'.")
 @click.option("--neighbours", help="Or which data are neighbours: 'within(box(-10, 10, 5), linf=1)'.")
+@click.option(
+    "--adversary",
+    help="Of a learner or bandit: who reacts to its actions, as in 'challenge(0, 1)' or 'file.py:object'.",
+)
 @click.option("--samples", type=int, help="Draws of the black-box test in all; default: by effort.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of sampled lower bounds.")
 @click.option(
@@ -97,9 +102,15 @@ def cli() -> None:
     help="Seconds after which to stop, and report what was found.",
 )
 @click.option("--workers", type=int, default=1, show_default=True, help="Processes of the black-box test.")
-@click.option("--anytime", is_flag=True, help="Bet while drawing; stop as soon as the claim is refuted.")
 @click.option(
-    "--wealth", type=click.Path(path_type=Path), help="Keep what the bets of all runs won in a file."
+    "--anytime",
+    is_flag=True,
+    help="Bet against the claim while drawing, and stop as soon as it is refuted; no --plot.",
+)
+@click.option(
+    "--wealth",
+    type=click.Path(path_type=Path),
+    help="A file that carries what --anytime won from run to run; of one subject, claim and settings.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the privacy-loss band to a PNG file.")
 @_seed_option
@@ -117,6 +128,7 @@ def verify_command(
     command: str | None,
     domain: str | None,
     neighbours: str | None,
+    adversary: str | None,
     samples: int | None,
     confidence: float,
     false_alarm: float,
@@ -135,6 +147,8 @@ def verify_command(
     """
     named, adjacency = named_subject(subject, command, domain, neighbours)
     if plot is not None:
+        if anytime or wealth is not None:
+            raise ParameterError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
     with (
         redirect_stdout(sys.stderr),
@@ -155,9 +169,11 @@ def verify_command(
             floating_point=floating_point,
             time_limit=time_limit,
             neighbours=adjacency,
+            adversary=adversary,
             workers=workers,
             anytime=anytime,
             wealth=wealth,
+            isolated=not _is_ours(named),
             progress=tell,
         )
     if plot is not None:
@@ -170,6 +186,11 @@ def verify_command(
     else:
         render(result, Console())
     ctx.exit(result.exit_code)
+
+
+def _is_ours(subject: object) -> bool:
+    """Whether the subject is one of this library's own, which end when they should."""
+    return isinstance(subject, str) and (subject in every_learner or subject.startswith("zoo/"))
 
 
 @cli.command("simulate")

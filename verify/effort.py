@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from algorithms.learner import check_horizon
+from verify.options import check_number
 
 FALSE_ALARM = 1e-4
 """The largest probability with which a true claim is refuted, all looks of one verification together, by default."""
@@ -38,6 +40,8 @@ class Effort:
         Of the lower bounds that rest on draws.
     false_alarm
         The largest probability with which a true claim is refuted.
+    given
+        Whether the draws were said by the caller: then there are as many, whatever they cost.
     batch_samples
         As `samples`, for mechanisms and for functions that return many outputs at once: their draws cost
         nanoseconds.
@@ -55,11 +59,12 @@ class Effort:
     scan_lanes: int = 2_048
     lane_rounds: int = 6_000_000
     single_samples: int = 400_000
-    search_samples: int = 4_000_000
+    search_samples: int = 3_000_000
     confidence: float = 0.95
     batch_samples: int = 10_000_000
     workers: int = 1
     false_alarm: float = FALSE_ALARM
+    given: bool = False
 
     def with_samples(self, samples: int | None, confidence: float) -> Effort:
         """Return the effort with this many draws in the black-box test, if given, and this confidence.
@@ -69,11 +74,12 @@ class Effort:
         ValueError
             If `samples` is not a whole number of at least 1, or `confidence` does not lie in [0.5, 1).
         """
-        if isinstance(confidence, bool) or not 0.5 <= confidence < 1.0:
+        if not 0.5 <= check_number("confidence", confidence) < 1.0:
             raise ValueError(f"confidence={confidence!r}: must lie in [0.5, 1)")
         if samples is None:
             return replace(self, confidence=confidence)
-        if isinstance(samples, bool) or int(samples) != samples or samples < 1:
+        count = check_number("samples", samples)
+        if not math.isfinite(count) or int(count) != count or count < 1:
             raise ValueError(f"samples={samples!r}: must be a whole number of at least 1")
         n = int(samples)
         return replace(
@@ -83,6 +89,7 @@ class Effort:
             batch_samples=n,
             search_samples=min(n, self.search_samples),
             confidence=confidence,
+            given=True,
         )
 
     def for_horizon(self, horizon: int | None) -> Effort:

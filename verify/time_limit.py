@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from types import FrameType
 
 from mechanisms.parameters import ParameterError, real
 
+LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
 AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 
 
@@ -45,7 +45,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     Code that never returns from C to Python is stopped as soon as it does return.
     """
     can = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if not can or math.isinf(seconds):
+    if not can or seconds > LONGEST:
         yield
         return
 

@@ -2,57 +2,46 @@
 
 from __future__ import annotations
 
-import shlex
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from accountant import Simulation
-from algorithms.catalogue import learner_builder
 from algorithms.claim import Claim
-from algorithms.play import BuildLearner
-from algorithms.problems import (
-    LinearBandit,
-    Problem,
-    ProblemError,
-    Value,
-    build_problem,
-    parse_settings,
-    problems,
-)
+from algorithms.problems import LinearBandit, Problem, ProblemError, Value
 from mechanisms import Domain
-from verify.effort import EFFORTS, FALSE_ALARM
+from verify.effort import EFFORTS, FALSE_ALARM, Effort
 from verify.evidence import Evidence, Progress, silent
-from verify.functions.verify_function import SECONDS, verify_function
-from verify.learners.accounting_run import failing_place
-from verify.learners.neighbours import InitialRecords
-from verify.learners.verify_bandit import verify_bandit
-from verify.learners.verify_learner import verify_learner
+from verify.functions.verify_function import SECONDS
+from verify.inquiry import Inquiry
+from verify.isolation import in_own_process
+from verify.linear.verify_linear import ROUNDS_PER_EFFORT
 from verify.neighbouring.adjacency import Adjacency
+from verify.options import check_types
+from verify.reproduction import reproduction
+from verify.sampling.anytime_bettor import Bettor
 from verify.sampling.wealth_file import open_account
 from verify.subjects.adversary import Adversary
-from verify.subjects.linear_subject import beyond_the_linear_runs, is_linear, verify_linear_subject
+from verify.subjects.learner_subject import beyond_the_runs
+from verify.subjects.linear_subject import beyond_the_linear_runs, is_linear
+from verify.subjects.named_adversary import named_adversary
 from verify.subjects.subject import (
     BanditSubject,
     FunctionSubject,
     LearnerSubject,
-    MechanismSubject,
     Subject,
     SubjectError,
-    every_learner,
     resolve,
 )
+from verify.subjects.subject_identity import adversary_words
 from verify.time_limit import check_time_limit
-from verify.verdict import Verification, decide
-from verify.verify_anytime import anytime_subject, verify_anytime
-from verify.verify_mechanism import verify_mechanism
-
-_DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
+from verify.verdict import Finding, UpperBound, Verification, decide
 
 
 def verify(
@@ -71,10 +60,11 @@ def verify(
     floating_point: bool = False,
     time_limit: float = SECONDS,
     neighbours: Adjacency | Domain | None = None,
-    adversary: Adversary | None = None,
+    adversary: Adversary | str | None = None,
     workers: int = 1,
     anytime: bool = False,
     wealth: str | Path | None = None,
+    isolated: bool = False,
     progress: Progress | None = None,
 ) -> Verification:
     """Verify a claim of (epsilon, delta)-differential privacy: certify it, refute it, or say why neither.
@@ -112,15 +102,18 @@ def verify(
         For functions: which data sets are neighbours, in place of what the function itself declares.
     adversary
         For learners and plain bandits: an interactive adversary (`verify.subjects.adversary`) to play
-        against; for plain bandits in place of fixed reward tables.
+        against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward tables.
     workers
         Processes of the black-box test; the result does not depend on it.
     anytime
-        For functions and mechanisms: bet while drawing and stop as soon as the claim is refuted, in place of one
-        test at the end.
+        Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it
+        stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.
     wealth
         With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, the
-        default, takes a seed that none before it used.
+        default, takes a seed that none before it used. The file is of one subject, claim and set of settings.
+    isolated
+        Run in a process of its own, where processes can be forked: a subject that ends its process, or never returns
+        from code that is not Python, gets a finding and takes nothing else down.
     progress
         Called with the share done and what is being done.
 
@@ -132,7 +125,7 @@ def verify(
     Raises
     ------
     ValueError
-        If the claim's numbers, the subject, the problem or a setting is wrong (subclasses say which).
+        If any parameter is of a wrong type or out of range; the message names it (subclasses say more).
 
     Examples
     --------
@@ -142,6 +135,22 @@ def verify(
     >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
     'refuted'
     """
+    check_types(
+        epsilon=epsilon,
+        delta=delta,
+        problem=problem,
+        settings=settings,
+        horizon=horizon,
+        effort=effort,
+        samples=samples,
+        confidence=confidence,
+        false_alarm=false_alarm,
+        flags={"floating_point": floating_point, "anytime": anytime, "isolated": isolated},
+        adversary=adversary,
+        workers=workers,
+        wealth=wealth,
+        progress=progress,
+    )
     if effort not in EFFORTS:
         raise ValueError(f"effort={effort!r}: must be one of {', '.join(EFFORTS)}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
@@ -150,7 +159,8 @@ def verify(
     claim = _claim(found, epsilon, delta)
     if adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
         raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
-    tell: Progress = progress if progress is not None else silent
+    if not isinstance(found, LearnerSubject) and (settings or problem is not None or horizon is not None):
+        raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
     options = {
         "samples": samples,
         "confidence": confidence,
@@ -158,113 +168,80 @@ def verify(
         "floating_point": floating_point,
         "time_limit": check_time_limit(time_limit),
         "anytime": anytime or wealth is not None,
+        "adversary": adversary,
     }
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise ValueError(f"workers={workers!r}: must be a whole number of at least 1")
-    if isinstance(false_alarm, bool) or not 0.0 < false_alarm <= 0.5:
+    if isinstance(adversary, str):
+        adversary = named_adversary(adversary)
+    if options["anytime"] and floating_point:
+        raise ValueError(
+            "floating_point=True: not with anytime or wealth: bets are on events in real arithmetic"
+        )
+    if not 0.0 < false_alarm <= 0.5:
         raise ValueError(f"false_alarm={false_alarm!r}: must lie in (0, 0.5]")
     chosen = replace(
         EFFORTS[effort].with_samples(samples, confidence), workers=workers, false_alarm=float(false_alarm)
     )
+    if adversary is not None and isinstance(found, BanditSubject):
+        found = replace(found, bandit=found.bandit.against(adversary))
     account, file = None, None if wealth is None else Path(wealth)
     if file is not None:
-        account = open_account(file, anytime_subject(found), claim)
+        law = _settings_of_law(found, problem, settings or {}, horizon, chosen, adversary)
+        account = open_account(file, found, claim, law)
         seed = account.next_seed(int(seed))
-    reproduce = _reproduce(
+    reproduce = reproduction(
         subject, found, claim, problem, settings or {}, horizon, seed, effort, options, neighbours
     )
-    if options["anytime"]:
-        if settings or problem is not None or horizon is not None:
-            raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
-        evidence = verify_anytime(
-            anytime_subject(found),
-            claim,
-            effort=chosen,
-            seed=int(seed),
-            reproduce=reproduce,
-            progress=tell,
-            seconds=time_limit,
-            account=account,
-            save=file,
-        )
-    elif isinstance(found, LearnerSubject) and is_linear(found):
-        claim, evidence = verify_linear_subject(
-            found,
-            claim,
-            problem,
-            settings or {},
-            horizon=horizon,
-            effort=chosen,
-            seed=int(seed),
-            reproduce=reproduce,
-            progress=tell,
-            seconds=time_limit,
-        )
-    elif isinstance(found, LearnerSubject):
-        played, learner_settings, _ = choose_problem(found, problem, settings or {})
-        work = chosen.for_horizon(getattr(found.make, "own_horizon", None) if horizon is None else horizon)
-        build = learner_builder(
-            found.make,
-            played,
-            epsilon=claim.epsilon,
-            delta=claim.delta,
-            horizon=work.accounting_rounds,
-            settings=learner_settings,
-        )
-        initial = initial_records(build, found)
-        if initial == "separate":
-            claim = replace(
-                claim, unit=f"{claim.unit}; before the first, every arm's outcome is a record of its own"
-            )
-        evidence = verify_learner(
-            build,
-            played,
-            claim,
-            initial=initial,
-            effort=work,
-            seed=int(seed),
-            reproduce=reproduce,
-            progress=tell,
-            adversary=adversary,
-            seconds=time_limit,
-        )
-    elif settings or problem is not None or horizon is not None:
-        raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
-    elif isinstance(found, BanditSubject):
-        bandit = found.bandit if adversary is None else found.bandit.against(adversary)
-        evidence = verify_bandit(
-            bandit,
-            claim,
-            effort=chosen,
-            seed=int(seed),
-            reproduce=reproduce,
-            progress=tell,
-            seconds=time_limit,
-        )
-    elif isinstance(found, MechanismSubject):
-        evidence = verify_mechanism(
-            found.mechanism,
-            claim,
-            built_in=found.built_in,
-            effort=chosen,
-            seed=int(seed),
-            reproduce=reproduce,
-            progress=tell,
-            seconds=time_limit,
-        )
-    else:
-        assert isinstance(found, FunctionSubject)
-        evidence = verify_function(
-            found,
-            claim,
-            effort=chosen,
-            seed=int(seed),
-            reproduce=reproduce,
-            progress=tell,
-            seconds=time_limit,
-            floating_point=floating_point,
-        )
-    return _conclude(found, claim, evidence, int(seed))
+
+    def work(tell: Progress) -> Verification:
+        bettor = None
+        if options["anytime"]:
+            bettor = Bettor(claim, chosen, int(seed), reproduce, tell, time_limit, account, file)
+        with _one_thread():
+            answer = Inquiry(
+                found,
+                claim,
+                chosen,
+                int(seed),
+                time_limit,
+                reproduce,
+                tell,
+                problem,
+                settings or {},
+                horizon,
+                adversary,
+                floating_point,
+                bettor,
+            ).answer()
+        return _conclude(found, *answer, int(seed))
+
+    tell: Progress = progress if progress is not None else silent
+    if not isolated:
+        return work(tell)
+    result = in_own_process(work, tell, time_limit)
+    if isinstance(result, Finding):
+        upper = UpperBound(math.inf, 1.0, "none: it left no result")
+        result = _conclude(found, claim, Evidence(upper=upper, findings=[result]), int(seed))
+    return result
+
+
+def _settings_of_law(
+    found: Subject,
+    problem: Problem | LinearBandit | str | None,
+    settings: Mapping[str, Value],
+    horizon: int | None,
+    effort: Effort,
+    adversary: Adversary | None,
+) -> dict[str, str]:
+    """Return what the law of a learner's actions depends on besides its code: evidence counts for that alone."""
+    if not isinstance(found, LearnerSubject):
+        return {}
+    own = getattr(found.make, "own_horizon", None)
+    rounds = effort.for_horizon(own if horizon is None else horizon).accounting_rounds
+    if horizon is None and is_linear(found):
+        rounds = ROUNDS_PER_EFFORT * effort.accounting_rounds
+    named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
+    law = {"problem": named, "horizon": str(rounds), **{key: str(settings[key]) for key in sorted(settings)}}
+    return law if adversary is None else {**law, "adversary": adversary_words(adversary)}
 
 
 def _claim(found: Subject, epsilon: float | None, delta: float | None) -> Claim:
@@ -280,47 +257,6 @@ def _claim(found: Subject, epsilon: float | None, delta: float | None) -> Claim:
     return found.form.at(number, own_delta if delta is None else delta)
 
 
-def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
-    """Ask a learner whether it observes outcomes before the first round, and whose they are.
-
-    Raises
-    ------
-    SubjectError
-        If a user's learner cannot be built.
-    """
-    try:
-        learner = build(Simulation(0, 1))
-    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
-        if subject.entry is not None:
-            raise
-        raise SubjectError(
-            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
-        ) from error
-    if not hasattr(learner, "observe_initial"):
-        return "none"
-    return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
-
-
-def _beyond_the_runs(found: LearnerSubject, rounds: int) -> str:
-    """Say what holds beyond the rounds that were looked at."""
-    looked = f"Runs of {rounds:,} rounds were looked at."
-    if found.entry is not None:
-        from accountant.symbolic import Proved  # SymPy is loaded for a certificate only
-        from algorithms.plans import privacy_proof
-
-        proof = privacy_proof(found.entry.name)
-        if isinstance(proof, Proved):
-            costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
-            return (
-                f"{looked} For all K, L, epsilon and any number of rounds, the learner's plan says: {costs} "
-                "(proved)."
-            )
-    return (
-        f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
-        "would exceed it."
-    )
-
-
 def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Verification:
     decision = decide(
         claim,
@@ -332,7 +268,7 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
         contradictions=evidence.contradictions,
     )
     if decision.verdict == "certified" and isinstance(found, LearnerSubject):
-        beyond = beyond_the_linear_runs if is_linear(found) else _beyond_the_runs
+        beyond = beyond_the_linear_runs if is_linear(found) else beyond_the_runs
         reach = beyond(found, evidence.details["accounting"]["rounds"])
         decision = replace(decision, reasons=(*decision.reasons, reach))
     return Verification(
@@ -349,112 +285,11 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
     )
 
 
-def choose_problem(
-    subject: LearnerSubject, problem: Problem | LinearBandit | str | None, settings: Mapping[str, Value]
-) -> tuple[Problem, Mapping[str, Value], str]:
-    """Find a learner's problem, and share out the settings between the two.
-
-    Returns
-    -------
-    tuple
-        The problem, the learner's own settings, and the problem's name.
-
-    Raises
-    ------
-    ProblemError
-        If the problem or a setting is unknown, or a setting out of range.
-    """
-    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
-    learner_settings = {key: value for key, value in settings.items() if key in own}
-    problem_settings = {key: value for key, value in settings.items() if key not in own}
-    checked = parse_settings(learner_settings, own.values())
-    if problem is not None and not isinstance(problem, str):
-        if problem_settings:
-            raise ProblemError(
-                f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
-            )
-        if isinstance(problem, LinearBandit):
-            raise ProblemError(f"{subject.name} plays no linear problems")
-        return problem, checked, type(problem).__name__
-    if problem is None and not problem_settings and getattr(subject.make, "own_problem", None) is not None:
-        own_problem: Problem = subject.make.own_problem
-        return own_problem, checked, type(own_problem.structure).__name__
-    name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
-    if own and name in problems:
-        known = [parameter.name for parameter in problems[name].parameters]
-        unknown = [key for key in problem_settings if key not in known]
-        if unknown:
-            raise ProblemError(
-                f"unknown parameter {unknown[0]!r}: {subject.name} takes {', '.join(own)}; {name} takes "
-                f"{', '.join(known)}"
-            )
-    return build_problem(name, problem_settings), checked, name
-
-
-def _default_problem(subject: LearnerSubject) -> str:
-    family = getattr(subject.make, "family", None)
-    if family not in _DEFAULT_PROBLEMS:
-        raise ProblemError(
-            f"{subject.name}: a learner class must name its family, one of {', '.join(_DEFAULT_PROBLEMS)}"
-        )
-    return _DEFAULT_PROBLEMS[family]
-
-
-_DEFAULTS = {
-    "samples": None,
-    "confidence": 0.95,
-    "false_alarm": FALSE_ALARM,
-    "floating_point": False,
-    "time_limit": SECONDS,
-    "anytime": False,
-}
-
-
-def _reproduce(
-    subject: object,
-    found: Subject,
-    claim: Claim,
-    problem: Problem | LinearBandit | str | None,
-    settings: Mapping[str, Value],
-    horizon: int | None,
-    seed: int,
-    effort: str,
-    options: Mapping[str, Any],
-    neighbours: Adjacency | Domain | None,
-) -> str:
-    """Return the command line that repeats this verification, or the Python call for objects without a name."""
-    name = found.name
-    changed = {key: value for key, value in options.items() if value != _DEFAULTS[key]}
-    arguments = found.arguments if isinstance(found, FunctionSubject) else ()
-    named = isinstance(subject, str) or name in every_learner or arguments
-    in_words = neighbours is None or arguments
-    if not named or not in_words or not (problem is None or isinstance(problem, str)):
-        given = {"epsilon": claim.epsilon, "delta": claim.delta, "seed": seed, "effort": effort, **changed}
-        if problem is not None:
-            given["problem"] = problem
-        if horizon is not None:
-            given["horizon"] = horizon
-        if settings:
-            given["settings"] = dict(settings)
-        if neighbours is not None:
-            given["neighbours"] = neighbours
-        return f"verify({name}, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
-    parts = ["dpwitness", "verify", *(arguments or (name,))]
-    parts += ["--epsilon", f"{claim.epsilon!r}".removesuffix(".0")]
-    if claim.delta:
-        parts += ["--delta", repr(claim.delta)]
-    if problem is not None:
-        parts += ["--problem", str(problem)]
-    for key, value in settings.items():
-        parts += ["--set", f"{key}={value}"]
-    if horizon is not None:
-        parts += ["--horizon", str(horizon)]
-    if effort != "default":
-        parts += ["--effort", effort]
-    for key, value in changed.items():
-        flag = f"--{key.replace('_', '-')}"
-        parts += [flag] if value is True else [flag, f"{value!r}".removesuffix(".0")]
-    return shlex.join([*parts, "--seed", str(seed)])
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep linear algebra to one thread: products here are thin, and more threads only wait for each other."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def _versions() -> dict[str, str]:

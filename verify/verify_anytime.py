@@ -1,181 +1,229 @@
-"""Verify by betting: draws are looked at as they come, and the first ones that suffice end the run."""
+"""Verify a function by betting: draws are looked at as they come, and the first ones that suffice end the run.
+
+The known pairs of neighbours are bet on at once. What they leave undecided goes to a search for neighbours, and the
+pairs that it finds are bet on beside them. With a wealth file, later runs begin with the pairs that earlier ones found,
+and search anew, so that runs share out the search, too.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from algorithms.claim import Claim
-from verify.effort import Effort
 from verify.events.view_sample import ViewSample
-from verify.evidence import Evidence, Progress
-from verify.functions.probe import NeverEnds, probe, words_of
+from verify.evidence import Evidence
+from verify.functions.probe import NOTHING_TO_TEST, REPEATS, NeverEnds, Probe, probe, words_of
+from verify.functions.repeats import repeats_an_event
 from verify.functions.runs import FunctionRuns, RaisedInLanes
-from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.neighbour_search import candidate_of
+from verify.neighbouring.adjacency import Data, Listed, NotNeighbours, Pair
+from verify.neighbouring.neighbour_search import MOST_EXAMPLES, candidate_of, search_neighbours
+from verify.sampling.anytime_bettor import Bettor
 from verify.sampling.anytime_result import AnytimeResult
-from verify.sampling.anytime_test import anytime_test
+from verify.sampling.anytime_scout import Scout, Scouted
+from verify.sampling.anytime_seat import FIRST_BATCH
 from verify.sampling.draws import Candidate
 from verify.sampling.placebo import drifts
-from verify.sampling.wealth_file import Account
-from verify.subjects.subject import FunctionSubject, MechanismSubject, Subject, SubjectError
-from verify.time_limit import TimeLimitReached, time_limit
+from verify.sampling.wealth_file import WealthError
+from verify.stopping import stopped_in_time
+from verify.subjects.subject import FunctionSubject, SubjectError
 from verify.verdict import Finding, UpperBound
-from verify.verify_mechanism import mechanism_candidates
 
 _PAIRS = 12  # known pairs that are bet on
+_KEPT = 3  # pairs of a search that the next run begins with
+_SEEDS = 48  # known pairs that the search looks at
+_COMMAND_SEEDS, _COMMAND_EXAMPLES = 12, 12  # where every call starts a process
+_SEARCH_SHARE = 0.3  # of the draws, for the search for neighbours
+_LEAST_SEARCH = 24_000  # draws below which a search finds nothing
+_RESERVE = 1e-3  # of the wealth, for the case that a function raises while it works on many lanes
 
 
-def anytime_subject(subject: Subject) -> FunctionSubject | MechanismSubject:
-    """Return the subject if it can be bet on.
-
-    Raises
-    ------
-    SubjectError
-        If it is a learner: those have no plain draws of one view.
-    """
-    if isinstance(subject, FunctionSubject | MechanismSubject):
-        return subject
-    raise SubjectError(f"{subject.name} is a learner: anytime is for functions and mechanisms")
-
-
-def verify_anytime(
-    subject: FunctionSubject | MechanismSubject,
-    claim: Claim,
-    *,
-    effort: Effort,
-    seed: int,
-    reproduce: str,
-    progress: Progress,
-    seconds: float,
-    account: Account | None = None,
-    save: Path | None = None,
-) -> Evidence:
-    """Bet against a claim on a subject's known pairs of neighbours until it is refuted or the draws are spent.
-
-    Parameters
-    ----------
-    subject, claim
-        What is verified, and what it claims.
-    effort
-        How many draws there may be.
-    seed
-        Of all randomness; one that no run in `account` used.
-    reproduce
-        The command that repeats this run, without what earlier ones had won.
-    progress
-        Called with the share done and what is being done.
-    seconds
-        The time limit.
-    account, save
-        What earlier runs won, and the file in which to keep it.
+def bet_on_function(subject: FunctionSubject, bettor: Bettor) -> Evidence:
+    """Bet against a function's claim until it is refuted or the draws are spent.
 
     Returns
     -------
     Evidence
-        With ``details["anytime"]``. A run that drifts or is stopped by the time limit is not saved.
+        With ``details["anytime"]``. A run that drifts is not saved.
 
     Raises
     ------
     SubjectError
-        If a function raises in every call, or what it returns cannot be read.
+        If the function raises in every call, or what it returns cannot be read.
+    WealthError
+        If the wealth file holds pairs that are no neighbours.
     """
-    run = _Run(claim, effort, seed, reproduce, progress, seconds, account, save)
-    return run.of_mechanism(subject) if isinstance(subject, MechanismSubject) else run.of_function(subject)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """The parameters of `verify_anytime`."""
-
-    claim: Claim
-    effort: Effort
-    seed: int
-    reproduce: str
-    progress: Progress
-    seconds: float
-    account: Account | None
-    save: Path | None
-
-    def of_mechanism(self, subject: MechanismSubject) -> Evidence:
-        epsilon = subject.mechanism.profile().epsilon(self.claim.delta)
-        evidence = Evidence(upper=UpperBound(epsilon, self.claim.delta, "the mechanism's privacy profile"))
-        if not subject.built_in:
-            message = f"the profile of {type(subject.mechanism).__name__} is its own declaration"
-            evidence.findings.append(Finding("declared-profile", "", message))
-        candidates, words = mechanism_candidates(subject.mechanism)
-        result = self._bet(candidates, self.effort.batch_samples)
-        data, data_prime = words[result.candidate]
-        self._conclude(evidence, result, {"data": data, "data_prime": data_prime})
-        return evidence
-
-    def of_function(self, subject: FunctionSubject) -> Evidence:
-        evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    bets = _FunctionBets(FunctionRuns(subject, subject.takes_lanes), bettor, 1.0)
+    if subject.takes_lanes and subject.single_lanes:
+        bets = _FunctionBets(bets.runs, bettor, 1.0 - _RESERVE)
+    with stopped_in_time(evidence, bettor.seconds):
         try:
-            with time_limit(self.seconds):
-                try:
-                    self._on_function(FunctionRuns(subject, subject.takes_lanes), evidence)
-                except RaisedInLanes as error:
-                    if subject.single_lanes is False:
-                        raise SubjectError(f"{subject.name} raised {error}") from error
-                    evidence.findings.clear()
-                    self._on_function(FunctionRuns(subject, False), evidence)
+            try:
+                bets.play(evidence)
+            except RaisedInLanes as error:
+                if not subject.single_lanes:
+                    raise SubjectError(f"{subject.name} raised {error}") from error
+                # Which lane raised cannot be said: lanes are asked for one by one from here on, and bet on with
+                # wealth that was not at stake before.
+                evidence.findings.clear()
+                bets = _FunctionBets(FunctionRuns(subject, False), bettor, _RESERVE)
+                bets.play(evidence)
         except NeverEnds as error:
             evidence.findings.append(error.finding)
-        except TimeLimitReached:
-            message = f"stopped by the time limit of {self.seconds:g} s: nothing is concluded"
-            evidence.findings.append(Finding("time-limit", "", message))
-        return evidence
+    bets.conclude(evidence)
+    return evidence
 
-    def _on_function(self, runs: FunctionRuns, evidence: Evidence) -> None:
-        subject = runs.subject
-        pairs = list(subject.neighbours.seeds())[:_PAIRS]
-        looked = probe(runs, pairs, self.seed, self.seconds)
+
+@dataclass
+class _FunctionBets:
+    """The bets of one run on a function, and what came of them."""
+
+    runs: FunctionRuns
+    bettor: Bettor
+    share: float
+    pairs: list[Pair] = field(default_factory=list)
+    searched: list[Pair] = field(default_factory=list)
+    looked: Probe | None = None
+    result: AnytimeResult | None = None
+
+    @property
+    def subject(self) -> FunctionSubject:
+        return self.runs.subject
+
+    @property
+    def samples(self) -> int:
+        """All draws of the run."""
+        effort = self.bettor.effort
+        if not self.subject.single_lanes:  # a command
+            return effort.samples
+        many = self.subject.takes_lanes and self.runs.lanes_together
+        return effort.batch_samples if many else effort.single_samples
+
+    def play(self, evidence: Evidence) -> None:
+        """Look at the function, and bet unless it is constant."""
+        self.searched = self._earlier_pairs()
+        most = max(1, min(_PAIRS, self.samples // (2 * FIRST_BATCH)))
+        self.pairs = _different([*self.searched, *self.subject.neighbours.seeds()])[:most]
+        looked = probe(self.runs, self.pairs, self.bettor.seed, self.bettor.seconds)
         evidence.findings.extend(looked.findings)
-        if any(finding.kind == "constant" for finding in looked.findings):
+        if any(finding.kind in NOTHING_TO_TEST for finding in looked.findings):
             return
+        self.looked = looked
+        self.result = self.bettor.bet(
+            [self._candidate(pair) for pair in self.pairs],
+            self.samples,
+            scout=self._scout(),
+            share=self.share,
+            whole_stretches=not self.subject.single_lanes,
+        )
 
-        def draw(pair: Pair, other: bool, n: int, sequence: np.random.SeedSequence) -> ViewSample:
-            return looked.layout.sample(runs.outputs(pair.other if other else pair.data, n, sequence))
+    def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+        """Draw outputs on one data set of a pair."""
+        assert self.looked is not None
+        return self.runs.sample(self.looked.layout, pair.other if other else pair.data, n, seed)
 
-        candidates = [
-            candidate_of(pair, draw, f"{words_of(pair.data)} / {words_of(pair.other)}") for pair in pairs
-        ]
-        many = subject.takes_lanes and runs.lanes_together
-        result = self._bet(candidates, self.effort.samples if many else self.effort.single_samples)
-        pair = pairs[result.candidate]
-        if (result.refuted or not looked.repeatable) and drifts(draw, pair, result, self.seed):
+    def _candidate(self, pair: Pair) -> Candidate:
+        return candidate_of(pair, self.draw, f"{words_of(pair.data)} / {words_of(pair.other)}")
+
+    def _scout(self) -> Scout | None:
+        """A search for more pairs; None if all are known or there are too few draws for it."""
+        neighbours = self.subject.neighbours
+        all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self.pairs)
+        samples = min(int(_SEARCH_SHARE * self.samples), self.bettor.effort.search_samples)
+        return None if all_known or samples < _LEAST_SEARCH else Scout(self._search, samples)
+
+    def _search(self, left: int) -> Scouted:
+        """Search for more pairs."""
+        single = self.subject.single_lanes
+        samples = min(int(_SEARCH_SHARE * left), self.bettor.effort.search_samples)
+        found = search_neighbours(
+            self.subject.neighbours,
+            self.draw,
+            samples=samples,
+            delta=self.bettor.claim.delta,
+            error=self.bettor.effort.false_alarm,
+            seed=self.bettor.seed,
+            seeds=_SEEDS if single else _COMMAND_SEEDS,
+            examples=MOST_EXAMPLES if single else _COMMAND_EXAMPLES,
+            final_samples=(left - samples) // 4,
+            tell=lambda share, doing: self.bettor.progress((self.samples - left) / self.samples, doing),
+        )
+        new = _different([*self.pairs, *found.pairs])[len(self.pairs) :]
+        self.pairs += new
+        self.searched = _different([*self.searched, *new])
+        return Scouted([self._candidate(pair) for pair in new], found.samples)
+
+    def conclude(self, evidence: Evidence) -> None:
+        """Add the result to the evidence, unless outputs drift."""
+        result, looked = self.result, self.looked
+        if result is None or looked is None:
+            return
+        pair = self.pairs[result.candidate]
+        if (
+            result.refuted
+            and not result.stopped
+            and self.runs.together
+            and repeats_an_event(self.draw, pair, result, self.runs.width, self.bettor.seed)
+        ):
+            evidence.findings.append(Finding("repeats", "", REPEATS.format(share="a part")))
+            evidence.details["anytime"] = result.to_dict()
+            return
+        in_doubt = result.refuted or not looked.repeatable
+        if in_doubt and not result.stopped and drifts(self.draw, pair, result, self.bettor.seed):
             message = "outputs on one and the same data set drift with the number of calls: draws are not independent"
             evidence.findings.append(Finding("drift", "", message))
             evidence.details["anytime"] = result.to_dict()
             return
-        self._conclude(evidence, result, {"data": words_of(pair.data), "data_prime": words_of(pair.other)})
-
-    def _bet(self, candidates: Sequence[Candidate], samples: int) -> AnytimeResult:
-        return anytime_test(
-            candidates,
-            claim_epsilon=self.claim.epsilon,
-            claim_delta=self.claim.delta,
-            samples=samples,
-            confidence=self.effort.confidence,
-            false_alarm=self.effort.false_alarm,
-            seed=self.seed,
-            progress=self.progress,
-            opening=None if self.account is None else self.account.opening,
+        self.bettor.conclude(
+            evidence, result, (words_of(pair.data), words_of(pair.other)), self._kept(result)
         )
 
-    def _conclude(self, evidence: Evidence, result: AnytimeResult, neighbours: Mapping[str, str]) -> None:
-        evidence.offer(result.lower_bound(), result.witness(neighbours, self.reproduce))
-        evidence.details["anytime"] = result.to_dict()
-        evidence.details["detection_floor"] = result.detection_floor_words
-        if self.account is not None:
-            evidence.details["earlier_runs"] = {
-                "runs": len(self.account.runs),
-                "log_wealth": self.account.log_wealth,
-            }
-            if self.save is not None:
-                self.account.after(result).save(self.save)
+    def _kept(self, result: AnytimeResult) -> list[dict[str, Any]]:
+        """The pairs of all searches so far that promise most, for the wealth file."""
+        promises = {
+            pair.key: float(
+                result.closing.bets.get(self._candidate(pair).label, {}).get("promise", -math.inf)
+            )
+            for pair in self.searched
+        }
+        ranked = sorted(self.searched, key=lambda pair: -promises[pair.key])
+        return [_saved(pair) for pair in ranked[:_KEPT]]
+
+    def _earlier_pairs(self) -> list[Pair]:
+        """The pairs that earlier runs found."""
+        account = self.bettor.account
+        pairs = [_read(saved) for saved in (account.pairs if account is not None else ())]
+        try:
+            for pair in pairs:
+                self.subject.neighbours.check(pair)
+        except NotNeighbours as error:
+            raise WealthError(f"wealth={self.bettor.save}: holds a pair that is none: {error}") from None
+        return pairs
+
+
+def _different(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs, each once, in order."""
+    found: dict[bytes, Pair] = {}
+    for pair in pairs:
+        found.setdefault(pair.key, pair)
+    return list(found.values())
+
+
+def _saved(pair: Pair) -> dict[str, Any]:
+    return {name: _plain(data) for name, data in (("data", pair.data), ("data_prime", pair.other))}
+
+
+def _plain(data: Data) -> dict[str, Any]:
+    return {"type": data.dtype.str, "values": data.tolist()}
+
+
+def _read(saved: Mapping[str, Any]) -> Pair:
+    try:
+        data, other = (np.array(saved[key]["values"], saved[key]["type"]) for key in ("data", "data_prime"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise WealthError(f"pairs: not written by a run ({type(error).__name__}: {error})") from None
+    return Pair(data, other)

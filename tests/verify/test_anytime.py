@@ -1,197 +1,25 @@
-"""Anytime mode: gross bugs in few draws, true claims refuted as rarely as stated, evidence kept over runs."""
+"""`verify` with bets: every kind of subject, stopped at any time, evidence kept over runs."""
 
 import json
 import math
 import os
+import signal
+import sys
+import time
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from algorithms import ClaimForm, View
 from mechanisms import Box, Interval, Laplace
-from verify import SubjectError, claimed, verify
+from verify import PlainBandit, claimed, verify
 from verify.command_line import cli
-from verify.events.event import event_from_dict
-from verify.events.view_sample import Column, ViewSample
-from verify.sampling.anytime_result import Opening
-from verify.sampling.anytime_test import anytime_test
-from verify.sampling.draws import Candidate
+from verify.neighbouring.adjacency import Listed, ReplaceOne
 from verify.sampling.wealth_file import WealthError
-
-EPSILON = 0.1
-
-
-def candidate(draw, data, other, columns=1, kind="real", label="pair"):
-    names = tuple(Column(f"o{i}", f"output {i}", kind) for i in range(1, columns + 1))
-
-    def sample(other_world, n, seed):
-        values = draw(other if other_world else data, np.random.default_rng(seed), n)
-        return ViewSample(np.asarray(values, dtype=float).reshape(n, columns), names)
-
-    return Candidate(label, sample)
-
-
-def laplace(scale):
-    return lambda data, rng, n: data + rng.laplace(scale=scale, size=n)
-
-
-def histogram(data, rng, n):
-    return data + rng.laplace(scale=EPSILON, size=(n, 5))
-
-
-def noiseless_replies(data, rng, n):
-    return data >= rng.laplace(scale=2 / EPSILON, size=(n, 1))
-
-
-NOISY_HISTOGRAM_2 = candidate(histogram, np.ones(5), np.array([2.0, 1, 1, 1, 1]), 5)
-SVT_5 = candidate(noiseless_replies, np.ones(10), np.array([2.0] * 5 + [0.0] * 5), 10, "category")
-HALF_NOISE = candidate(laplace(0.5 / EPSILON), 0.0, 1.0)
-CORRECT = candidate(laplace(1.0 / EPSILON), 0.0, 1.0)
-
-
-def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, false_alarm=0.05, **more):
-    return anytime_test(
-        candidates,
-        claim_epsilon=epsilon,
-        claim_delta=0.0,
-        samples=samples,
-        confidence=0.9,
-        false_alarm=false_alarm,
-        seed=seed,
-        **more,
-    )
-
-
-@pytest.mark.parametrize(
-    ("subject", "runs", "most"),
-    [(NOISY_HISTOGRAM_2, 8, 69), (SVT_5, 4, 400), (HALF_NOISE, 4, 16_000)],
-    ids=["NoisyHist2", "SVT5", "half the noise"],
-)
-def test_gross_bugs_need_few_draws(subject, runs, most):
-    """Means of 22, 245 and 7,700 draws a side (20 to 30 runs); the bounds are loose because a few runs vary."""
-    results = [bet(subject, seed=seed) for seed in range(runs)]
-    assert all(result.refuted for result in results)
-    assert np.mean([result.draws for result in results]) <= most
-    assert all(result.epsilon_lower > EPSILON for result in results)
-    assert all(result.p_value <= 0.05 for result in results)
-
-
-def at_the_boundary(runs, samples, false_alarm):
-    return [
-        anytime_test(
-            [candidate(laplace(1.0), 0.0, 1.0)],
-            claim_epsilon=1.0,
-            claim_delta=0.0,
-            samples=samples,
-            confidence=0.7,
-            false_alarm=false_alarm,
-            seed=seed,
-        )
-        for seed in range(runs)
-    ]
-
-
-def test_a_true_claim_at_its_boundary_is_refuted_as_rarely_as_stated():
-    """At 0.2 more than 14 of 24 refutations, at 0.3 more than 16 wrong bounds have probability below 1e-4."""
-    results = at_the_boundary(24, 2_000, 0.2)
-    assert sum(result.refuted for result in results) <= 14
-    assert sum(result.epsilon_lower > 1.0 for result in results) <= 16
-
-
-@pytest.mark.slow
-def test_a_true_claim_is_refuted_at_most_at_the_stated_rate_in_many_runs():
-    """At 0.05 more than 32 of 300 refutations have probability below 1e-4."""
-    results = at_the_boundary(300, 10_000, 0.05)
-    assert sum(result.refuted for result in results) <= 32
-    assert sum(result.epsilon_lower > 1.0 for result in results) <= 120
-
-
-def test_wealth_under_the_claim_does_not_grow_on_average():
-    """Ville: a supermartingale from 1 has mean at most 1 when stopped; 30 runs, wealth cut at e³."""
-    wealths = [math.exp(min(bet(CORRECT, seed=seed, samples=1_500).log_wealth, 3.0)) for seed in range(30)]
-    assert np.mean(wealths) <= 1.0 + 4 * np.std(wealths) / math.sqrt(30)
-
-
-def test_the_right_one_of_several_pairs_is_bet_on():
-    equal = [candidate(laplace(1.0), 0.0, 0.0, label=f"equal {i}") for i in range(3)]
-    found = bet(*equal, candidate(laplace(1.0), 0.0, 1.0, label="the pair"), seed=1)
-    assert found.refuted
-    assert found.label == "the pair"
-    assert found.draws < 2_000
-    swapped = bet(*equal, candidate(laplace(1.0), 1.0, 0.0, label="the pair"), seed=1)
-    assert swapped.refuted
-
-
-def test_the_same_seed_gives_the_same_bets_and_they_multiply_to_the_wealth():
-    first, second = bet(SVT_5, seed=3), bet(SVT_5, seed=3)
-    assert first.to_dict() == second.to_dict()
-    assert sum(one.gain for one in first.bets) == pytest.approx(first.log_wealth)
-    assert [one.start for one in first.bets] == sorted(one.start for one in first.bets)
-    assert bet(SVT_5, seed=4).to_dict() != first.to_dict()
-
-
-def test_every_bet_is_on_draws_that_came_later_and_can_be_counted_again():
-    result = bet(HALF_NOISE, seed=2, samples=4_000)
-    draws = {}
-    for world in (False, True):
-        batches, size, done = [], 64, 0
-        number = 0
-        while done < result.draws:
-            sequence = np.random.SeedSequence(2, spawn_key=(3, 0, int(world), number))
-            size = 64 if done < 512 else done_part(done)
-            batches.append(HALF_NOISE.draw(world, size, sequence).values)
-            done, number = done + size, number + 1
-        draws[world] = np.concatenate(batches)
-    for one in result.bets:
-        if one.start + one.draws > 512:
-            break
-        rows = slice(one.start, one.start + one.draws)
-        columns = HALF_NOISE.draw(False, 64, np.random.SeedSequence(0)).columns
-        again = event_from_dict(one.to_dict()["event"], columns)
-        counts = [int(again.holds(ViewSample(draws[w][rows], columns)).sum()) for w in (False, True)]
-        assert counts == ([one.hits_prime, one.hits] if one.swapped else [one.hits, one.hits_prime])
-
-
-def done_part(done):
-    """Size of a batch once parts are at least 64: an eighth of the stretch, which is the next power of two."""
-    return max(64, 2 ** int(math.log2(done)) // 8)
-
-
-def test_a_pocket_limits_the_loss_and_carries_wealth_on():
-    kept = bet(CORRECT, seed=5, samples=20_000, opening=Opening(2.0, 2.5, {}, 0.5))
-    assert kept.log_wealth >= 2.0 + math.log(0.5) - 1e-9
-    won = math.exp(sum(one.gain for one in kept.bets))
-    assert kept.log_wealth == pytest.approx(2.0 + math.log(0.5 + 0.5 * won))
-    assert kept.log_peak >= 2.5
-    rich = bet(CORRECT, seed=5, opening=Opening(0.0, 3.1))
-    assert rich.refuted  # it was, before
-    assert rich.draws <= 64
-
-
-def test_events_of_an_earlier_run_are_bet_on_from_the_first_draw():
-    first = bet(NOISY_HISTOGRAM_2, seed=1)
-    later = bet(NOISY_HISTOGRAM_2, seed=2, opening=Opening(0.0, 0.0, first.closing))
-    assert later.bets[0].start == 0
-    assert later.bets[0].event == first.bets[-1].event
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"samples": 100}, "samples=100: must be at least 128"),
-        ({"false_alarm": 0.2}, "must be below 1 - confidence"),
-        ({"epsilon": -1.0}, "epsilon=-1.0: must lie in"),
-        ({"false_alarm": 0.0}, "must lie in"),
-    ],
-)
-def test_parameters_are_checked(options, words):
-    with pytest.raises(ValueError, match=words):
-        bet(CORRECT, **options)
-    with pytest.raises(ValueError, match="candidates must not be empty"):
-        bet()
-
-
-# --- verify, and the wealth file -----------------------------------------------------------------
+from verify.subjects.adversary import ChallengeOnPlay
+from verify.zoo.bandits import EpisodicUCB
+from verify.zoo.plain_bandits import DPUCB
 
 
 @claimed(data=Interval(0, 1))
@@ -209,7 +37,11 @@ def correct(data, rng):
     return data[0] + rng.laplace(scale=1.0)
 
 
-def test_verify_anytime_stops_early():
+def kinds(result):
+    return {finding.kind for finding in result.findings}
+
+
+def test_functions_and_mechanisms_stop_early():
     result = verify(half_the_noise, epsilon=1.0, anytime=True)
     assert result.verdict == "refuted"
     assert result.lower.samples < 20_000
@@ -218,14 +50,192 @@ def test_verify_anytime_stops_early():
     assert verify(Laplace(scale=0.5), epsilon=1.0, anytime=True).verdict == "refuted"
     right = verify(Laplace(scale=1.0), epsilon=1.0, anytime=True, samples=20_000)
     assert right.verdict == "certified"
-    with pytest.raises(SubjectError, match="anytime is for functions"):
-        verify("cucb", epsilon=1.0, anytime=True)
+    assert "would refute it" in right.details["anytime"]["words"]
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "most"),
+    [
+        ("zoo/bandit-raw-first", "refuted", 64),
+        ("zoo/bandit-ucb", "certified", 8_000),
+        ("zoo/plain-bandit-shared-noise", "refuted", 256),
+        ("cucb-ldp1", "certified", 8_000),
+        ("dp-dpe-local", "certified", 8_000),
+    ],
+)
+def test_learners_and_bandits_are_bet_on(name, verdict, most):
+    own = {} if name.startswith("zoo") else {"epsilon": 1.0}
+    few = {"samples": 8_000} if verdict == "certified" else {}
+    result = verify(
+        name, effort="quick", anytime=True, delta=1e-6 if name.startswith("dp") else None, **own, **few
+    )
+    bets = result.details["anytime"]
+    assert result.verdict == verdict
+    assert bets["refuted"] == (verdict == "refuted")
+    assert 2 * bets["draws"] <= most
+    assert bets["samples"] >= bets["search_samples"]
+    if verdict == "refuted":
+        assert result.lower.method == "betting, valid at any time"
+        assert result.witness.trials <= bets["draws"]
+
+
+def test_a_search_for_telling_transcripts_is_made_where_early_records_show_nothing():
+    result = verify("zoo/bandit-reused-rewards", effort="quick", anytime=True)
+    assert result.verdict == "refuted"
+    assert result.details["anytime"]["search_samples"] > 0
+    assert result.details["anytime"]["label"].startswith("telling transcript")
+
+
+def test_an_adversary_is_bet_on():
+    class FirstReward(DPUCB):
+        def noise(self, arm):
+            return 0.0 if self.length[arm] == 1 else super().noise(arm)
+
+    plain = verify(
+        PlainBandit(FirstReward, arms=2, rounds=8), epsilon=1.0, effort="quick", anytime=True,
+        adversary=ChallengeOnPlay(0, 0, others=0.5),
+    )  # fmt: skip
+    assert plain.verdict == "refuted"
+    assert "adversary" in plain.witness.neighbours["data"]
+    learner = verify(
+        EpisodicUCB,
+        epsilon=1.0,
+        effort="quick",
+        anytime=True,
+        adversary=ChallengeOnPlay(0, 1),
+        samples=20_000,
+    )
+    assert learner.verdict == "certified"
+
+
+def test_a_command_is_bet_on(tmp_path):
+    program = tmp_path / "mechanism.py"
+    program.write_text(
+        "import json, sys\nimport numpy as np\nasked = json.loads(sys.stdin.readline())\n"
+        "rng = np.random.default_rng(asked['seed'])\n"
+        "for value in rng.laplace(asked['data'], 0.2, asked['lanes']): print(value)\n"
+    )
+    arguments = ["verify", "--command", f"{sys.executable} {program}", "--data", "interval(0, 1)", "--json"]
+    arguments += ["--epsilon", "1", "--wealth", str(tmp_path / "w.json"), "--samples", "20000"]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 1, result.output
+    assert json.loads(result.stdout)["anytime"]["refuted"]
+    program.write_text(program.read_text() + "# changed\n")
+    changed = CliRunner().invoke(cli, arguments)
+    assert isinstance(changed.exception, WealthError)
+    assert "its source code was before" in str(changed.exception)
+
+
+LISTED = Listed([(0.0, 1.0 + i / 100) for i in range(13)] + [(0.0, 50.0)])
+
+
+@claimed(data=LISTED)
+def leaks_on_one_pair(data, rng, lanes):
+    return rng.laplace(scale=1.0, size=lanes) * (0.2 if data == 50.0 else 1.0)
+
+
+def test_neighbours_are_searched_for_where_the_known_ones_show_nothing(tmp_path):
+    file = tmp_path / "wealth.json"
+    result = verify(leaks_on_one_pair, epsilon=1.5, wealth=file, samples=400_000)
+    assert result.verdict == "refuted"
+    assert 24_000 <= result.details["anytime"]["search_samples"] <= 120_000
+    assert result.lower.samples == result.details["anytime"]["samples"] <= 400_000
+    saved = json.loads(file.read_text())
+    assert saved["pairs"] == [
+        {"data": {"type": "<f8", "values": 0.0}, "data_prime": {"type": "<f8", "values": 50.0}}
+    ]
+    again = verify(leaks_on_one_pair, epsilon=1.5, wealth=file, samples=20_000)
+    assert again.details["anytime"]["candidate"] == 0  # the next run begins with it
+    assert again.details["anytime"]["bets"][0]["start"] == 0
+    saved["pairs"][0]["data_prime"]["values"] = 60.0
+    file.write_text(json.dumps(saved))
+    with pytest.raises(WealthError, match="holds a pair that is none"):
+        verify(leaks_on_one_pair, epsilon=1.5, wealth=file, samples=20_000)
+
+
+# --- stopped --------------------------------------------------------------------------------------
+
+
+class Interrupting:
+    """Correct, and interrupted after so many calls."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, data, rng, lanes):
+        self.calls -= 1
+        if self.calls == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return data + rng.laplace(scale=1.0, size=lanes)
+
+
+def test_ctrl_c_leaves_the_wealth_and_the_bound(tmp_path):
+    file = tmp_path / "wealth.json"
+    subject = claimed(data=Interval(0, 1))(Interrupting(200))
+    result = verify(subject, epsilon=1.0, wealth=file)
+    bets = result.details["anytime"]
+    assert result.verdict == "unproven"
+    assert result.json()["interrupted"]
+    assert "interrupted" in kinds(result)
+    assert bets["stopped"] == "interrupt"
+    assert 0.0 < result.lower.epsilon < 1.0
+    assert "would refute it" in bets["words"]
+    saved = json.loads(file.read_text())
+    assert [run["seed"] for run in saved["runs"]] == [0]  # a losing run that is stopped counts, too
+    assert saved["log_wealth"] == bets["log_wealth"]
+
+
+def test_ctrl_c_before_any_bet_says_so():
+    result = verify(claimed(data=Interval(0, 1))(Interrupting(1)), epsilon=1.0, anytime=True)
+    assert (result.verdict, result.lower) == ("unproven", None)
+    assert "interrupted" in kinds(result)
+
+
+@pytest.mark.parametrize(("kind", "turns"), [("function", 30), ("learner", 8), ("bandit", 8)])
+def test_a_time_limit_leaves_the_wealth_and_the_bound(kind, turns):
+    told = []
+
+    def progress(share, doing):
+        told.append(doing.startswith("betting"))
+        if sum(told) > turns:
+            time.sleep(60.0)
+
+    subject = {"function": correct, "learner": EpisodicUCB, "bandit": PlainBandit(DPUCB, arms=2, rounds=4)}[
+        kind
+    ]
+    result = verify(subject, epsilon=1.0, effort="quick", anytime=True, time_limit=4.0, progress=progress)
+    assert result.verdict == "unproven"
+    assert "time-limit" in kinds(result)
+    assert result.details["anytime"]["stopped"] == "time-limit"
+    assert result.lower.epsilon >= 0.0
+
+
+def test_a_function_that_raises_among_many_lanes_is_bet_on_with_a_reserve():
+    calls = []
+
+    @claimed(data=Interval(0, 1))
+    def raises(data, rng, lanes):
+        calls.append(lanes)
+        value = data + rng.laplace(scale=0.7, size=lanes)
+        if lanes > 1 and len(calls) > 40:
+            raise RuntimeError("too many")
+        return value
+
+    result = verify(raises, epsilon=1.0, anytime=True)
+    assert result.verdict == "refuted"
+    gains = sum(bet["gain"] for bet in result.details["anytime"]["bets"])
+    assert gains > math.log(1e4 / 1e-3)  # it began with a thousandth
+
+
+# --- the wealth file --------------------------------------------------------------------------------
 
 
 def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     file = tmp_path / "wealth.json"
+    bounds = []
     for _ in range(12):
         result = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=12_000)
+        bounds.append(result.lower.epsilon)
         if result.verdict == "refuted":
             break
     saved = json.loads(file.read_text())
@@ -233,6 +243,8 @@ def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     assert seeds == list(range(len(seeds)))
     assert len(seeds) > 1
     assert result.verdict == "refuted"
+    assert bounds == sorted(bounds)
+    assert result.details["wealth"]["runs"] == len(seeds)
     assert saved["log_peak"] >= math.log(1e4)
     again = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=12_000)
     assert again.verdict == "refuted"
@@ -245,13 +257,18 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
     before = file.read_text()
     with pytest.raises(WealthError, match="seed=7: the wealth file has a run of it"):
         verify(correct, epsilon=1.0, wealth=file, samples=2_000, seed=7)
-    with pytest.raises(WealthError, match="evidence on the claim"):
+    with pytest.raises(WealthError, match=r"claim epsilon = 1.0, not on epsilon = 1.1"):
         verify(correct, epsilon=1.1, wealth=file, samples=2_000)
-    with pytest.raises(WealthError, match="evidence on the subject"):
+    with pytest.raises(WealthError, match="the claim neighbours = "):
+        verify(correct, epsilon=1.0, wealth=file, samples=2_000, neighbours=ReplaceOne(Interval(0, 1), 2))
+    with pytest.raises(WealthError, match="the subject correct, not on half_the_noise"):
         verify(half_the_noise, epsilon=1.0, wealth=file, samples=2_000)
     saved = json.loads(before)
     file.write_text(json.dumps({**saved, "source": "0"}))
-    with pytest.raises(WealthError, match="source code was different"):
+    with pytest.raises(WealthError, match="its source code was before: it has changed"):
+        verify(correct, epsilon=1.0, wealth=file, samples=2_000)
+    file.write_text(json.dumps({**saved, "format": "dpwitness wealth, version 1"}))
+    with pytest.raises(WealthError, match="must be in the format"):
         verify(correct, epsilon=1.0, wealth=file, samples=2_000)
     for broken in ("", "[]", "{}", "null", json.dumps({**saved, "log_wealth": 99.0})):
         file.write_text(broken)
@@ -260,6 +277,61 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
         assert file.read_text() == broken
     with pytest.raises(WealthError, match="folder does not exist"):
         verify(correct, epsilon=1.0, wealth=tmp_path / "no" / "wealth.json")
+    with pytest.raises(WealthError, match="is a folder"):
+        verify(correct, epsilon=1.0, wealth=tmp_path)
+
+
+def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
+    file = tmp_path / "wealth.json"
+    few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 8_000}
+    first = verify("cucb-ldp1", **few)
+    assert first.seed == 0
+    second = verify("cucb-ldp1", **few)
+    assert second.seed == 1
+    pairs = [{bet["label"] for bet in run.details["anytime"]["bets"]} for run in (first, second)]
+    assert pairs[0] & pairs[1]  # both look at the same data, and the second goes on with the first's events
+    assert min(bet["start"] for bet in second.details["anytime"]["bets"]) == 0
+    for changed, words in (
+        ({"horizon": 50}, "setting horizon = 200, not on horizon = 50"),
+        ({"settings": {"k": 2}}, "setting k = none, not on k = 2"),
+        ({"effort": "default"}, "setting horizon = 200, not on horizon = 1000"),
+    ):
+        with pytest.raises(WealthError, match=words):
+            verify("cucb-ldp1", **{**few, **changed})
+
+
+def test_a_plain_bandits_parameters_are_part_of_what_its_wealth_is_about(tmp_path):
+    file = tmp_path / "wealth.json"
+    few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 2_000}
+    verify(PlainBandit(DPUCB, arms=2, rounds=4), **few)
+    with pytest.raises(WealthError, match="source code was before"):
+        verify(PlainBandit(DPUCB, arms=2, rounds=5), **few)
+    with pytest.raises(WealthError, match="source code was before"):
+        verify(PlainBandit(DPUCB, arms=2, rounds=4), adversary=ChallengeOnPlay(0, 0), **few)
+
+
+def test_a_run_that_another_one_overtook_is_not_kept(tmp_path):
+    file = tmp_path / "wealth.json"
+
+    @claimed(data=Interval(0, 1))
+    def overtaken(data, rng, lanes):
+        if not file.exists():
+            file.write_text("")  # so that the other run does not come here
+            file.unlink()
+        return data + rng.laplace(scale=1.0, size=lanes)
+
+    verify(overtaken, epsilon=1.0, wealth=file, samples=2_000)
+    saved = json.loads(file.read_text())
+
+    def meanwhile(share, doing):
+        file.write_text(json.dumps({**saved, "runs": [{"seed": 5, "samples": 1, "log_wealth": 0.0}]}))
+
+    result = verify(overtaken, epsilon=1.0, wealth=file, samples=2_000, progress=meanwhile)
+    assert "wealth" in kinds(result)
+    assert [run["seed"] for run in json.loads(file.read_text())["runs"]] == [5]
+
+
+# --- the command line --------------------------------------------------------------------------------
 
 
 def test_the_command_line_bets_too(tmp_path):
@@ -269,8 +341,59 @@ def test_the_command_line_bets_too(tmp_path):
         "@claimed(data=Interval(0, 1))\ndef half(data, rng, lanes):\n"
         "    return data + rng.laplace(scale=0.5, size=lanes)\n"
     )
-    arguments = ["verify", f"{file}:half", "--epsilon", "1", "--json", "--wealth", str(tmp_path / "w.json")]
-    result = CliRunner().invoke(cli, arguments)
+    arguments = ["verify", f"{file}:half", "--epsilon", "1", "--wealth", str(tmp_path / "w.json")]
+    result = CliRunner().invoke(cli, [*arguments, "--json"])
     assert result.exit_code == 1
     assert json.loads(result.stdout)["anytime"]["refuted"]
     assert "--anytime" in json.loads(result.stdout)["witness"]["reproduce"]
+    said = CliRunner().invoke(cli, [*arguments, "--samples", "4000"])
+    assert "betting against the claim turned 1 into" in " ".join(said.stdout.split())
+    for option, words in (
+        (["--plot", "a.png"], "no band to draw"),
+        (["--floating-point"], "real arithmetic"),
+    ):
+        refused = CliRunner().invoke(cli, [*arguments, *option])
+        assert words in str(refused.exception)
+
+
+# --- at the boundary -----------------------------------------------------------------------------------
+
+
+class TightMessages:
+    """One user's reward with Lap(1 / epsilon): no more and no less than epsilon."""
+
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="a test")
+    family = "semi-bandit"
+
+    def __init__(self, structure, gate, *, epsilon, horizon):
+        self.structure, self.gate = structure, gate
+        self.feedback_domain = Box(0, 1, structure.size)
+        self.laplace = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
+        self.total = np.zeros((gate.lanes, structure.arms))
+
+    def act(self):
+        self.played = self.structure.solve(self.total)
+        return self.played
+
+    def observe(self, feedback):
+        self.gate.release(self.laplace, feedback)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", [TightMessages, "zoo/bandit-ucb"])
+def test_a_true_claim_of_a_learner_is_refuted_at_most_at_the_stated_rate(learner):
+    """At 0.2 more than 26 of 60 refutations have probability below 1e-4."""
+    refuted = 0
+    for seed in range(60):
+        result = verify(
+            learner,
+            epsilon=1.0,
+            effort="quick",
+            anytime=True,
+            seed=seed,
+            samples=20_000,
+            confidence=0.6,
+            false_alarm=0.2,
+        )
+        refuted += result.details["anytime"]["refuted"]
+    assert refuted <= 26

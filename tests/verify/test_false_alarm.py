@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from algorithms import ClaimForm, View
 from mechanisms import Interval
 from verify import Verification, verify
+from verify.effort import EFFORTS, FALSE_ALARM
+from verify.learners.releases import with_shared_error
 
 
 def slightly_wrong(data: float, rng: np.random.Generator, lanes: int) -> Any:
@@ -38,5 +41,29 @@ def test_the_decisive_bound_gives_way_and_the_reported_one_does_not() -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 0.6, True, float("nan")])
 def test_what_is_no_rate(wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"false_alarm=.*: must lie in \(0, 0.5\]"):
+    with pytest.raises(ValueError, match=r"false_alarm=.*: must (lie in \(0, 0.5\]|be a number)"):
         verified(wrong)
+
+
+def test_layers_that_may_both_refute_share_the_rate() -> None:
+    """Coupled runs of releases rest on draws for δ > 0, and refute by themselves where the adversary sees releases."""
+    for view, delta, share in (
+        (View.MESSAGE, 1e-3, 0.5),
+        (View.RELEASES, 1e-3, 0.5),
+        (View.ACTIONS, 1e-3, 1.0),
+        (View.MESSAGE, 0.0, 1.0),
+    ):
+        claim = ClaimForm(model="local", view=view, unit="one user", source="a test").at(1.0, delta)
+        assert with_shared_error(EFFORTS["quick"], claim).false_alarm == share * FALSE_ALARM
+
+
+def test_a_rate_below_what_a_linear_learners_view_leaves_out_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"false_alarm=1e-06: must be above 2e-06"):
+        verify(
+            "published/dp-dpe-central",
+            epsilon=10.0,
+            delta=0.25,
+            effort="quick",
+            horizon=500,
+            false_alarm=1e-6,
+        )

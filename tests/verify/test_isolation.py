@@ -3,19 +3,63 @@
 from __future__ import annotations
 
 import itertools
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from verify import isolation
+from verify import isolation, verify
 from verify.evidence import silent
-from verify.isolation import isolated
+from verify.isolation import in_own_process
 from verify.subjects.subject import SubjectError
 from verify.verdict import Finding
+
+SUBJECTS = Path(__file__).parent / "subjects" / "misbehaving.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("ends_the_process", "ends-process", "ended itself with exit status 7"),
+        ("never_returns_from_c", "time-limit", "does not return from code that is not Python"),
+    ],
+)
+def test_a_subject_takes_nothing_down_but_itself(name, kind, words, monkeypatch) -> None:
+    monkeypatch.setattr(isolation, "GRACE", 1.0)
+    result = verify(f"{SUBJECTS}:{name}", epsilon=1.0, effort="quick", time_limit=1.0, isolated=True)
+    assert result.verdict == "unproven"
+    assert result.exit_code == 3
+    (finding,) = result.findings
+    assert finding.kind == kind
+    assert words in finding.message
+
+
+def test_a_process_of_its_own_changes_no_result() -> None:
+    apart, here = (
+        verify(f"{SUBJECTS}:no_noise", epsilon=1.0, effort="quick", samples=40_000, isolated=isolated)
+        for isolated in (True, False)
+    )
+    assert apart.verdict == "refuted"
+    assert {**apart.json(), "witness": None} == {**here.json(), "witness": None}
+    assert apart.witness == here.witness
+
+
+def test_the_command_line_isolates_what_is_not_ours() -> None:
+    run = subprocess.run(
+        [
+            sys.executable, "-c", "from verify.command_line import main; main()", "verify",
+            f"{SUBJECTS}:ends_the_process", "--epsilon", "1", "--json",
+        ],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert run.returncode == 3
+    assert json.loads(run.stdout)["findings"][0]["kind"] == "ends-process"
 
 
 class Odd(Exception):
@@ -32,7 +76,7 @@ def test_results_and_progress_come_back() -> None:
         progress(0.5, "half")
         return os.getpid(), {"a": [1.0]}
 
-    result = isolated(work, lambda share, doing: told.append((share, doing)), 10.0)
+    result = in_own_process(work, lambda share, doing: told.append((share, doing)), 10.0)
     assert isinstance(result, tuple)
     assert result[0] != os.getpid()
     assert result[1] == {"a": [1.0]}
@@ -48,9 +92,9 @@ def test_errors_are_raised_here() -> None:
         raise Odd(3, word="number")
 
     with pytest.raises(SubjectError, match="no such subject"):
-        isolated(known, silent, 10.0)
+        in_own_process(known, silent, 10.0)
     with pytest.raises(SubjectError, match="Odd: number 3"):
-        isolated(odd, silent, 10.0)
+        in_own_process(odd, silent, 10.0)
 
 
 def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
@@ -60,7 +104,7 @@ def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
         os._exit(4)
 
     start = time.monotonic()
-    found = isolated(work, silent, 100.0)
+    found = in_own_process(work, silent, 100.0)
     assert isinstance(found, Finding)
     assert "exit status 4" in found.message
     assert time.monotonic() - start < 20.0
@@ -74,7 +118,7 @@ def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
     ],
 )
 def test_a_death_is_a_finding(end, words) -> None:
-    found = isolated(lambda progress: end(), silent, 10.0)
+    found = in_own_process(lambda progress: end(), silent, 10.0)
     assert isinstance(found, Finding)
     assert found.kind == "ends-process"
     assert words in found.message
@@ -92,7 +136,7 @@ def test_what_never_returns_from_c_is_killed_with_its_workers(monkeypatch) -> No
         return sum(itertools.count())
 
     start = time.monotonic()
-    found = isolated(work, silent, 0.2)
+    found = in_own_process(work, silent, 0.2)
     assert time.monotonic() - start < 10.0
     assert isinstance(found, Finding)
     assert found.kind == "time-limit"
@@ -115,7 +159,7 @@ def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
     def interrupt(share, doing):
         os.kill(os.getpid(), signal.SIGINT)
 
-    assert isolated(work, interrupt, 60.0) == "a partial result"
+    assert in_own_process(work, interrupt, 60.0) == "a partial result"
 
 
 def test_a_second_ctrl_c_ends_all() -> None:
@@ -131,5 +175,5 @@ def test_a_second_ctrl_c_ends_all() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        isolated(work, interrupt, 60.0)
+        in_own_process(work, interrupt, 60.0)
     assert not multiprocessing.active_children()

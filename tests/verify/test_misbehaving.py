@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from verify import SubjectError, verify
+from verify import Listed, SubjectError, verify
 
 FILE = Path(__file__).parent / "subjects" / "misbehaving.py"
 
@@ -66,6 +66,90 @@ def test_foreign_randomness():
     _, python_global = checked("python_global")
     assert "global random state" in python_global["foreign-randomness"].message
     assert "ignores-generator" not in python_global
+
+
+def test_state_that_alternates_is_no_global_random_state():
+    _, findings = checked("every_other_call")
+    assert "remembers earlier calls" in findings["foreign-randomness"].message
+
+
+@pytest.mark.parametrize("name", ["fixed_seed", "sets_back_its_generator", "one_of_ten_seeds"])
+def test_lanes_that_repeat_from_call_to_call_prove_nothing(name):
+    result, findings = checked(name)
+    assert "100% of the lanes" in findings["repeats"].message
+    assert "fixed seed" in findings["repeats"].message
+    assert (result.verdict, result.lower, result.witness) == ("unproven", None, None)
+
+
+def test_events_too_rare_for_a_first_look_are_looked_at_once_they_refute():
+    result, findings = checked("fixed_seed_of_rare_events", samples=400_000)
+    assert "repeats" in findings
+    assert (result.verdict, result.lower, result.witness) == ("unproven", None, None)
+
+
+def test_remembered_outputs_are_no_leak():
+    result, findings = checked("remembers_its_outputs")
+    assert "it remembers its outputs" in findings["remembers"].message
+    assert (result.verdict, result.witness) == ("unproven", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "words"),
+    [
+        ("huge_whole_numbers", "unproven", "output minus 0x"),
+        ("huge_whole_numbers_tell", "refuted", "output minus 0xc9f2c9cd04"),
+        ("int64_tell", "refuted", "the output minus 4611686018427387904 is"),
+        ("uint64_noise", "unproven", "output minus 9223372036854775808"),
+        ("lowest_bit_of_63", "refuted", "the output modulo 2^12 is"),
+    ],
+)
+def test_whole_numbers_beyond_floats_are_exact(name, verdict, words):
+    result, findings = checked(name, samples=200_000)
+    assert "constant" not in findings
+    assert result.verdict == verdict
+    assert words in result.witness.event
+
+
+def test_hidden_entries_are_absent():
+    result, findings = checked("hidden_entries_tell")
+    assert "masked" in findings["nan"].message
+    assert result.verdict == "refuted"
+    assert result.witness.event in ("the output is present", "the output is absent")
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_are_said_once(capsys):
+    _, findings = checked("warns")
+    assert "UserWarning: be careful" in findings["warns"].message
+    assert not findings["warns"].failing
+    assert "careful" not in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error")
+def test_how_warnings_are_treated_is_left_as_it_is():
+    with pytest.raises(SubjectError, match=r"UserWarning: be careful.* in every call"):
+        checked("warns")
+
+
+@pytest.mark.slow
+def test_very_long_outputs_have_a_bound_in_time():
+    start = time.process_time()
+    result, _ = checked("very_long", samples=None)
+    assert time.process_time() - start < 12.0
+    assert result.verdict == "refuted"
+
+
+def test_very_long_outputs_are_summed_up():
+    result, findings = checked("long", samples=20_000, neighbours=Listed([(0.0, 1.0)]))
+    assert "outputs have 300 entries" in findings["wide"].message
+    assert result.verdict == "refuted"
+    assert "and 188 more" in result.witness.event  # of 128 entries and 64 sums
+
+
+def test_the_one_telling_entry_of_many_is_looked_at():
+    result, _ = checked("one_of_many_tells", samples=20_000, neighbours=Listed([(0.0, 1.0)]))
+    assert result.verdict == "refuted"
+    assert "output 418" in result.witness.event
 
 
 def test_where_randomness_comes_from_is_a_remark():
@@ -133,7 +217,9 @@ def test_a_slow_function_is_stopped_at_the_limit():
     start = time.monotonic()
     result, findings = checked("slow", time_limit=4.0)
     assert time.monotonic() - start < 15.0
-    assert "after the time limit of 4 s" in findings["time-limit"].message
+    assert re.search(
+        r"after the time limit of 4 s \((comparing|searching|choosing|final)", findings["time-limit"].message
+    )
     assert result.verdict == "unproven"
 
 
@@ -157,6 +243,10 @@ def test_memory_of_earlier_calls_is_no_leak():
     [
         ("lanes_share_a_draw", "lanes must be independent draws"),
         ("wrong_lanes", r"returned an array of shape \(3,\) for 64 lanes"),
+        ("a_dictionary_for_lanes", r"returned a dict, \{'noisy': array\(.* for 64 lanes: must be an array"),
+        ("nothing_for_lanes", r"returned None for 64 lanes: must be an array"),
+        ("one_number_for_lanes", r"returned one value, .* for 64 lanes"),
+        ("deeply_nested", r"returned lists within lists, more than 50 deep"),
         ("returns_an_object", r"returned Generator\(PCG64\).*: must be a number or an array of numbers"),
     ],
 )
@@ -172,6 +262,7 @@ def test_what_cannot_be_read_is_refused(name, words):
         ({"time_limit": math.nan}, "time_limit = nan"),
         ({"samples": 100}, "samples=100: must be at least 20,000 for a function"),
         ({"samples": 2.5}, "samples=2.5: must be a whole number"),
+        ({"samples": "many"}, "samples='many': must be a number"),
         ({"confidence": 1.0}, "confidence=1.0: must lie in [0.5, 1)"),
         ({"confidence": math.nan}, "confidence=nan"),
     ],
@@ -179,3 +270,10 @@ def test_what_cannot_be_read_is_refused(name, words):
 def test_wrong_options_are_refused(options, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         checked("constant", **options)
+
+
+@pytest.mark.parametrize("name", ["fixed_seed", "fixed_seed_of_rare_events"])
+def test_lanes_that_repeat_win_no_bets(name):
+    result, findings = checked(name, samples=400_000, anytime=True)
+    assert "repeats" in findings
+    assert (result.verdict, result.lower, result.witness) == ("unproven", None, None)

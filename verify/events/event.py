@@ -62,12 +62,29 @@ class Event(abc.ABC):
 
 @dataclass(frozen=True, slots=True)
 class ReportCount(Event):
-    """The number of places at which something was sent is at most, or at least, `limit`."""
+    """The number of places at which something was sent is at most, or at least, `limit`.
+
+    Of a view that is an output, `always` columns say something of the output itself (its shape) and are always there;
+    `counted` are the words for the others. For other views it is None.
+    """
 
     kind: ClassVar[str] = "report_count"
     limit: int
     at_least: bool
     places: int
+    counted: str | None = None
+    always: int = 0
+
+    @classmethod
+    def of_columns(cls, limit: int, at_least: bool, columns: Sequence[Column]) -> ReportCount:
+        """Return the event for a view with these columns."""
+        names = {column.name for column in columns}
+        if not any(name.startswith("output") for name in names):
+            return cls(limit, at_least, len(columns))
+        counted = "entries of the output"
+        if "raised" in names:
+            counted += " (what the call raised counts as one)"
+        return cls(limit, at_least, len(columns), counted, len(names & {"shape", "unknown"}))
 
     def holds(self, sample: ViewSample) -> BoolArray:
         count = report_counts(sample)
@@ -76,6 +93,12 @@ class ReportCount(Event):
     @property
     def words(self) -> str:
         side = "at least" if self.at_least else "at most"
+        if self.counted is not None:
+            if self.limit == (0 if self.at_least else self.places):
+                return "the output is anything at all"
+            if self.places == 1:
+                return f"the output is {'present' if self.at_least else 'absent'}"
+            return f"the number of {self.counted} is {side} {self.limit - self.always}"
         return f"the number of reports sent is {side} {self.limit} (of {self.places} possible)"
 
     def to_dict(self) -> dict[str, Any]:
@@ -252,7 +275,7 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
     """
     kind = data["kind"]
     if kind == ReportCount.kind:
-        return ReportCount(data["limit"], data["at_least"], data["places"])
+        return ReportCount.of_columns(data["limit"], data["at_least"], columns)
     if kind == RowTable.kind:
         readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
         rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])

@@ -4,13 +4,18 @@ Where a family is laid out without looking at which draw came from which world (
 sample, values that repeat), the draws it was laid out on may be counted as well: knowing them pooled says
 nothing about which world prefers an event. Where the worlds were told apart (an order by likelihood ratio, a
 fitted score), only fresh draws are counted.
+
+Row i of both worlds may come from one and the same random numbers. Then an event tends to occur in both or in
+neither, and a ratio of its frequencies is known the better the fewer pairs of draws it splits: families count those.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +53,10 @@ class Family:
         The event at an index.
     alternatives
         Of how many unrelated events each event, by its probability, may be said to be the best one.
+    split
+        The share of the pairs (row i of the one world, row i of the other) of fresh draws that each event splits: it
+        occurs in one of the two only. At least that, estimated with one more such pair than was seen. None if it was
+        not counted: then the worlds' draws are taken to be independent.
     """
 
     hits: IntArray
@@ -55,6 +64,50 @@ class Family:
     trials: tuple[int, int]
     build: Callable[[int], Event]
     alternatives: Callable[[FloatArray], FloatArray]
+    split: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of a number each, by which cuts they are split.
+
+    Attributes
+    ----------
+    size
+        The number of pairs.
+    low, high
+        The smaller and the larger of each pair, in increasing order; absent ones count as larger than any cut.
+    low_or_absent, high_or_absent
+        The same where absent ones count as smaller than any cut.
+    """
+
+    size: int
+    low: FloatArray
+    high: FloatArray
+    low_or_absent: FloatArray
+    high_or_absent: FloatArray
+
+    @classmethod
+    def of(cls, first: FloatArray, second: FloatArray) -> Pairs | None:
+        """Pair up two arrays; None if they are not of one length."""
+        if first.size != second.size:
+            return None
+        low, high = sorted_present(np.fmin(first, second)), sorted_present(np.maximum(first, second))
+        if high.size == first.size:
+            return cls(first.size, low, high, low, high)
+        other_low, other_high = np.minimum(first, second), np.fmax(first, second)
+        return cls(first.size, low, high, sorted_present(other_low), sorted_present(other_high))
+
+    def split_at_most(self, cuts: FloatArray, side: Literal["left", "right"] = "right") -> FloatArray:
+        """Share of pairs of which one is at most ("left": below) the cut, the other not or absent; one is added."""
+        split = np.searchsorted(self.low, cuts, side) - np.searchsorted(self.high, cuts, side)
+        return np.asarray((split + 1.0) / self.size)
+
+    def split_at_least(self, cuts: FloatArray) -> FloatArray:
+        """Share of pairs of which one is at least the cut, the other below it or absent; one is added."""
+        low, high = self.low_or_absent, self.high_or_absent
+        reached = high.size - np.searchsorted(high, cuts, "left")
+        return np.asarray((reached - (low.size - np.searchsorted(low, cuts, "left")) + 1.0) / self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +115,8 @@ class Sorted:
     """The present values of a reading in increasing order, of each world of both samples.
 
     `pooled` are the fit values of both worlds together; `starts` and `lengths` are their runs of equal values.
+    `fresh` are the values of the second sample as they came, and `pairs` those values by pairs, if its worlds have one
+    size.
     """
 
     reading: Reading
@@ -72,21 +127,26 @@ class Sorted:
     lengths: npt.NDArray[np.intp]
     fit_size: tuple[int, int]
     choose_size: tuple[int, int]
+    fresh: tuple[FloatArray, FloatArray]
+    pairs: Pairs | None
 
     @classmethod
     def of(cls, reading: Reading, fit: Worlds, choose: Worlds) -> Sorted:
         """Read both samples and sort."""
-        first, second = _sorted(reading, fit[0]), _sorted(reading, fit[1])
+        first, second = (sorted_present(reading.of(world)) for world in fit)
         pooled = np.concatenate([first, second])
         pooled.sort()
+        fresh = reading.of(choose[0]), reading.of(choose[1])
         return cls(
             reading,
             (first, second),
-            (_sorted(reading, choose[0]), _sorted(reading, choose[1])),
+            (sorted_present(fresh[0]), sorted_present(fresh[1])),
             pooled,
             *runs(pooled),
             (len(fit[0].values), len(fit[1].values)),
             (len(choose[0].values), len(choose[1].values)),
+            fresh,
+            Pairs.of(*fresh),
         )
 
     @property
@@ -103,8 +163,8 @@ class Sorted:
         return first, second
 
 
-def _sorted(reading: Reading, world: ViewSample) -> FloatArray:
-    values = reading.of(world)
+def sorted_present(values: FloatArray) -> FloatArray:
+    """The values that are not absent, in increasing order."""
     absent = np.isnan(values)
     return np.sort(values[~absent] if absent.any() else values)
 
@@ -134,7 +194,8 @@ def intervals(mass: FloatArray) -> FloatArray:
 
 def report_count_family(fit: Worlds, choose: Worlds) -> Iterator[Family]:
     """At most k, then at least k reports; only if something is absent at all."""
-    places = len(choose[0].columns)
+    columns = choose[0].columns
+    places = len(columns)
     counts = [
         np.bincount(report_counts(a), minlength=places + 1)
         + np.bincount(report_counts(b), minlength=places + 1)
@@ -148,18 +209,18 @@ def report_count_family(fit: Worlds, choose: Worlds) -> Iterator[Family]:
 
     def build(at: int) -> Event:
         if at <= places:
-            return ReportCount(at, False, places)
-        return ReportCount(2 * places + 1 - at, True, places)
+            return ReportCount.of_columns(at, False, columns)
+        return ReportCount.of_columns(2 * places + 1 - at, True, columns)
 
     yield Family(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
 
 
 def certain_family(choose: Worlds) -> Family:
     """An event that always holds, for views of which nothing else can be said."""
-    places = len(choose[0].columns)
+    columns = choose[0].columns
     sizes = len(choose[0].values), len(choose[1].values)
     hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)
-    return Family(hits, hits_prime, sizes, lambda at: ReportCount(0, True, places), nested)
+    return Family(hits, hits_prime, sizes, lambda at: ReportCount.of_columns(0, True, columns), nested)
 
 
 def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
@@ -177,7 +238,13 @@ def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
         above, which = divmod(at, thresholds.size)
         return HalfLine(reading, float(thresholds[which]), bool(above))
 
-    yield Family(hits[0], hits[1], sorted_values.all_size, build, nested)
+    split = _split_half_lines(sorted_values.pairs, thresholds)
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, nested, split)
+
+
+def _split_half_lines(pairs: Pairs | None, cuts: FloatArray) -> FloatArray | None:
+    """`Family.split` of at most each cut, then of at least each cut."""
+    return None if pairs is None else np.concatenate([pairs.split_at_most(cuts), pairs.split_at_least(cuts)])
 
 
 def interval_family(sorted_values: Sorted) -> Iterator[Family]:
@@ -198,7 +265,11 @@ def interval_family(sorted_values: Sorted) -> Iterator[Family]:
         a, b = float(cuts[low[which]]), float(cuts[high[which]])
         return Interval(reading, a, b, bool(complement))
 
-    yield Family(hits[0], hits[1], sorted_values.all_size, build, intervals)
+    pairs, split = sorted_values.pairs, None
+    if pairs is not None:  # a pair that one end or the other splits
+        split = pairs.split_at_most(cuts, "left")[low] + pairs.split_at_most(cuts)[high]
+        split = np.concatenate([split, split + pairs.split_at_most(np.array([np.inf]))])
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, intervals, split)
 
 
 def quadrant_family(fit: Worlds, choose: Worlds, cell: Reading, value: Reading) -> Iterator[Family]:
@@ -219,17 +290,16 @@ def quadrant_family(fit: Worlds, choose: Worlds, cell: Reading, value: Reading) 
     if pooled.size == 0 or not 1 < numbers.size <= MOST_CELLS:
         return
     cuts = quantiles(pooled, 8, 8)
+    cuts = cuts[np.isfinite(cuts)]  # nothing lies above infinity
+    if cuts.size == 0:
+        return
     corners = []
+    places = []
     for where, what in zip(cells, values, strict=True):
         here = ~(np.isnan(where) | np.isnan(what))
-        bins = np.searchsorted(cuts, what[here])  # bin i: cuts[i-1] < value <= cuts[i]
-        at = np.searchsorted(numbers, where[here]) * (cuts.size + 1) + bins
-        table = np.bincount(at, minlength=numbers.size * (cuts.size + 1)).reshape(numbers.size, -1)
-        low, high = np.cumsum(table, axis=1)[:, :-1], np.cumsum(table[:, ::-1], axis=1)[:, ::-1][:, 1:]
-        quadrants = [
-            total for half in (low, high) for total in (np.cumsum(half, 0), np.cumsum(half[::-1], 0)[::-1])
-        ]
-        corners.append(np.stack(quadrants).ravel().astype(np.int64))
+        bins = np.searchsorted(cuts, what)  # bin i: cuts[i-1] < value <= cuts[i]
+        places.append((here, np.searchsorted(numbers, where), bins))
+        corners.append(_quadrants(places[-1][1][here], bins[here], numbers.size, cuts.size))
 
     def build(at: int) -> Event:
         quadrant, c, t = (int(i) for i in np.unravel_index(at, (4, numbers.size, cuts.size)))
@@ -237,7 +307,33 @@ def quadrant_family(fit: Worlds, choose: Worlds, cell: Reading, value: Reading) 
         first = HalfLine(cell, float(numbers[c]), quadrant % 2 == 1)
         return Both(first, HalfLine(value, cut, quadrant >= 2))
 
-    yield Family(corners[0], corners[1], (cells[0].size, cells[1].size), build, quadrants_alike)
+    split = None
+    if cells[0].size == cells[1].size:
+        (here, first, bins), (other_here, other_first, other_bins) = places
+        both = here & other_here
+        ends = [
+            (np.maximum(a[both], b[both]), np.minimum(a[both], b[both]))
+            for a, b in ((first, other_first), (bins, other_bins))
+        ]
+        # (largest, largest), (largest, smallest), (smallest, largest), (smallest, smallest)
+        alike = [
+            _quadrants(*corner, numbers.size, cuts.size) for corner in itertools.product(ends[0], ends[1])
+        ]
+        size = numbers.size * cuts.size
+        # Quadrants come in the order: at most c and at most t, at least c and at most t, then both above t.
+        together = [alike[which][k * size : (k + 1) * size] for k, which in enumerate((0, 2, 1, 3))]
+        split = (corners[0] + corners[1] - 2 * np.concatenate(together) + 1.0) / cells[0].size
+    yield Family(corners[0], corners[1], (cells[0].size, cells[1].size), build, quadrants_alike, split)
+
+
+def _quadrants(cells: npt.NDArray[np.int64], bins: npt.NDArray[np.int64], rows: int, cuts: int) -> IntArray:
+    """How many draws lie in each quadrant: at most t and at most, at least c; above t and at most, at least c."""
+    table = np.bincount(cells * (cuts + 1) + bins, minlength=rows * (cuts + 1)).reshape(rows, -1)
+    low, high = np.cumsum(table, axis=1)[:, :-1], np.cumsum(table[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    quadrants = [
+        total for half in (low, high) for total in (np.cumsum(half, 0), np.cumsum(half[::-1], 0)[::-1])
+    ]
+    return np.stack(quadrants).ravel().astype(np.int64)
 
 
 def quadrants_alike(mass: FloatArray) -> FloatArray:
@@ -274,7 +370,8 @@ def near_family(sorted_values: Sorted, scale: float) -> Iterator[Family]:
 
 def score_family(score: Reading, *samples: Worlds) -> Family:
     """At most t, and at least t, for a score that was fitted on other draws than these samples."""
-    values = [np.sort(np.concatenate([score.of(sample[w]) for sample in samples])) for w in (0, 1)]
+    raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
+    values = [np.sort(world) for world in raw]
     thresholds = np.unique(quantiles(np.sort(np.concatenate(values)), 64, 24))
     hits = []
     for world in values:
@@ -286,7 +383,8 @@ def score_family(score: Reading, *samples: Worlds) -> Family:
         above, which = divmod(at, thresholds.size)
         return HalfLine(score, float(thresholds[which]), bool(above))
 
-    return Family(hits[0], hits[1], (values[0].size, values[1].size), build, nested)
+    split = _split_half_lines(Pairs.of(*raw), thresholds)
+    return Family(hits[0], hits[1], (values[0].size, values[1].size), build, nested, split)
 
 
 def quantiles(pooled: FloatArray, even: int = 64, per_decade: int = 12) -> FloatArray:

@@ -37,7 +37,7 @@ ATOM_SHARE = 0.01  # of the draws of a column, that makes one of its values wort
 MOST_SCORED = 40  # readings of a fitted score
 FEWEST_COUNTED = 4  # smooth columns of which those that reach a number are counted
 COUNTED_FROM = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)  # quantiles of all of them, from which is counted
-FIT_ROWS = 1 << 17  # draws of each world to which scores are fitted
+FIT_ROWS = 1 << 16  # draws of each world to which scores are fitted
 SOME_ROWS = 10_000  # draws of each world from which the size of values is judged
 FEWEST_ROWS = 64  # draws of each world below which no score is fitted
 

@@ -145,7 +145,7 @@ _PHRASES: dict[Operation, str] = {
     "first of": "the place (from 1; 0 if none) of the first {value:.6g} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
     "changes": "the number of {of} that differ from the one before",
-    "present": "the number of {of} that are present",
+    "present": "how many of {of} are present",
     "last": "the last of {of} that is present",
 }
 

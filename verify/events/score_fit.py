@@ -26,6 +26,8 @@ ATOM = 1.0 / 32.0  # a value with this share of the draws gets a bin of its own
 GRAM_ROWS = 20_000  # draws from which the Hessian is estimated
 PENALTIES = (3e5, 1e4, 3e2, 1e1)  # on the roughness of tables, from almost straight lines to almost free
 RIDGE = 1.0  # on every table entry
+NEGLIGIBLE = 0.1  # of the largest spread of any reading's table entries: readings below may be dropped
+MISSED = 1.0  # of log-likelihood, that the validating draws may lose by it
 NEWTON_STEPS = 4
 MOST_PRODUCTS = 200  # matrix-vector products of one Newton step
 
@@ -152,8 +154,37 @@ def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, Flo
         best = (loss, weights)
     if not best[1].any():
         return None
-    tables = [_table(feature, best[1][offsets[j] : offsets[j + 1]]) for j, feature in enumerate(found)]
-    return AdditiveScore(tuple(tables)), _score(found, offsets, best[1])
+    weights, kept = _without_negligible(found, offsets, draws, *best)
+    tables = [_table(found[j], weights[offsets[j] : offsets[j + 1]]) for j in kept]
+    return AdditiveScore(tuple(tables)), _score(found, offsets, weights)
+
+
+def _without_negligible(
+    found: Sequence[Feature],
+    offsets: npt.NDArray[np.int64],
+    draws: Draws,
+    loss: float,
+    weights: FloatArray,
+) -> tuple[FloatArray, list[int]]:
+    """Drop the readings that add next to nothing to a score, unless the validating draws miss them.
+
+    Every reading of a score is taken again of each draw on which the score is counted.
+
+    Returns
+    -------
+    tuple
+        The weights, 0 for what was dropped, and which readings are left.
+    """
+    parts = [slice(offsets[j], offsets[j + 1]) for j in range(len(found))]
+    spread = [float(weights[part][feature.bins].std()) for part, feature in zip(parts, found, strict=True)]
+    kept = [j for j, size in enumerate(spread) if size >= NEGLIGIBLE * max(spread)]
+    fewer = np.zeros_like(weights)
+    for j in kept:
+        fewer[parts[j]] = weights[parts[j]]
+    allowed = loss + MISSED / int(np.count_nonzero(~draws.train))
+    if log_loss(_score(found, offsets, fewer), draws) <= allowed:
+        return fewer, kept
+    return weights, list(range(len(found)))
 
 
 def log_loss(score: FloatArray, draws: Draws) -> float:

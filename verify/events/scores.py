@@ -85,6 +85,8 @@ class AdditiveScore(Reading):
     def words(self) -> str:
         most = sorted(self.tables, key=lambda table: min(table.weights) - max(table.weights))
         names = listed([table.reading.words for table in most], 3)
+        if len(self.tables) == 1:
+            return f"the score of {names}, looked up in a table,"
         return (
             f"a score that adds one table entry for each of {len(self.tables)} readings "
             f"(those that weigh most first: {names})"
@@ -168,7 +170,8 @@ class TreeScore(Reading):
         most = [self.readings[i].words for i in np.argsort(-spread, kind="stable") if spread[i] > 0.0]
         return (
             f"a score that adds the values of {len(self.trees)} small decision trees (first questions: "
-            f"{listed(most, 3)}) to table entries for {len(self.base.tables)} readings"
+            f"{listed(most, 3)}) to table entries for {len(self.base.tables)} reading"
+            f"{'s' * (len(self.base.tables) != 1)}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,10 +9,11 @@ a claim; the test on fresh draws does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from verify.events.event import Event
@@ -22,11 +23,18 @@ from verify.events.readings import Reading
 from verify.events.view_sample import FloatArray
 from verify.statistics.predicted_bound import predicted_epsilon
 
-LESS_CAUTION = 0.65  # as CAUTION, for events that fresh draws will judge once more
-DECADES = 5  # of probability, in each of which an event is listed for that
+LESS_CAUTION = 0.3  # as CAUTION, for events that fresh draws will judge once more
+DECADES = 5  # of probability, in each half of which an event is listed for that
 CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
-SHORTLIST = 64  # events of a family that are looked at closely
+MOST_SPLIT = (
+    2.0  # times the pairs that independent draws would split: what the same random numbers can do at worst
+)
+SHORTLIST = 64  # events of all families that are looked at closely
+OF_A_FAMILY = 8  # events of a family that are looked at closely
 SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
+SIMPLER_IN_BAND = (
+    0.05  # the same of predicted δ in the band: every other reading is one more to take of all draws
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +69,13 @@ class Found:
         For every ε of `band_epsilons` at which one is predicted to be positive, the event, of either order,
         with the largest predicted lower bound on δ; distinct events only, in the order of `band_epsilons`.
     shortlist
-        The two best events; and for each decade of probability and each order, the best at less caution, if it promises
-        more: a rare event says more, if it is no luck, and only fresh draws can tell.
+        The two best events; and for each half decade of probability and each order, the best at less caution, if it
+        promises more: a rare event says more, if it is no luck, and only fresh draws can tell.
     """
 
     best: tuple[ChosenEvent, ChosenEvent]
     band: tuple[ChosenEvent, ...] = ()
     shortlist: tuple[ChosenEvent, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """The best event of a family, not yet written down."""
-
-    predicted: float
-    build: Callable[[int], Event]
-    at: int
-    swapped: bool
-
-    def chosen(self) -> ChosenEvent:
-        return ChosenEvent(self.build(self.at), self.predicted, self.swapped)
 
 
 def search_events(
@@ -118,46 +113,92 @@ def search_events(
     Returns
     -------
     Found
-        Among events within 1 % of the best prediction the one simplest to say is taken.
+        Among events within 1 % of the best prediction (5 % in the band) the one simplest to say is taken.
     """
-    best: tuple[list[_Entry], list[_Entry]] = ([], [])
-    bolder: dict[tuple[bool, int], list[_Entry]] = {}
-    band: list[list[_Entry]] = [[] for _ in band_epsilons]
-    families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
-    two = -float(special.ndtri(error / 2.0))
-    for family in families if quick is None else quick_families(fit, choose, quick):
-        for swapped in (False, True):
-            p, q = cautious_estimates(family, swapped, delta)
-            best[swapped].append(
-                _best_entry(family, swapped, p, q, final_samples, delta, error, _beaten(best[swapped]))
-            )
-            if shortlist:
-                estimates = cautious_estimates(family, swapped, delta, LESS_CAUTION)
-                ratio = _rough_ratio(*estimates, final_samples, delta, error, 0.75)
-                decade = np.clip(-np.floor(np.log10(np.maximum(estimates[0], 1e-300))), 1, DECADES)
-                for place in np.unique(decade):
-                    at = int(np.argmax(np.where(decade == place, ratio, -1.0)))
-                    promise = float(np.log(max(ratio[at], 1e-300)))
-                    entry = _Entry(promise, family.build, at, swapped)
-                    bolder.setdefault((swapped, int(place)), []).append(entry)
-            if band_epsilons:
-                low, up = (_wilson(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two)))
-                for entries, epsilon in zip(band, band_epsilons, strict=True):
-                    factor = float(np.exp(min(epsilon, 700.0)))
-                    at = int(np.argmax(low - factor * up))
-                    entries.append(_Entry(float(low[at] - factor * up[at]), family.build, at, swapped))
-    band_events: dict[tuple[int, int, bool], ChosenEvent] = {}
-    for entries in band:
-        entry = _simplest(entries)
-        if entry.predicted > 0.0:
-            band_events.setdefault((id(entry.build), entry.at, entry.swapped), entry.chosen())
-    both = _simplest(best[0]).chosen(), _simplest(best[1]).chosen()
-    listed = {(event.event, event.swapped): event for event in both}
-    for _, entries in sorted(bolder.items(), key=lambda item: item[0]):
-        event = _simplest(entries).chosen()
-        if event.predicted > max(0.0, *(one.predicted for one in both)):
+    if quick is not None:
+        families = quick_families(fit, choose, quick)
+    else:
+        families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
+    counted = _Counted.of(list(families))
+    best = (
+        _best_of_order(counted, False, final_samples, delta, error),
+        _best_of_order(counted, True, final_samples, delta, error),
+    )
+    listed = {(event.event, event.swapped): event for event in best}
+    least = max(0.0, *(event.predicted for event in best))
+    for swapped in (False, True) if shortlist else ():
+        for event in _bolder(counted, swapped, final_samples, delta, error, least):
             listed.setdefault((event.event, event.swapped), event)
-    return Found(both, tuple(band_events.values()), tuple(listed.values()))
+    band = _band(counted, band_epsilons, final_samples, delta, error) if band_epsilons else []
+    return Found(best, tuple(band), tuple(listed.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """All events of all families, one after the other.
+
+    Attributes
+    ----------
+    families
+        The families.
+    family, at
+        Of each event.
+    hits, trials
+        Shape (2, events): the first world, then the second.
+    split
+        As `Family.split`; NaN where it was not counted.
+    """
+
+    families: Sequence[Family]
+    family: npt.NDArray[np.intp]
+    at: npt.NDArray[np.intp]
+    hits: FloatArray
+    trials: FloatArray
+    split: FloatArray
+
+    @classmethod
+    def of(cls, families: Sequence[Family]) -> _Counted:
+        sizes = [family.hits.size for family in families]
+        trials = [np.repeat([[float(n)] for n in family.trials], family.hits.size, 1) for family in families]
+        split = [np.full(f.hits.size, np.nan) if f.split is None else f.split for f in families]
+        return cls(
+            families,
+            np.repeat(np.arange(len(families)), sizes),
+            np.concatenate([np.arange(size) for size in sizes]),
+            np.concatenate([np.stack([family.hits, family.hits_prime]) for family in families], axis=1) + 0.0,
+            np.concatenate(trials, axis=1),
+            np.concatenate(split),
+        )
+
+    def cautious(self, swapped: bool, delta: float, caution: float) -> tuple[FloatArray, FloatArray]:
+        """`cautious_estimates` of all events."""
+        way = slice(None, None, -1 if swapped else 1)
+        (first, second), (n, m) = self.hits[way], self.trials[way]
+        mass = (first + 1.0) / (n + 2.0)
+        starts = np.flatnonzero(np.diff(self.family, prepend=-1))
+        parts = np.split(mass, starts[1:])
+        alike = [family.alternatives(part) for family, part in zip(self.families, parts, strict=True)]
+        return _moved(first / n, second / m, (n, m), self.split, np.concatenate(alike), delta, caution)
+
+    def chosen(self, index: int, predicted: float, swapped: bool) -> ChosenEvent:
+        """The event at an index."""
+        event = self.families[self.family[index]].build(int(self.at[index]))
+        return ChosenEvent(event, predicted, swapped)
+
+    def simplest(
+        self, value: FloatArray, some: npt.NDArray[np.intp] | None = None, within: float = SIMPLER_WITHIN
+    ) -> tuple[int, float]:
+        """Of the first family with a value near the largest, the event with the largest, and that value.
+
+        `value` is that of the events `some`, in increasing order; of all of them, if they are not given. Near is what
+        falls short by no more than the share `within`.
+        """
+        family = self.family if some is None else self.family[some]
+        top = float(value.max())
+        first = family[int(np.argmax(value >= top - within * max(top, 0.0)))]
+        start, stop = np.searchsorted(family, [first, first + 1])
+        best = int(start + np.argmax(value[start:stop]))
+        return best if some is None else int(some[best]), float(value[best])
 
 
 def cautious_estimates(
@@ -169,42 +210,95 @@ def cautious_estimates(
     about sqrt(2 ln K) standard errors. So ln((p - δ)/q) is moved by as many, K by `Family.alternatives`; p
     and q share the move in proportion to their variances, as they do in the final bound. The moves are
     Wilson's score bounds, which stay sound at counts of zero.
+
+    Where both worlds were drawn with the same random numbers, the standard error of the ratio is that of the pairs that
+    the event splits: the variance of ln(p/q) is s/(p q n), s their share. (Independent draws have s = p + q - 2 p q on
+    average, which gives the sum of both variances.)
     """
-    hits, trials = (family.hits, family.hits_prime), family.trials
-    n, m = (trials[1], trials[0]) if swapped else trials
-    p, q = (hits[1] / n, hits[0] / m) if swapped else (hits[0] / n, hits[1] / m)
+    return _Counted.of([family]).cautious(swapped, delta, caution)
+
+
+def _moved(
+    p: FloatArray,
+    q: FloatArray,
+    trials: tuple[FloatArray, FloatArray],
+    split: FloatArray,
+    alternatives: FloatArray,
+    delta: float,
+    caution: float,
+) -> tuple[FloatArray, FloatArray]:
+    n, m = trials
     p_one, q_one = (p * n + 1.0) / (n + 2.0), (q * m + 1.0) / (m + 2.0)
     p_error = np.sqrt(p_one * (1.0 - p_one) / n) / np.maximum(p_one - delta, 1e-3 * p_one)
     q_error = np.sqrt((1.0 - q_one) / (m * q_one))
     both = np.hypot(p_error, q_error)
-    move = caution * np.sqrt(2.0 * np.log1p(family.alternatives(p_one)))
+    # Shares of the variance that independent draws would have; at δ > 0 as if p - δ were p.
+    share = split / (p_one + q_one - 2.0 * p_one * q_one)
+    coupled = np.sqrt(np.where(np.isnan(share), 1.0, np.minimum(share, MOST_SPLIT)))
+    move = caution * np.sqrt(2.0 * np.log1p(alternatives)) * coupled
     return _wilson(p, n, -move * p_error / both), _wilson(q, m, move * q_error / both)
 
 
-def _best_entry(
-    family: Family,
-    swapped: bool,
-    p: FloatArray,
-    q: FloatArray,
-    final_samples: int,
-    delta: float,
-    error: float,
-    beaten: float,
-) -> _Entry:
-    """The event of the family with the highest predicted bound; roughly, if that is at most `beaten`."""
-    kept = np.arange(p.size)
+def _best_of_order(
+    counted: _Counted, swapped: bool, final_samples: int, delta: float, error: float
+) -> ChosenEvent:
+    """The event with the highest predicted bound among those likelier in one world; the simplest of those near it."""
+    p, q = counted.cautious(swapped, delta, CAUTION)
+    rough = _rough_ratio(p, q, final_samples, delta, error, 0.75)
+    most = np.argsort(-rough, kind="stable")[:SHORTLIST]
+    top = float(predicted_epsilon(p[most], q[most], final_samples, delta, error).max())
     # Together p and q have to bear more of the error than half of the score each: a bound on what to expect.
     hopeful = _rough_ratio(p, q, final_samples, delta, error, 0.5)
-    at = int(np.argmax(hopeful))
-    if hopeful[at] <= np.exp(min(beaten, 700.0)):
-        return _Entry(float(np.log(max(hopeful[at], 1e-300))), family.build, at, swapped)
-    if p.size > 2 * SHORTLIST:
-        kept = np.sort(
-            np.argpartition(-_rough_ratio(p, q, final_samples, delta, error, 0.75), SHORTLIST)[:SHORTLIST]
-        )
-    predicted = predicted_epsilon(p[kept], q[kept], final_samples, delta, error)
-    at = int(np.argmax(predicted))
-    return _Entry(float(predicted[at]), family.build, int(kept[at]), swapped)
+    near = (
+        hopeful >= np.exp(min(top - SIMPLER_WITHIN * max(top, 0.0), 700.0))
+        if np.isfinite(top)
+        else rough >= 0.0
+    )
+    near[most] = True
+    # Of each family only the most promising.
+    some = np.flatnonzero(near)
+    order = some[np.lexsort((-rough[some], counted.family[some]))]
+    family = counted.family[order]
+    rank = np.arange(order.size) - np.searchsorted(family, family)
+    some = np.sort(order[rank < OF_A_FAMILY])
+    predicted = predicted_epsilon(p[some], q[some], final_samples, delta, error)
+    return counted.chosen(*counted.simplest(predicted, some), swapped)
+
+
+def _bolder(
+    counted: _Counted, swapped: bool, final_samples: int, delta: float, error: float, least: float
+) -> list[ChosenEvent]:
+    """For each range of probability the best event at less caution, if it promises more than `least`."""
+    p, q = counted.cautious(swapped, delta, LESS_CAUTION)
+    promise = np.log(np.maximum(_rough_ratio(p, q, final_samples, delta, error, 0.75), 1e-300))
+    place = np.clip(np.floor(-2.0 * np.log10(np.maximum(p, 1e-300))), 0, 2 * DECADES).astype(np.int64)
+    found = []
+    for which in range(2 * DECADES + 1):
+        some = np.flatnonzero((place == which) & (promise > least))
+        if some.size:
+            found.append(counted.chosen(*counted.simplest(promise[some], some), swapped))
+    return found
+
+
+def _band(
+    counted: _Counted, epsilons: Sequence[float], final_samples: int, delta: float, error: float
+) -> list[ChosenEvent]:
+    """For every ε the event, of either order, with the largest predicted lower bound on δ, if that is positive."""
+    two = -float(special.ndtri(error / 2.0))
+    bounds = []
+    for swapped in (False, True):
+        p, q = counted.cautious(swapped, delta, CAUTION)
+        bounds.append([_wilson(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
+    found: dict[tuple[int, bool], ChosenEvent] = {}
+    for epsilon in epsilons:
+        factor = float(np.exp(min(epsilon, 700.0)))
+        gaps = [low - factor * up for low, up in bounds]
+        best = [counted.simplest(gap, within=SIMPLER_IN_BAND) for gap in gaps]
+        swapped = best[1][1] > best[0][1] + SIMPLER_WITHIN * max(best[1][1], 0.0)
+        index, gap = best[swapped]
+        if gap > 0.0:
+            found.setdefault((index, swapped), counted.chosen(index, gap, swapped))
+    return list(found.values())
 
 
 def _rough_ratio(
@@ -216,20 +310,9 @@ def _rough_ratio(
     return np.asarray(np.maximum(low - delta, 0.0) / up)
 
 
-def _beaten(found: Sequence[_Entry]) -> float:
-    """A predicted bound with which an event that comes later cannot be chosen."""
-    top = max((entry.predicted for entry in found), default=-np.inf)
-    return float(top - SIMPLER_WITHIN * max(top, 0.0)) if np.isfinite(top) else -np.inf
-
-
-def _wilson(p: FloatArray, n: int, z: FloatArray) -> FloatArray:
+def _wilson(p: FloatArray, n: int | FloatArray, z: FloatArray) -> FloatArray:
     """Wilson's score bound |z| standard errors above (z > 0) or below (z < 0) the estimate p."""
-    centre = p + z * z / (2.0 * n)
-    half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
-    return np.asarray(np.clip((centre + half) / (1.0 + z * z / n), 0.0, 1.0))
-
-
-def _simplest(found: Sequence[_Entry]) -> _Entry:
-    top = max(entry.predicted for entry in found)
-    enough = top - SIMPLER_WITHIN * max(top, 0.0)
-    return next(entry for entry in found if entry.predicted >= enough)
+    square = z * z / n
+    centre = p + 0.5 * square
+    half = np.sign(z) * np.sqrt(square * (p * (1.0 - p) + 0.25 * square))
+    return np.asarray(np.clip((centre + half) / (1.0 + square), 0.0, 1.0))

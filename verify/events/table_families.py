@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ def value_families(sorted_values: Sorted) -> Iterator[Family]:
     absent = sum(int(count[-1]) for sample in counts for count in sample)
     keep = np.arange(table.size + bool(absent))
     rows = [(float(value),) for value in np.concatenate([table, [np.nan]])[keep]]
+    places = [np.minimum(_places(table, world), len(rows)) for world in sorted_values.fresh] if rows else []
     yield from table_families(
         (sorted_values.reading,),
         rows,
@@ -44,6 +46,7 @@ def value_families(sorted_values: Sorted) -> Iterator[Family]:
         (counts[1][0][keep], counts[1][1][keep]),
         sorted_values.fit_size,
         sorted_values.choose_size,
+        places=places,
     )
 
 
@@ -78,7 +81,8 @@ def row_families(
         rows[seen] = np.column_stack([column[example[seen]] for column in values])
         views[seen] = world.values[example[seen]]
     score = prior.of(ViewSample(views, fit[0].columns)) if prior is not None else None
-    fresh = [_counts_of(table, row_keys([reading.of(world) for reading in readings])) for world in choose]
+    places = [_places_of(table, row_keys([reading.of(world) for reading in readings])) for world in choose]
+    fresh = [np.bincount(place, minlength=table.size + 1)[:-1].astype(np.int64) for place in places]
     yield from table_families(
         tuple(readings),
         [tuple(map(float, row)) for row in rows],
@@ -87,6 +91,7 @@ def row_families(
         (len(fit[0].values), len(fit[1].values)),
         (len(choose[0].values), len(choose[1].values)),
         score,
+        places,
     )
 
 
@@ -104,15 +109,16 @@ def pair_families(fit: Worlds, choose: Worlds, readings: Sequence[Reading]) -> I
         codes.append([[_codes(table, column) for column in sample] for sample in values])
     for i, j in combinations(range(len(readings)), 2):
         width = tables[j].size
+        both = [
+            [codes[i][s][w].astype(np.uint16) * np.uint16(width) + codes[j][s][w] for w in (0, 1)]
+            for s in (0, 1)
+        ]
         counts = [
             [
-                np.bincount(
-                    codes[i][s][w].astype(np.uint16) * np.uint16(width) + codes[j][s][w],
-                    minlength=tables[i].size * width,
-                ).reshape(-1, width)[:-1, :-1]
-                for w in (0, 1)
+                np.bincount(code, minlength=tables[i].size * width).reshape(-1, width)[:-1, :-1]
+                for code in sample
             ]
-            for s in (0, 1)
+            for sample in both
         ]
         total = (counts[0][0] + counts[0][1]).ravel()
         often = np.argsort(-total, kind="stable")[:MOST_ROWS]
@@ -124,8 +130,17 @@ def pair_families(fit: Worlds, choose: Worlds, readings: Sequence[Reading]) -> I
             (counts[s][0].ravel()[often], counts[s][1].ravel()[often]) for s in (0, 1)
         )
         sizes = [(len(sample[0].values), len(sample[1].values)) for sample in samples]
+        place_of = np.full(tables[i].size * width, often.size, dtype=np.uint16)
+        row, column = np.divmod(often, width - 1)
+        place_of[row * width + column] = np.arange(often.size)
         yield from table_families(
-            (readings[i], readings[j]), rows, fit_counts, choose_counts, sizes[0], sizes[1]
+            (readings[i], readings[j]),
+            rows,
+            fit_counts,
+            choose_counts,
+            sizes[0],
+            sizes[1],
+            places=[place_of[code] for code in both[1]],
         )
 
 
@@ -148,10 +163,15 @@ def table_families(
     fit_size: tuple[int, int],
     choose_size: tuple[int, int],
     prior: FloatArray | None = None,
+    places: Sequence[npt.NDArray[np.integer[Any]]] = (),
 ) -> Iterator[Family]:
-    """Single rows and their complements; then the r rows with the highest or the lowest ratio together."""
+    """Single rows and their complements; then the r rows with the highest or the lowest ratio together.
+
+    `places` are, for each world, the row of each fresh draw, or the number of rows if it is none of them.
+    """
     if not rows:
         return
+    paired = len(places) == 2 and places[0].size == places[1].size
     size = (fit_size[0] + choose_size[0], fit_size[1] + choose_size[1])
     single = [a + b for a, b in zip(fit_counts, choose_counts, strict=True)]
 
@@ -160,7 +180,12 @@ def table_families(
         return RowTable(readings, (rows[row],), bool(complement))
 
     hits, hits_prime = (np.concatenate([count, n - count]) for count, n in zip(single, size, strict=True))
-    yield Family(hits, hits_prime, size, build_single, disjoint)
+    split = None
+    if paired:
+        alike = np.bincount(places[0][places[0] == places[1]], minlength=len(rows) + 1)[:-1]
+        share = (choose_counts[0] + choose_counts[1] - 2 * alike + 1.0) / places[0].size
+        split = np.concatenate([share, share])
+    yield Family(hits, hits_prime, size, build_single, disjoint, split)
     if len(rows) < 3:
         return
 
@@ -169,6 +194,7 @@ def table_families(
     if sizes.size > 128:
         sizes = np.unique(np.geomspace(2, len(rows) - 1, 128).astype(np.int64))
     together = []
+    split = _split_together(order, places, sizes) if paired else None
     for count, n in zip(choose_counts, choose_size, strict=True):
         top, bottom = np.cumsum(count[order])[sizes - 1], np.cumsum(count[order][::-1])[sizes - 1]
         together.append(np.concatenate([top, bottom, n - top, n - bottom]))
@@ -178,7 +204,27 @@ def table_families(
         members = order[: sizes[number]] if which % 2 == 0 else order[::-1][: sizes[number]]
         return RowTable(readings, tuple(rows[r] for r in members), which >= 2)
 
-    yield Family(together[0], together[1], choose_size, build_nested, nested)
+    yield Family(together[0], together[1], choose_size, build_nested, nested, split)
+
+
+def _split_together(
+    order: npt.NDArray[np.intp], places: Sequence[npt.NDArray[np.integer[Any]]], sizes: npt.NDArray[np.intp]
+) -> FloatArray:
+    """`Family.split` of the first and the last so many rows in an order, and of their complements."""
+    count = order.size
+    found = []
+    for ranked in (order, order[::-1]):
+        rank = np.empty(count + 1, dtype=np.int64)
+        rank[ranked], rank[count] = np.arange(count), count
+        first, second = rank[places[0]], rank[places[1]]
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        found.append(_up_to(low, count)[sizes] - _up_to(high, count)[sizes])
+    return np.asarray((np.concatenate([*found, *found]) + 1.0) / places[0].size)
+
+
+def _up_to(ranks: npt.NDArray[np.int64], count: int) -> IntArray:
+    """For k = 0, ..., count, how many ranks are below k."""
+    return np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=count + 1)[:count])]).astype(np.int64)
 
 
 def shrunken_log_ratio(
@@ -200,7 +246,15 @@ def shrunken_log_ratio(
     return np.asarray(expected + tau2 / (tau2 + variance) * (observed - expected))
 
 
-def _counts_of(table: KeyArray, keys: KeyArray) -> IntArray:
-    """How often each key of the sorted table occurs among keys."""
+def _places_of(table: KeyArray, keys: KeyArray) -> npt.NDArray[np.intp]:
+    """The place of each key in the sorted table; the table's size for those not in it."""
     place = np.minimum(np.searchsorted(table, keys), len(table) - 1)
-    return np.bincount(place[table[place] == keys], minlength=len(table)).astype(np.int64)
+    return np.where(table[place] == keys, place, len(table))
+
+
+def _places(table: FloatArray, values: FloatArray) -> npt.NDArray[np.intp]:
+    """The place of each value in the sorted table; its size for absent values, which come last, and for others."""
+    if table.size == 0:
+        return np.where(np.isnan(values), 0, 1)
+    place = np.minimum(np.searchsorted(table, values), table.size - 1)
+    return np.where(table[place] == values, place, np.where(np.isnan(values), table.size, table.size + 1))

@@ -1,77 +1,22 @@
 """What a function returned, read as numbers and words at numbered places.
 
 Outputs may be numbers, truth values, words, nothing (None), arrays, and lists, tuples or dictionaries of these,
-of one length or of several. A number that is absent is NaN.
+of one length or of several. A number that is absent is NaN, as are masked entries of an array.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-ObjectArray = npt.NDArray[np.object_]
-
-
-class UnreadableOutput(ValueError):
-    """An output is nothing that could be read; the message shows it."""
-
-
-@dataclass(frozen=True)
-class Raised:
-    """In place of an output: the subject raised."""
-
-    error: str
-    message: str
-    where: str
-
-
-@dataclass(frozen=True, eq=False)
-class Readings:
-    """n outputs.
-
-    Attributes
-    ----------
-    values
-        The numbers, shape (n, places); NaN where an output holds no number.
-    words
-        For each place at which an output holds a word, the words of all outputs (None: no word), shape (n,).
-    shapes
-        The shape of each output in words, shape (n,); of length 1 if all have the same.
-    names
-        A name for each place, such as ``"[2]"`` or ``".count"``; "" for an output that is a single value. Outputs
-        are compared by name: the same name is the same entry. Empty if there are no entries.
-    truths
-        The places that hold nothing but truth values.
-    raised
-        What was raised, by the number of the output.
-    """
-
-    values: FloatArray
-    words: Mapping[int, ObjectArray] = field(default_factory=dict)
-    shapes: tuple[str, ...] = ("",)
-    names: tuple[str, ...] = ("",)
-    truths: frozenset[int] = frozenset()
-    raised: Mapping[int, Raised] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def rows(self) -> list[tuple[Any, ...]]:
-        """Return each output as a tuple that can be compared: NaN equals NaN."""
-        shapes = self.shapes * len(self) if len(self.shapes) == 1 else self.shapes
-        rows: list[tuple[Any, ...]] = []
-        for i, row in enumerate(self.values):
-            error = self.raised[i].error if i in self.raised else None
-            words = tuple(column[i] for column in self.words.values())
-            rows.append((row.tobytes(), words, shapes[i], error))
-        return rows
+from verify.functions.entries import SINGLE, entries_of, is_flat, take_apart
+from verify.functions.readings import EXACT, FloatArray, Raised, Readings, exact, flat_names
+from verify.functions.shapes import entries_in_words, shape_of
+from verify.functions.words import words_of_list
 
 
 def read_outputs(outputs: Sequence[Any]) -> Readings:
@@ -82,9 +27,9 @@ def read_outputs(outputs: Sequence[Any]) -> Readings:
     Raises
     ------
     UnreadableOutput
-        If one is of another type.
+        If one is of another type, or lists lie too deep within lists.
     """
-    quick = _numbers(outputs)
+    quick = _numbers(outputs) or _single_values(outputs)
     if quick is not None:
         return quick
     # Outputs of one form, with the same kinds of entries under the same names, are read together.
@@ -95,7 +40,7 @@ def read_outputs(outputs: Sequence[Any]) -> Readings:
         if isinstance(output, Raised):
             marks.append(Raised)
         else:
-            _take_apart(output, entries, marks)
+            take_apart(output, entries, marks)
         numbers, rows = alike.setdefault(tuple(marks), ([], []))
         numbers.append(i)
         rows.append(entries)
@@ -111,37 +56,77 @@ class _Columns:
     def __init__(self, n: int) -> None:
         self.n = n
         self.places: dict[str, int] = {}
-        self.numbers: list[FloatArray] = []
-        self.words: dict[int, ObjectArray] = {}
+        self.values = np.full((n, 1), np.nan)  # grows to the right
+        self.words: dict[int, npt.NDArray[np.object_]] = {}
+        self.whole: dict[int, npt.NDArray[np.object_]] = {}
         self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
         self.not_truth: set[int] = set()
+        self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
 
     def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add outputs of one form: one of them, their numbers, and the entries of each in order."""
         raised = isinstance(example, Raised)
-        self.shapes.append((which, "nothing" if raised else _shape(example)))
-        entries = [] if raised else list(_places(example))
-        taken: set[str] = set()
-        for (name, value), column in zip(entries, zip(*rows, strict=True), strict=True):
-            while name in taken:  # two keys that read the same, such as 1 and "1"
-                name += "'"
-            taken.add(name)
-            place = self._place(name)
-            if isinstance(value, str):
-                self.not_truth.add(place)
-                if place not in self.words:
-                    self.words[place] = np.full(self.n, None, dtype=object)
-                self.words[place][which] = column
-            else:
-                if not isinstance(value, bool):
-                    self.not_truth.add(place)
-                self.numbers[place][which] = _as_floats(column)
+        self.shapes.append((which, "nothing" if raised else shape_of(example)))
+        if raised:
+            return
+        if is_flat(example):
+            self._add_flat(which, rows)
+            return
+        named = list(entries_of(example))
+        columns = zip(*rows, strict=True)
+        for place, (_, value), column in zip(
+            self.numbered([name for name, _ in named]), named, columns, strict=True
+        ):
+            self.fill(place, which, column, type(value))
 
-    def _place(self, name: str) -> int:
-        place = self.places.setdefault(name, len(self.places))
-        if place == len(self.numbers):
-            self.numbers.append(np.full(self.n, np.nan))
-        return place
+    def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
+        """Add lists of numbers."""
+        length = len(rows[0])
+        places = list(range(length)) if length <= self.flat else self.numbered(flat_names(length))
+        if places[-1] == length - 1:
+            self.flat = max(self.flat, length)
+        self.not_truth.update(places)
+        try:
+            values = np.array(rows, dtype=np.float64)
+        except OverflowError:
+            values = np.array([[_as_float(value) for value in row] for row in rows])
+        self.values[which[:, None], places] = values
+        for j in np.flatnonzero((np.abs(values) >= EXACT).any(axis=0)):
+            self._keep_whole(places[int(j)], which, [row[j] for row in rows])
+
+    def _keep_whole(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any]) -> None:
+        """Keep whole numbers that may not be floats as they are."""
+        exact = [int(value) if isinstance(value, int | np.integer) else None for value in column]
+        if any(value is not None for value in exact):
+            self.whole.setdefault(place, np.full(self.n, None, dtype=object))[which] = exact
+
+    def fill(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any], kind: type[Any]) -> None:
+        """Fill in values of one kind at a place."""
+        if issubclass(kind, str):
+            self.not_truth.add(place)
+            self.words.setdefault(place, np.full(self.n, None, dtype=object))[which] = column
+            return
+        if not issubclass(kind, bool):
+            self.not_truth.add(place)
+        values = _as_floats(column)
+        self.values[which, place] = values
+        if bool((np.abs(values) >= EXACT).any()):
+            self._keep_whole(place, which, column)
+
+    def numbered(self, names: Sequence[str]) -> list[int]:
+        """Return the places of some names, making those that are new."""
+        places: dict[int, None] = {}
+        for name in names:
+            place = self.places.setdefault(name, len(self.places))
+            while place in places:  # two keys that read the same, such as 1 and "1"
+                name += "'"
+                place = self.places.setdefault(name, len(self.places))
+            places[place] = None
+        wanted = len(self.places) - self.values.shape[1]
+        if wanted > 0:
+            more = max(wanted, self.values.shape[1]) if self.values.shape[1] > 1 else wanted
+            self.values = np.concatenate([self.values, np.full((self.n, more), np.nan)], axis=1)
+        return list(places)
 
     def readings(self, raised: Mapping[int, Raised]) -> Readings:
         """Return all that was added."""
@@ -153,88 +138,14 @@ class _Columns:
                 by_number[which] = shape
             shapes = tuple(by_number.tolist())
         return Readings(
-            np.stack(self.numbers, axis=1) if self.numbers else np.empty((self.n, 0)),
-            self.words,
+            self.values[:, : len(self.places)],
+            {place: words_of_list(words) for place, words in self.words.items()},
             shapes,
             tuple(self.places),
             frozenset(range(len(self.places))) - self.not_truth,
             raised,
+            self.whole,
         )
-
-
-def _take_apart(output: Any, entries: list[Any], marks: list[Any]) -> None:
-    """Append an output's entries, in the order of `_places`, and marks that say its form."""
-    kind = type(output)
-    if kind is float or kind is int or kind is bool or kind is str:
-        marks.append(kind)
-        entries.append(output)
-    elif kind is list or kind is tuple:
-        marks.append("[")
-        for item in output:
-            _take_apart(item, entries, marks)
-        marks.append("]")
-    elif kind is dict:
-        marks.append("{")
-        for key in output:
-            marks.append((type(key), key))
-            _take_apart(output[key], entries, marks)
-        marks.append("}")
-    elif kind is np.ndarray and output.dtype.kind in "biuf":
-        marks.append((output.dtype.kind, output.shape))
-        entries.extend(output.ravel().tolist())
-    elif isinstance(output, np.bool_ | np.integer | np.floating):
-        marks.append(kind)
-        entries.append(output.item())
-    else:
-        marks.append((kind, _shape(output)))
-        for name, value in _places(output):
-            marks.append((name, type(value)))
-            entries.append(value)
-
-
-def read_lanes(result: Any, lanes: int) -> Readings:
-    """Read what a function returned for several lanes: an array, a tuple of arrays, or a list of outputs.
-
-    Raises
-    ------
-    UnreadableOutput
-        If the leading axis is not one output for each lane.
-    """
-    parts = result if isinstance(result, tuple) else (result,)
-    if isinstance(result, list) and len(result) == lanes:
-        return read_outputs(result)
-    columns: list[Any] = []
-    for part in parts:
-        array = np.asarray(part)
-        if array.ndim == 0 or array.shape[0] != lanes:
-            raise UnreadableOutput(
-                f"returned an array of shape {array.shape} for {lanes} lanes: its leading axis must be the lanes"
-            )
-        if array.dtype.kind not in "biuf":
-            arrays = [np.asarray(p) for p in parts]
-            rows = list(zip(*arrays, strict=True)) if len(arrays) > 1 else list(arrays[0])
-            return read_outputs(
-                [row[0] if len(arrays) == 1 and np.shape(row) == (1,) else row for row in rows]
-            )
-        columns.append(array)
-    if any(math.prod(array.shape[1:]) == 0 for array in columns) and len(columns) == 1:
-        raise UnreadableOutput(f"returned an array of shape {columns[0].shape}: there is no output in it")
-    flat = [array.reshape(lanes, -1).astype(np.float64) for array in columns]
-    places = sum(array.shape[1] for array in flat)
-    starts = np.cumsum([0, *(array.shape[1] for array in flat)])
-    return Readings(
-        flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1),
-        shapes=(" and ".join(_shape_words(array.shape[1:]) for array in columns),),
-        names=("",)
-        if len(columns) == 1 and columns[0].ndim == 1
-        else tuple(f"[{i}]" for i in range(1, places + 1)),
-        truths=frozenset(
-            int(j)
-            for array, start, stop in zip(columns, starts, starts[1:], strict=False)
-            if array.dtype.kind == "b"
-            for j in range(start, stop)
-        ),
-    )
 
 
 def _numbers(outputs: Sequence[Any]) -> Readings | None:
@@ -244,76 +155,40 @@ def _numbers(outputs: Sequence[Any]) -> Readings | None:
         if not all(isinstance(output, float | np.floating) for output in outputs):
             return None
         return Readings(np.array(outputs, dtype=np.float64)[:, None])
-    if isinstance(first, np.ndarray) and first.dtype.kind in "iuf" and first.size:
+    if type(first) is np.ndarray and first.dtype.kind in "iuf" and first.size:
         for output in outputs:
-            if (
-                not isinstance(output, np.ndarray)
-                or output.shape != first.shape
-                or output.dtype != first.dtype
-            ):
+            if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
                 return None
+        values, whole = exact(np.stack(outputs).reshape(len(outputs), -1))
         return Readings(
-            np.stack(outputs).reshape(len(outputs), -1).astype(np.float64),
-            shapes=(_shape_words(first.shape),),
-            names=("",) if first.ndim == 0 else tuple(f"[{i}]" for i in range(1, first.size + 1)),
+            values,
+            shapes=(entries_in_words(first.shape),),
+            names=("",) if first.ndim == 0 else flat_names(first.size),
+            whole=whole,
         )
     return None
 
 
-def _places(output: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of every place of an output; None is the word "None"."""
-    if isinstance(output, str):
-        yield name, output
-    elif output is None:
-        yield name, "None"
-    elif isinstance(output, bytes):
-        yield name, output.hex()
-    elif isinstance(output, np.bool_):
-        yield name, bool(output)
-    elif isinstance(output, bool | int | float | np.integer | np.floating):
-        yield name, output
-    elif isinstance(output, Mapping):
-        for key in output:
-            yield from _places(output[key], f"{name}.{key}")
-    elif isinstance(output, list | tuple | set | frozenset):
-        items = sorted(output, key=repr) if isinstance(output, set | frozenset) else output
-        for i, item in enumerate(items, start=1):
-            yield from _places(item, f"{name}[{i}]")
-    elif isinstance(output, np.ndarray):
-        if output.dtype.kind not in "biufUSO":
-            raise UnreadableOutput(f"returned an array of {output.dtype}: must hold numbers or words")
-        if output.ndim == 0:
-            yield from _places(output.item(), name)
-            return
-        for i, item in enumerate(output.ravel(), start=1):
-            yield from _places(item, f"{name}[{i}]")
-    else:
-        raise UnreadableOutput(
-            f"returned {output!r:.80}: must be a number or an array of numbers, a word, None, or a list of these"
-        )
-
-
-def _shape(output: Any) -> str:
-    """Return an output's shape in words: "2 entries", "{a, b: 3 entries}"; empty for a single value."""
-    if isinstance(output, np.ndarray):
-        return _shape_words(output.shape)
-    if isinstance(output, list | tuple | set | frozenset):
-        inner = dict.fromkeys(_shape(item) for item in output)
-        deeper = f" of {' and '.join(shape or 'a single value' for shape in inner)}" if any(inner) else ""
-        return f"{_shape_words((len(output),))}{deeper}"
-    if isinstance(output, Mapping):
-        inside = [(str(key), _shape(value)) for key, value in output.items()]
-        return f"{{{', '.join(f'{key}: {shape}' if shape else key for key, shape in sorted(inside))}}}"
-    return ""
-
-
-def _shape_words(shape: tuple[int, ...]) -> str:
-    if not shape:
-        return ""
-    entries = " × ".join(map(str, shape))
-    if 0 in shape:
-        return "no entries" if len(shape) == 1 else f"no entries ({entries})"
-    return f"{entries} entries" if entries != "1" else "1 entry"
+def _single_values(outputs: Sequence[Any]) -> Readings | None:
+    """Read outputs that are all single values, of one kind or several, at once; None if they are not."""
+    kinds = list(map(type, outputs))
+    different = dict.fromkeys(kinds)
+    if not all(issubclass(kind, SINGLE) for kind in different):
+        return None
+    columns = _Columns(len(outputs))
+    (place,) = columns.numbered([""])
+    every = np.arange(len(outputs))
+    columns.shapes.append((every, ""))
+    for kind in different:
+        which, column = every, outputs
+        if len(different) > 1:
+            which = np.array([i for i, other in enumerate(kinds) if other is kind])
+            column = [outputs[i] for i in which]
+        ((_, value),) = entries_of(column[0])
+        if issubclass(kind, bytes | type(None)):
+            column = [entry for output in column for _, entry in entries_of(output)]
+        columns.fill(place, which, column, type(value))
+    return columns.readings({})
 
 
 def _as_floats(column: Sequence[Any]) -> FloatArray:

@@ -1,7 +1,7 @@
 """A first look at a function before anything is tested: what its outputs look like, and what is wrong with it.
 
-A few outputs are drawn on every data set of the known pairs, and on one pair three times over: with the same
-generator, with the same but other global random states, and with everything the same again.
+A few outputs are drawn on every data set of the known pairs, on one pair several times over, with one generator and
+two global random states, and on one data set with many generators.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from verify.functions.columns import Layout, layout_of
-from verify.functions.outputs import Readings
-from verify.functions.runs import FunctionRuns
+from verify.functions.readings import Readings
+from verify.functions.repeats import repeated_share
+from verify.functions.runs import FunctionRuns, same_data
+from verify.functions.shapes import shown
+from verify.functions.wide import BLOCKS, KEPT, MOST_COLUMNS
 from verify.neighbouring.adjacency import Data, Pair
 from verify.subjects.subject import SubjectError
 from verify.time_limit import TimeLimitReached, time_limit
@@ -23,7 +26,20 @@ LANES, CALLS = 64, 8  # outputs on a data set: in one call, or at least so many 
 ALL_CALLS = 256  # calls on all data sets together, if there are few
 CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
 CALL_SECONDS = 10.0  # for the outputs on one data set
+REPEATED_CALLS, REPEATED_LANES = 12, 256  # calls, and lanes of each, in which repeated noise is looked for
+COMMAND_CALLS = 4  # where every call starts a process
 PROBE = 9  # first entry of the spawn keys
+
+
+NOTHING_TO_TEST = frozenset({"constant", "remembers", "repeats"})
+"""Kinds of findings after which no draws say anything."""
+
+REPEATS = (
+    "calls with different generators repeat each other's outputs on {share} of the lanes: it draws from a generator "
+    "with a fixed seed, or sets back the state of the one it gets. Outputs are not independent, and counts of them "
+    "prove nothing; noise that is always the same protects nobody"
+)
+"""What is said of calls that are not independent of each other."""
 
 
 class NeverEnds(Exception):
@@ -68,11 +84,11 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     RaisedInLanes
         If it raises while it works on several lanes at once.
     """
-    together = runs.lanes_together and runs.subject.takes_lanes
+    together = runs.together
     datasets: list[Data] = []
     for pair in pairs:
         datasets += [
-            data for data in (pair.data, pair.other) if not any(_same(data, known) for known in datasets)
+            data for data in (pair.data, pair.other) if not any(same_data(data, known) for known in datasets)
         ]
     n = LANES if together else max(CALLS, ALL_CALLS // len(datasets))
     seen: list[Readings] = []
@@ -86,9 +102,22 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
             raise NeverEnds(_endless(runs, data, n, together, limit, number)) from None
     _check_readable(runs, datasets, seen)
     result = Probe(layout_of(seen))
+    runs.width = result.layout.width
     _look_at_repeats(runs, pairs[0], n, seed, result)
     _look_at_noise(runs, pairs[0], datasets, seen, together, seed, result)
+    if together:
+        _look_at_calls(runs, pairs[0].data, seed, result)
     _look_at_outputs(datasets, seen, result)
+    if result.layout.width > MOST_COLUMNS:
+        _add(
+            result,
+            "wide",
+            f"outputs have {result.layout.width:,} entries: looked at are the {KEPT} that differ most between the "
+            f"known data sets, and sums of all numbers in {BLOCKS} blocks",
+            failing=False,
+        )
+    if runs.seen.warned:
+        _add(result, "warns", f"gives warnings, which are not audited: {runs.seen.warned}", failing=False)
     if runs.seen.printed:
         said = " ".join(runs.seen.printed.split())
         _add(
@@ -130,21 +159,40 @@ def _check_readable(runs: FunctionRuns, datasets: Sequence[Data], seen: Sequence
     empty = [
         r for r in seen if not r.raised and not r.words and np.isnan(r.values).all() and r.shapes != ("",)
     ]
-    if len(empty) == len(seen) or all(set(r.words) == {0} and set(r.words[0]) == {"None"} for r in seen):
+    if len(empty) == len(seen) or all(map(_is_none, seen)):
         raise SubjectError(
             f"{runs.name} returned nothing in every call: must return a number or an array of numbers, or words"
         )
 
 
+def _is_none(readings: Readings) -> bool:
+    """Return whether all outputs are None."""
+    words = readings.words.get(0)
+    return (
+        words is not None
+        and len(readings.words) == 1
+        and bool(words.present.all())
+        and words.spoken == {"None"}
+    )
+
+
 def _look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: Probe) -> None:
-    """Draw with one generator three times: other global random states the second time."""
+    """Draw with one generator, up to four times, the second and third time with other global random states.
+
+    What depends on the number of the call (every other one, say) differs between the second and the third, too, or
+    between the first and the last. The number of calls is odd, so that it moves on from one draw to the next.
+    """
     for world, data in enumerate((pair.data, pair.other)):
         sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 1, world))
         elsewhere = np.random.SeedSequence(seed, spawn_key=(PROBE, 2, world))
         first, second, third = (
-            runs.watched(data, n, sequence, global_seed=used).rows for used in (sequence, elsewhere, sequence)
+            runs.watched(data, n | 1, sequence, global_seed=used).rows
+            for used in (sequence, elsewhere, elsewhere)
         )
-        if first != third:
+        if first == second == third:
+            continue
+        fourth = runs.watched(data, n | 1, sequence).rows
+        if first != fourth or second != third:
             result.repeatable = False
             _add(
                 result,
@@ -165,6 +213,18 @@ def _look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: 
             return
 
 
+def _look_at_calls(runs: FunctionRuns, data: Data, seed: int, result: Probe) -> None:
+    """Look for calls with different generators that repeat each other's noise: their lanes are no independent draws."""
+    if result.unlike is not None or any(finding.kind in NOTHING_TO_TEST for finding in result.findings):
+        return
+    sequences = np.random.SeedSequence(seed, spawn_key=(PROBE, 4)).spawn(
+        REPEATED_CALLS if runs.subject.single_lanes else COMMAND_CALLS
+    )
+    share = repeated_share([runs.watched(data, REPEATED_LANES, sequence) for sequence in sequences])
+    if share is not None:
+        _add(result, "repeats", REPEATS.format(share=f"up to {share:.0%}"))
+
+
 def _look_at_noise(
     runs: FunctionRuns,
     pair: Pair,
@@ -181,14 +241,21 @@ def _look_at_noise(
         for world, data in enumerate((pair.data, pair.other)):
             sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 3, world))
             more = set(runs.watched(data, CERTAIN, sequence).rows)
-            first = next(row[0] for known, row in zip(datasets, rows, strict=True) if _same(known, data))
+            first = next(row[0] for known, row in zip(datasets, rows, strict=True) if same_data(known, data))
             if len(more) == 1 and more != {first} and together:
                 raise SubjectError(
                     f"{runs.name} returned one and the same output for all {CERTAIN} lanes of a call, and another in "
                     "another call: lanes must be independent draws"
                 )
             still = still and more == {first}
-    if still and len({row[0] for row in rows}) == 1:
+    if still and runs.seen.drew and not runs.seen.drew_last:
+        _add(
+            result,
+            "remembers",
+            "it drew from its generator when it first saw a data set, and returned the same output ever after: it "
+            "remembers its outputs, so that there are no independent ones, and nothing was tested",
+        )
+    elif still and len({row[0] for row in rows}) == 1:
         _add(
             result,
             "constant",
@@ -204,9 +271,9 @@ def _look_at_noise(
             "deterministic",
             f"the output never varied in {CERTAIN:,} calls on the same data, and depends on them: there is no noise",
         )
-    elif runs.seen.drew is False and result.repeatable:
+    elif not runs.seen.drew and result.repeatable:
         pass  # it varies with the global random state only, which is said already
-    elif runs.seen.drew is False:
+    elif not runs.seen.drew:
         _add(
             result,
             "ignores-generator",
@@ -241,13 +308,11 @@ def _look_at_outputs(datasets: Sequence[Data], seen: Sequence[Readings], result:
         _add(
             result,
             "nan",
-            f"{count} of {n} outputs on {words_of(data)} hold NaN, which is no number: audited as a value of its own, "
-            'called "absent"',
+            f"{count} of {n} outputs on {words_of(data)} hold NaN or a masked entry, which is no number: audited as a "
+            'value of its own, called "absent"',
             failing=all(np.isnan(r.values).all() for r in seen),
         )
-    shapes = dict.fromkeys(
-        shape or "a single value" for r in seen for shape in r.shapes if shape != "nothing"
-    )
+    shapes = dict.fromkeys(shown(shape) for r in seen for shape in r.shapes if shape != "nothing")
     if len(shapes) > 1:
         _add(
             result,
@@ -256,10 +321,6 @@ def _look_at_outputs(datasets: Sequence[Data], seen: Sequence[Readings], result:
             "can be seen, and is audited as part of the output",
             failing=False,
         )
-
-
-def _same(data: Data, other: Data) -> bool:
-    return data.shape == other.shape and np.array_equal(data, other)
 
 
 def _add(result: Probe, kind: str, message: str, *, failing: bool = True) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
@@ -12,12 +13,18 @@ from typing import Any
 import numpy as np
 
 from accountant import Direct
-from verify.functions.outputs import Raised, Readings, UnreadableOutput, read_lanes, read_outputs
+from verify.events.view_sample import ViewSample
+from verify.functions.columns import Layout
+from verify.functions.lanes import read_lanes
+from verify.functions.outputs import read_outputs
+from verify.functions.readings import FloatArray, Raised, Readings, UnreadableOutput
 from verify.learners.accounting_run import failing_place
 from verify.neighbouring.adjacency import Data
 from verify.subjects.subject import FunctionSubject, SubjectError
 
 EXCERPT = 60  # characters of what a subject prints that a finding shows
+MOST_VALUES = 1 << 22  # entries of outputs that are read at once
+FEWEST = 64  # outputs that are read at once, however long they are
 
 
 class RaisedInLanes(Exception):
@@ -32,15 +39,19 @@ class Seen:
     ----------
     printed
         The beginning of what was written to standard output.
+    warned
+        The first warning that was given: its class, its text and the line.
     changed_data
         Whether a call changed its data argument.
-    drew
-        Whether any call drew from the generator it was given; None if that cannot be said.
+    drew, drew_last
+        Whether any call drew from the generator it was given, and whether the last one did.
     """
 
     printed: str = ""
+    warned: str = ""
     changed_data: bool = False
-    drew: bool | None = False
+    drew: bool = False
+    drew_last: bool = False
 
 
 @dataclass
@@ -54,26 +65,27 @@ class FunctionRuns:
     lanes_together
         Whether several lanes are asked for in one call; may be switched off.
     seen
-        What calls did besides, kept up to date by `watch`.
+        What calls did besides, kept up to date by `watched`.
+    width
+        How many entries outputs have, once a first look has shown it.
     """
 
     subject: FunctionSubject
     lanes_together: bool
     seen: Seen = field(default_factory=Seen)
+    width: int = 1
 
     @property
     def name(self) -> str:
         """The subject's name."""
         return self.subject.name
 
-    def outputs(
-        self,
-        data: Data,
-        n: int,
-        seed: np.random.SeedSequence,
-        *,
-        global_seed: np.random.SeedSequence | None = None,
-    ) -> Readings:
+    @property
+    def together(self) -> bool:
+        """Whether one call answers for several lanes."""
+        return self.subject.takes_lanes and self.lanes_together
+
+    def outputs(self, data: Data, n: int, seed: np.random.SeedSequence) -> Readings:
         """Return n independent outputs on a data set.
 
         Parameters
@@ -83,9 +95,7 @@ class FunctionRuns:
         n
             How many outputs.
         seed
-            Of the generator that the function gets.
-        global_seed
-            Of NumPy's and Python's global random states, by default derived from `seed`.
+            Of the generator that the function gets, and of NumPy's and Python's global random states.
 
         Raises
         ------
@@ -94,9 +104,30 @@ class FunctionRuns:
         RaisedInLanes
             If the function raised while it worked on several lanes at once.
         """
-        spread = seed if global_seed is None else global_seed
-        with _global_random_state(spread), redirect_stdout(_Sink()):
-            return self._read(data, n, np.random.default_rng(seed), self.lanes_together)
+        with _contained(seed, _Sink()):
+            returned = self._returned(data, n, np.random.default_rng(seed))
+        return self._read(returned, n)
+
+    def sample(self, layout: Layout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
+        """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
+
+        Raises
+        ------
+        SubjectError, RaisedInLanes
+            As `outputs` does.
+        """
+        most = max(FEWEST, MOST_VALUES // layout.width)
+        if n <= most:
+            return layout.sample(self.outputs(data, n, seed))
+        rng, left = np.random.default_rng(seed), n
+        parts: list[FloatArray] = []
+        while left:
+            size = min(left, most)
+            with _contained(seed, _Sink(), len(parts)):
+                returned = self._returned(data, size, rng)
+            parts.append(layout.sample(self._read(returned, size)).values)
+            left -= size
+        return ViewSample(np.concatenate(parts), layout.columns)
 
     def watched(
         self,
@@ -106,48 +137,57 @@ class FunctionRuns:
         *,
         global_seed: np.random.SeedSequence | None = None,
     ) -> Readings:
-        """Return outputs as `outputs` does, and note in `seen` what the calls did besides."""
+        """Return outputs as `outputs` does, and note in `seen` what the calls did besides.
+
+        `global_seed` is that of NumPy's and Python's global random states, if it is to be another.
+        """
         rng = np.random.default_rng(seed)
         before = str(rng.bit_generator.state)
         out = io.StringIO()
-        spread = seed if global_seed is None else global_seed
-        with _global_random_state(spread), redirect_stdout(out):
-            readings = self._read(data, n, rng, self.lanes_together, watch=True)
-        if self.seen.drew is not None:
-            self.seen.drew = self.seen.drew or str(rng.bit_generator.state) != before
+        with _contained(seed if global_seed is None else global_seed, out) as warned:
+            returned = self._returned(data, n, rng, watch=True)
+        self.seen.drew_last = str(rng.bit_generator.state) != before
+        self.seen.drew = self.seen.drew or self.seen.drew_last
         self.seen.printed = self.seen.printed or out.getvalue()[:EXCERPT]
-        return readings
+        if warned and not self.seen.warned:
+            first = warned[0]
+            self.seen.warned = (
+                f"{first.category.__name__}: {first.message} (at {first.filename}:{first.lineno})"
+            )
+        return self._read(returned, n)
 
-    def _read(
-        self, data: Data, n: int, rng: np.random.Generator, together: bool, *, watch: bool = False
-    ) -> Readings:
+    def _read(self, returned: Any, n: int) -> Readings:
         try:
-            if self.subject.takes_lanes and together:
-                given = _given(data)
-                try:
-                    result = self.subject.function(given, rng, lanes=n)
-                except (Exception, SystemExit) as error:  # whatever a user's function raises
-                    if isinstance(error, SubjectError):
-                        raise
-                    raise RaisedInLanes(_raised(error).message) from error
-                if watch:
-                    self._compare(given, data)
-                return read_lanes(result, n)
-            call: Callable[[Any], Any] = self._call_of(rng)
-            outputs: list[Any] = []
-            scalar = data.item() if data.ndim == 0 else None
-            for _ in range(n):
-                given = scalar if scalar is not None else np.array(data)
-                try:
-                    outputs.append(call(given))
-                except (Exception, SystemExit) as error:
-                    # Where it was raised takes a hundred times as long to find as the call took: once is enough.
-                    outputs.append(_raised(error) if watch else Raised(type(error).__name__, "", ""))
-                if watch:
-                    self._compare(given, data)
-            return read_outputs(outputs)
+            return read_lanes(returned, n) if self.together else read_outputs(returned)
         except UnreadableOutput as error:
             raise SubjectError(f"{self.name} {error}") from None
+
+    def _returned(self, data: Data, n: int, rng: np.random.Generator, *, watch: bool = False) -> Any:
+        """Return what the function returns for n lanes, or a list of what it returns in n calls."""
+        if self.together:
+            given = _given(data)
+            try:
+                result = self.subject.function(given, rng, lanes=n)
+            except (Exception, SystemExit) as error:  # whatever a user's function raises
+                if isinstance(error, SubjectError):
+                    raise
+                raise RaisedInLanes(_raised(error).message) from error
+            if watch:
+                self._compare(given, data)
+            return result
+        call: Callable[[Any], Any] = self._call_of(rng)
+        outputs: list[Any] = []
+        scalar = data.item() if data.ndim == 0 else None
+        for _ in range(n):
+            given = scalar if scalar is not None else np.array(data)
+            try:
+                outputs.append(call(given))
+            except (Exception, SystemExit) as error:
+                # Where it was raised takes a hundred times as long to find as the call took: once is enough.
+                outputs.append(_raised(error) if watch else Raised(type(error).__name__, "", ""))
+            if watch:
+                self._compare(given, data)
+        return outputs
 
     def _call_of(self, rng: np.random.Generator) -> Callable[[Any], Any]:
         """Return the function of the data alone that is called once per output."""
@@ -160,15 +200,22 @@ class FunctionRuns:
         return lambda given: function(given, rng)
 
     def _compare(self, given: Any, data: Data) -> None:
-        if not np.array_equal(np.asarray(given), data):
+        if not same_data(np.asarray(given), data):
             self.seen.changed_data = True
+
+
+def same_data(one: Data, other: Data) -> bool:
+    """Return whether two data sets are equal; NaN, wherever it is, equals NaN."""
+    if one.shape != other.shape:
+        return False
+    return np.array_equal(one, other, equal_nan=one.dtype.kind in "fc" and other.dtype.kind in "fc")
 
 
 def _one_lane(result: Any) -> Any:
     """Return the single output of a call for one lane."""
     if isinstance(result, tuple):
         return [np.asarray(part)[0] for part in result]
-    return result[0] if isinstance(result, list) else np.asarray(result)[0]
+    return result[0] if isinstance(result, list) else np.asanyarray(result)[0]
 
 
 def _given(data: Data) -> Any:
@@ -181,14 +228,21 @@ def _raised(error: BaseException) -> Raised:
 
 
 @contextmanager
-def _global_random_state(seed: np.random.SeedSequence) -> Iterator[None]:
-    """Seed NumPy's and Python's global random states, and put them back as they were."""
-    words = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0x610BA1)).generate_state(4)
+def _contained(
+    seed: np.random.SeedSequence, out: io.TextIOBase, part: int = 0
+) -> Iterator[list[warnings.WarningMessage]]:
+    """Seed NumPy's and Python's global random states, and put them back; redirect what is printed, keep warnings.
+
+    Which warnings are given, ignored or raised is left as it is: a subject may rely on it.
+    """
+    key = (*seed.spawn_key, 0x610BA1, *([part] if part else []))
+    words = np.random.SeedSequence(seed.entropy, spawn_key=key).generate_state(4)
     numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002
     np.random.seed(words)  # noqa: NPY002
     random.seed(words.tobytes())
     try:
-        yield
+        with warnings.catch_warnings(record=True) as warned, redirect_stdout(out):
+            yield warned
     finally:
         np.random.set_state(numpy_state)  # noqa: NPY002
         random.setstate(python_state)

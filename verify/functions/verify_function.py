@@ -16,15 +16,16 @@ from verify.effort import Effort
 from verify.events.view_sample import ViewSample
 from verify.evidence import Evidence, Progress
 from verify.functions.floating_point import has_fractions, lattice_finding
-from verify.functions.outputs import FloatArray, read_outputs
-from verify.functions.probe import NeverEnds, Probe, probe, words_of
+from verify.functions.outputs import read_outputs
+from verify.functions.probe import NOTHING_TO_TEST, REPEATS, NeverEnds, Probe, probe, words_of
+from verify.functions.readings import FloatArray
+from verify.functions.repeats import repeats_an_event
 from verify.functions.replay import releases_finding, replay_function
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.functions.stated_law import audit_stated_law, law_samples
 from verify.learners.accounting_run import failing_place
 from verify.neighbouring.adjacency import Data, Listed, Pair
 from verify.neighbouring.neighbour_search import (
-    FINALISTS,
     MOST_EXAMPLES,
     Draw,
     SearchResult,
@@ -32,7 +33,7 @@ from verify.neighbouring.neighbour_search import (
     search_neighbours,
 )
 from verify.neighbouring.path import first_change, path
-from verify.sampling.black_box import black_box_test
+from verify.sampling.black_box import FINALISTS, black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.placebo import drifts
 from verify.subjects.subject import FunctionSubject, SubjectError
@@ -48,7 +49,10 @@ LEAST_SAMPLES = 20_000
 _REPLAYED = 6  # pairs on which runs are recorded and replayed
 _COMMAND_SEEDS, _COMMAND_EXAMPLES = 12, 12  # pairs that are looked at where every call starts a process
 _SEARCH_SHARE = 0.3  # of the draws of a function that is called once per draw, for the search for neighbours
+_WIDE = 8  # columns from which on a view is drawn less often, in proportion
+_WIDEST_SHARE = 0.7  # of the draws, that the widest views get
 _LATTICE_SHARE = 0.1  # of the draws, for the floating-point test
+_FULL_WIDTH = 64  # entries of an output up to which there are as many draws as the effort says
 
 
 def verify_function(
@@ -90,8 +94,9 @@ def verify_function(
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
     clock = _Clock(check_time_limit(seconds), time.monotonic())
+    stages = _Stages(progress)
     runs = FunctionRuns(subject, subject.takes_lanes)
-    test = _FunctionTest(runs, claim, effort, seed, reproduce, progress, clock, floating_point, evidence)
+    test = _FunctionTest(runs, claim, effort, seed, reproduce, stages, clock, floating_point, evidence)
     try:
         try:
             test.run()
@@ -104,7 +109,7 @@ def verify_function(
     except NeverEnds as error:
         evidence.findings.append(error.finding)
     except TimeLimitReached:
-        evidence.findings.append(clock.finding)
+        evidence.findings.append(clock.finding(stages.doing))
     except KeyboardInterrupt:
         evidence.interrupted()
     return evidence
@@ -125,13 +130,24 @@ class _Clock:
     def over(self) -> bool:
         return time.monotonic() - self.start >= self.limit
 
-    @property
-    def finding(self) -> Finding:
+    def finding(self, doing: str) -> Finding:
         return Finding(
             "time-limit",
             "",
-            f"stopped after the time limit of {self.limit:g} s: how far it came depends on the machine",
+            f"stopped after the time limit of {self.limit:g} s ({doing}): how far it came depends on the machine",
         )
+
+
+@dataclass
+class _Stages:
+    """Passes progress on, and remembers what was being done last."""
+
+    tell: Progress
+    doing: str = "a first look"
+
+    def __call__(self, share: float, doing: str) -> None:
+        self.doing = doing
+        self.tell(share, doing)
 
 
 @dataclass(frozen=True)
@@ -143,7 +159,7 @@ class _FunctionTest:
     effort: Effort
     seed: int
     reproduce: str
-    progress: Progress
+    progress: _Stages
     clock: _Clock
     floating_point: bool
     evidence: Evidence
@@ -161,8 +177,14 @@ class _FunctionTest:
     def samples(self) -> int:
         """Draws of all tests together."""
         if self.cheap:
-            return self.effort.batch_samples
-        return self.effort.single_samples if self.subject.single_lanes else self.effort.samples
+            return self._fewer(self.effort.batch_samples)
+        return self._fewer(self.effort.single_samples if self.subject.single_lanes else self.effort.samples)
+
+    def _fewer(self, draws: int) -> int:
+        """So many draws, or fewer of outputs with more than 64 entries: these cost as much as one of 64."""
+        if self.effort.given or self.runs.width <= _FULL_WIDTH:
+            return draws
+        return min(draws, max(LEAST_SAMPLES, draws * _FULL_WIDTH // self.runs.width))
 
     def run(self) -> None:
         """Look, replay, search, test; the time limit ends any of them."""
@@ -176,7 +198,7 @@ class _FunctionTest:
         with time_limit(self.clock.left):
             looked = probe(self.runs, known, self.seed, self.clock.limit)
             evidence.findings.extend(looked.findings)
-            if any(finding.kind == "constant" for finding in looked.findings):
+            if any(finding.kind in NOTHING_TO_TEST for finding in looked.findings):
                 return
             if self.subject.takes_gate:
                 self.progress(0.0, "replaying recorded runs")
@@ -186,14 +208,23 @@ class _FunctionTest:
 
             def draw(pair: Pair, other: bool, n: int, sequence: np.random.SeedSequence) -> ViewSample:
                 data = pair.other if other else pair.data
-                return looked.layout.sample(self.runs.outputs(data, n, sequence))
+                return self.runs.sample(looked.layout, data, n, sequence)
 
             change = None if looked.unlike is None else self._change(*looked.unlike)
             search = self._search(known, draw) if change is None else SearchResult((change,), 0, 0)
-            result = self._test(search.pairs, draw, self._tested(search), lattice=False)
+            draws = self._tested(search, len(looked.layout.columns))
+            result = self._test(search.pairs, draw, draws, lattice=False)
         pair = search.pairs[result.candidate]
         if self.clock.over:
-            evidence.findings.append(self.clock.finding)
+            evidence.findings.append(self.clock.finding(self.progress.doing))
+        elif (
+            result.refuted
+            and self.runs.together
+            and repeats_an_event(draw, pair, result, self.runs.width, self.seed)
+        ):
+            evidence.findings.append(Finding("repeats", "", REPEATS.format(share="a part")))
+            evidence.details["black_box"] = result.to_dict()
+            return
         elif (result.refuted or not looked.repeatable) and drifts(draw, pair, result, self.seed):
             message = "outputs on one and the same data set drift with the number of calls: draws are not independent"
             evidence.findings.append(Finding("drift", "", message))
@@ -213,7 +244,9 @@ class _FunctionTest:
         """Neighbours between two data sets on which the output, which never varies, changes."""
         along = path(self.subject.neighbours, data, other)
         sequence = np.random.SeedSequence(self.seed)
-        return along and first_change(
+        if along is None:
+            return None
+        return first_change(
             along, lambda at: self.runs.outputs(at, 1, sequence).rows[0], self.subject.neighbours
         )
 
@@ -224,7 +257,9 @@ class _FunctionTest:
         return search_neighbours(
             self.subject.neighbours,
             draw,
-            samples=self.effort.search_samples if self.cheap else int(_SEARCH_SHARE * self.samples),
+            samples=self._fewer(self.effort.search_samples)
+            if self.cheap
+            else int(_SEARCH_SHARE * self.samples),
             delta=self.claim.delta,
             error=self.effort.false_alarm / 2.0,
             seed=self.seed,
@@ -234,10 +269,14 @@ class _FunctionTest:
             tell=lambda share, doing: self.progress(0.25 * share, doing),
         )
 
-    def _tested(self, search: SearchResult) -> int:
-        """Draws of the main test: what the other tests leave, and where draws are dear, the search."""
+    def _tested(self, search: SearchResult, columns: int) -> int:
+        """Draws of the main test: what the other tests leave, and where draws are dear, the search.
+
+        Each column of a draw is drawn, sorted and counted: wide views are drawn less often.
+        """
         others = int(_LATTICE_SHARE * self.samples) + law_samples(self.subject, self.samples)
-        return self.samples - others - (0 if self.cheap else search.samples)
+        left = self.samples - others - (0 if self.cheap else search.samples)
+        return int(left * min(1.0, max(_WIDEST_SHARE, _WIDE / columns))) if self.cheap else left
 
     @property
     def _error_share(self) -> float:
@@ -300,7 +339,8 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
         place = failing_place(error)
         raise SubjectError(f"{subject.name} raised {type(error).__name__}: {error} (at {place})") from error
     readings = read_outputs([output])
-    words = [float(zlib.crc32(str(column[0]).encode())) for column in readings.words.values()]
+    beside = [*readings.words.values(), *readings.whole.values()]
+    words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]
     return np.concatenate([readings.values[0], words])
 
 

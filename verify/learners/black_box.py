@@ -12,16 +12,23 @@ from accountant import Simulation
 from algorithms.claim import Claim, View
 from algorithms.play import BuildLearner
 from algorithms.problems import Problem
-from mechanisms import BLOCK
+from mechanisms import BLOCK, Box
 from verify.effort import Effort
 from verify.evidence import Progress
 from verify.learners.adversary_view import learner_candidate
 from verify.learners.coupled_run import CoupledRun
-from verify.learners.neighbours import InitialRecords, Neighbour, backgrounds
+from verify.learners.neighbours import (
+    Background,
+    InitialRecords,
+    Neighbour,
+    backgrounds,
+    replacements,
+)
 from verify.learners.pairs import candidate, early_pairs, lead_pairs, view_of
+from verify.learners.table_walk import anchor_tables, walk_tables
 from verify.learners.transcript import ActionArray, with_paths_spelled
 from verify.learners.transcript_leads import Lead, ScanSize
-from verify.learners.transcript_sampling import sample_transcripts
+from verify.learners.transcript_sampling import DrawActions, sample_transcripts
 from verify.learners.transcript_scan import arms_of, scan_transcripts
 from verify.learners.views import played_actions
 from verify.sampling.black_box import black_box_test
@@ -30,8 +37,8 @@ from verify.subjects.adversary import Adversary
 
 FloatArray = npt.NDArray[np.float64]
 
-_SINGLE_LANE_SAMPLES = 24_000
-_FEWEST_OF_PAIR = 4_096  # draws, so that every stage has enough
+_SINGLE_LANE_SAMPLES = 16_000
+_FEWEST_OF_PAIR = 6_144  # draws, so that every stage has enough
 _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of one world
 
 
@@ -125,6 +132,7 @@ def find_leads(
     seed: int,
     *,
     by_sampling: bool,
+    thorough: bool = False,
 ) -> list[Lead]:
     """Scan transcripts on data sets made for it; nothing if actions are not the view, or promise nothing.
 
@@ -134,6 +142,9 @@ def find_leads(
         As for `black_box_of_learner`.
     by_sampling
         Whether to sample every neighbour: for learners that declassify, or whose densities are not to be trusted.
+    thorough
+        Whether to look longer where a first look promises little: at twice as many rounds, at records in the middle of
+        batches, and at data between those on which the actions differ (`verify.learners.table_walk`).
     """
     if claim.view not in (View.ACTIONS.value, View.OTHER_ACTIONS.value):
         return []
@@ -147,21 +158,52 @@ def find_leads(
     )
     sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN,))
     hidden = claim.view == View.OTHER_ACTIONS.value
+
+    def draw(data: FloatArray, n: int, child: np.random.SeedSequence) -> ActionArray:
+        return played_actions(build, problem, Simulation(child, n), data)
+
+    def sampled(where: Sequence[Background], fewer: int, child: np.random.SeedSequence) -> list[Lead]:
+        few = replace(size, lanes=max(effort.scan_lanes // fewer // BLOCK, 1) * BLOCK)
+        arms = arms_of(problem)
+        return sample_transcripts(draw, where, arms, size=few, delta=claim.delta, seed=child, hidden=hidden)
+
     if by_sampling:
-
-        def draw(data: FloatArray, n: int, child: np.random.SeedSequence) -> ActionArray:
-            return played_actions(build, problem, Simulation(child, n), data)
-
-        few = replace(size, lanes=max(effort.scan_lanes // _FEWER // BLOCK, 1) * BLOCK)
-        found = sample_transcripts(
-            draw, around, arms_of(problem), size=few, delta=claim.delta, seed=sequence, hidden=hidden
-        )
+        found = sampled(around, _FEWER, sequence)
     else:
         found = scan_transcripts(
             build, problem, around, size=size, delta=claim.delta, seed=sequence, hidden=hidden
         )
-    return [lead for lead in found if lead.predicted > 0.0]
+        if thorough and isinstance(problem.record_domain, Box) and _little(found, claim):
+            longer = drawn[: _LONGER * effort.scan_rounds + 1]
+            between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
+            further = sampled(between, _FEWER // 2, np.random.SeedSequence(seed, spawn_key=(_TABLES, 0)))
+            found = sorted([*found, *further], key=lambda lead: -lead.predicted)
+    return [lead for lead in found if lead.predicted > 0.0][:_MOST_LEADS]
 
 
+def _little(leads: Sequence[Lead], claim: Claim) -> bool:
+    return not leads or leads[0].predicted <= _GROSS * claim.epsilon
+
+
+def _between_tables(
+    draw: DrawActions, problem: Problem, domain: Box, rounds: int, seed: int
+) -> list[Background]:
+    """Return data sets near a decision and late records to change: walks between tables, and the tables themselves.
+
+    Late records are those in the second halves of the last batches, however many there are of doubling length.
+    """
+    table_seed, walk_seed = (np.random.SeedSequence(seed, spawn_key=(_TABLES, number)) for number in (1, 2))
+    tables = anchor_tables(domain, rounds, np.random.default_rng(table_seed))
+    found = walk_tables(draw, tables, arms_of(problem), draws=_WALK_LANES, seed=walk_seed)
+    late = sorted({rounds - max(rounds >> k, 1) for k in range(1, 6)} - {0})
+    for table in tables:
+        neighbours = replacements(table.rewards, domain, late)
+        found.append(Background(table.rewards, tuple(neighbours), table.words))
+    return found
+
+
+_GROSS = 3.0  # multiple of the claim beyond which what a scan promises is no near thing
+_LONGER, _WALK_LANES = 2, 512
+_MOST_LEADS = 5
 _FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer
-_SCAN, _PROBE = 7, 12  # spawn keys: no other layer's
+_SCAN, _PROBE, _TABLES = 7, 12, 13  # spawn keys: no other layer's

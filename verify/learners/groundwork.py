@@ -27,6 +27,8 @@ class Groundwork:
         Neighbours of its beginning and what coupled runs on them showed; None if none were possible.
     trusted
         Whether nothing speaks against the gate's densities.
+    proved
+        Whether the ledger proves the claim and nothing speaks against it.
     """
 
     evidence: Evidence
@@ -34,3 +36,4 @@ class Groundwork:
     neighbours: Sequence[Neighbour]
     coupled: CoupledRun | None
     trusted: bool
+    proved: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +94,19 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
             f"all, more than the ε = {number(claim.epsilon)}, δ = {number(claim.delta)} claimed"
         )
         evidence.findings.append(Finding("overspent", str(charge.where), message, failing=False))
+
+
+# --- error rates ---------------------------------------------------------------------------------
+
+
+def with_shared_error(effort: Effort, claim: Claim) -> Effort:
+    """Return the effort with the share of the false-alarm rate that each of the layers that may refute has.
+
+    For δ > 0, what coupled runs show of all releases rests on draws; where the adversary sees the releases it may
+    refute the claim, beside the test of the view: each is wrong with half of the probability.
+    """
+    both = claim.delta > 0.0 and claim.view in _RELEASED
+    return replace(effort, false_alarm=effort.false_alarm / 2.0) if both else effort
 
 
 # --- replays -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Few draws are enough to find what such learners show, and what is found only ran
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,8 @@ def sample_transcripts(
     delta: float,
     seed: np.random.SeedSequence,
     hidden: bool = False,
+    caution: float = STANDARD_ERRORS,
+    every: bool = False,
 ) -> list[Lead]:
     """Return the best lead of every background, the most promising first.
 
@@ -59,19 +62,25 @@ def sample_transcripts(
         Of all randomness.
     hidden
         Whether the adversary does not see the action of the changed record's own round.
+    caution
+        Standard errors that are taken off every estimate.
+    every
+        Whether to return every neighbour's lead, not the best of a background alone.
     """
-    leads = []
+    leads: list[Lead | None] = []
     for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
         seeds = child.spawn(1 + len(background.neighbours))
         first = draw(background.data, size.lanes, seeds[0])
         scored = []
         for neighbour, own in zip(background.neighbours, seeds[1:], strict=True):
             second = draw(neighbour.applied(background.data), size.lanes, own)
-            scored.append(_scored(first, second, neighbour, arms, size, delta, hidden))
-        lead = lead_of(background, scored, arms) if scored else None
-        if lead is not None:
-            leads.append(lead)
-    return sorted(leads, key=lambda lead: -lead.predicted)
+            scored.append(_scored(first, second, neighbour, arms, size, delta, hidden, caution))
+        if every:
+            for neighbour, own_scores in zip(background.neighbours, scored, strict=True):
+                leads.append(lead_of(replace(background, neighbours=(neighbour,)), [own_scores], arms))
+        elif scored:
+            leads.append(lead_of(background, scored, arms))
+    return sorted((lead for lead in leads if lead is not None), key=lambda lead: -lead.predicted)
 
 
 def _scored(
@@ -82,6 +91,7 @@ def _scored(
     size: ScanSize,
     delta: float,
     hidden: bool,
+    caution: float,
 ) -> list[Scored]:
     """Return what every feature promises on one pair."""
     both = Transcript(np.concatenate([first, second]))
@@ -100,8 +110,8 @@ def _scored(
 
         def promise(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
             likely, rare = event if more else event[::-1]
-            likely = np.maximum(likely - STANDARD_ERRORS * np.sqrt((likely + 1.0 / n) / n), 0.0)
-            rare = rare + STANDARD_ERRORS * np.sqrt((rare + 1.0 / n) / n)
+            likely = np.maximum(likely - caution * np.sqrt((likely + 1.0 / n) / n), 0.0)
+            rare = rare + caution * np.sqrt((rare + 1.0 / n) / n)
             return promised(likely, rare, final, delta)
 
         promises, needed = best_events(feature, values, sums, promise, size)

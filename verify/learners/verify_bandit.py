@@ -15,10 +15,19 @@ from verify.events.view_sample import ViewSample
 from verify.evidence import Evidence, Progress
 from verify.learners.accounting_run import failing_place
 from verify.learners.adversary_view import adversary_candidate
+from verify.learners.call_cost import cost_of
 from verify.learners.pairs import ViewPair, lead_pairs
-from verify.learners.table_leads import SCAN_DRAWS, SCAN_ROUNDS, WALK_ROUNDS, table_leads
+from verify.learners.table_leads import (
+    SCAN_DRAWS,
+    SCAN_ROUNDS,
+    UNITS_OF_ROUND,
+    is_gross,
+    run_cost,
+    table_leads,
+)
 from verify.learners.transcript import Transcript, read, with_paths_spelled
 from verify.learners.transcript_leads import Arms
+from verify.sampling.anytime_bettor import Instead
 from verify.sampling.black_box import black_box_test
 from verify.sampling.draws import Candidate
 from verify.subjects.bandit_calls import BanditError, WrongArm
@@ -30,9 +39,10 @@ SECONDS = 600.0
 """The default time limit of one verification."""
 
 _TESTED = 2  # pairs that the test takes
-# A call of a Python method costs more than a lane's round, a turn of an adversary more still: so many times fewer.
-_SHARE_OF_ROUNDS, _SHARE_WITH_ADVERSARY = 3, 12
-_FEWEST_SAMPLES = 12_000
+_UNITS_WITH_ADVERSARY = 8  # units of cost for each lane-round of the effort, where an adversary is played
+_SHARE_OF_GROSS = 4  # so many times fewer draws where a scan promises a multiple of the claim
+_NEAR, _TIMES_OF_NEAR = 0.4, 2  # and so many times more where it promises about the claim
+_FEWEST_SAMPLES, _FEWEST_OF_PAIR = 12_000, 2_688
 _SCAN = 7  # spawn key of the scan
 _PROBED, _PROBE_SECONDS = 8, 10.0  # the first runs, and the time they may take
 _SHOWN = 64  # rewards of a table that is printed
@@ -40,11 +50,11 @@ _SHOWN = 64  # rewards of a table that is printed
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """What the test draws from: candidates, each in words for D and D', and how many rounds they are."""
+    """What the test draws from: candidates, each in words for D and D', and how many draws it takes."""
 
     candidates: list[Candidate]
     words: list[tuple[str, str]]
-    rounds: int
+    samples: int
 
 
 def verify_bandit(
@@ -56,6 +66,7 @@ def verify_bandit(
     reproduce: str,
     progress: Progress,
     seconds: float = SECONDS,
+    instead: Instead | None = None,
 ) -> Evidence:
     """Collect findings and a lower bound for a bandit's claim; nothing gives an upper bound.
 
@@ -73,6 +84,8 @@ def verify_bandit(
         Called with the share done and what is being done.
     seconds
         The time limit. A verification that it ends reports what was found, and that it was stopped.
+    instead
+        Called in place of the black-box test.
 
     Raises
     ------
@@ -85,7 +98,7 @@ def verify_bandit(
         with time_limit(limit):
             if not _look(evidence, bandit, seed, limit):
                 return evidence
-            _test(evidence, bandit, claim, effort, seed, reproduce, progress)
+            _test(evidence, bandit, claim, effort, seed, reproduce, progress, instead)
     except WrongArm as error:
         evidence.findings.append(Finding("wrong-arm", "", f"{error}"))
     except BanditError:
@@ -129,38 +142,41 @@ def _test(
     seed: int,
     reproduce: str,
     progress: Progress,
+    instead: Instead | None,
 ) -> None:
     """Look for telling tables (an adversary brings its own), and test the most telling ones."""
     progress(0.05, "looking for telling transcripts")
-    tested = _tables(bandit, claim, seed) if bandit.adversary is None else _worlds(bandit, seed)
+    tested = (
+        _tables(bandit, claim, effort, seed) if bandit.adversary is None else _worlds(bandit, effort, seed)
+    )
     if tested is None:
-        rounds = bandit.rounds if bandit.adversary else min(bandit.rounds, WALK_ROUNDS)
         message = (
-            f"the actions of rounds 1 to {rounds} are always the same, whatever the rewards and the generator: "
-            "nothing was tested"
+            f"the actions of rounds 1 to {bandit.rounds} are always the same, whatever the rewards and the "
+            "generator: nothing was tested"
         )
         evidence.findings.append(Finding("constant", "", message))
         return
-    share = _SHARE_WITH_ADVERSARY if bandit.adversary else _SHARE_OF_ROUNDS
+    if instead is not None:
+        instead(evidence, tested.candidates, tested.words, tested.samples)
+        return
     result = black_box_test(
         tested.candidates,
         claim_epsilon=claim.epsilon,
         claim_delta=claim.delta,
-        samples=max(
-            min(effort.lane_rounds // share // tested.rounds, effort.single_samples), _FEWEST_SAMPLES
-        ),
+        samples=tested.samples,
         confidence=effort.confidence,
         false_alarm=effort.false_alarm,
         seed=seed,
         progress=lambda share, doing: progress(0.2 + 0.8 * share, doing),
-        workers=effort.workers,
+        # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
+        workers=1 if any(found.kind == "unrepeatable" for found in evidence.findings) else effort.workers,
     )
     result = replace(result, event=with_paths_spelled(result.event, bandit.arms, 1))
     data, data_prime = tested.words[result.candidate]
     evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, reproduce))
 
 
-def _worlds(bandit: PlainBandit, seed: int) -> _Tested | None:
+def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
     """Return the two worlds of the bandit's adversary; None if the actions never vary."""
     assert bandit.adversary is not None
     seeds = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2)).spawn(3)
@@ -170,22 +186,31 @@ def _worlds(bandit: PlainBandit, seed: int) -> _Tested | None:
     candidate, words = adversary_candidate(
         bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), seeds[2]
     )
-    return _Tested([candidate], [words], bandit.rounds)
+    cost = cost_of(lambda: bandit.actions_against(False, _PROBED, seeds[0])) / _PROBED
+    samples = min(int(_UNITS_WITH_ADVERSARY * effort.lane_rounds / cost), effort.single_samples)
+    return _Tested([candidate], [words], max(samples, _FEWEST_OF_PAIR))
 
 
-def _tables(bandit: PlainBandit, claim: Claim, seed: int) -> _Tested | None:
-    """Return the pairs of reward tables that short scans find most telling; None if the actions never vary."""
-    leads = table_leads(bandit, claim, np.random.SeedSequence(seed, spawn_key=(_SCAN,)))
+def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Tested | None:
+    """Return the pairs of reward tables that scans find most telling; None if the actions never vary."""
+    leads = table_leads(bandit, claim, effort, np.random.SeedSequence(seed, spawn_key=(_SCAN,)))
     if not leads:
         return None
-    short = [lead for lead in leads if lead.rounds <= leads[0].rounds]  # others would cost draws
-    pairs = lead_pairs(short[:_TESTED])
+    best = leads[0]
+    affordable = int(UNITS_OF_ROUND * effort.lane_rounds / run_cost(bandit, best.rounds))
+    if is_gross(best, claim):
+        affordable //= _SHARE_OF_GROSS
+    elif best.predicted > _NEAR * claim.epsilon:
+        affordable *= _TIMES_OF_NEAR
+    short = [lead for lead in leads if lead.rounds <= best.rounds]  # others would cost draws
+    pairs = lead_pairs(short[: min(_TESTED, max(affordable // _FEWEST_SAMPLES, 1))])
+    samples = max(min(affordable, effort.single_samples), _FEWEST_OF_PAIR)
     words = [_words(bandit, pair) for pair in pairs]
     candidates = [
         Candidate(" / ".join(each), functools.partial(_draw_table, bandit, pair))
         for each, pair in zip(words, pairs, strict=True)
     ]
-    return _Tested(candidates, words, max(pair.rounds for pair in pairs))
+    return _Tested(candidates, words, samples)
 
 
 def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:

@@ -34,6 +34,7 @@ from verify.learners.releases import (
     better,
     does_not_run,
     try_coupled,
+    with_shared_error,
 )
 from verify.learners.transcript_leads import Lead
 from verify.stopping import stopped_in_time
@@ -88,7 +89,9 @@ def verify_learner(
     """
     evidence = Evidence()
     with stopped_in_time(evidence, seconds):
-        _collect(evidence, build, problem, claim, initial, effort, seed, reproduce, progress, adversary, instead)
+        _collect(
+            evidence, build, problem, claim, initial, effort, seed, reproduce, progress, adversary, instead
+        )
     return evidence
 
 
@@ -105,6 +108,7 @@ def _collect(
     adversary: Adversary | None,
     instead: Callable[[Groundwork], None] | None,
 ) -> None:
+    effort = with_shared_error(effort, claim)
     root = np.random.SeedSequence(seed)
     data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed = root.spawn(5)
     drawn = draw_data(problem, effort.accounting_rounds, data_seed)
@@ -154,7 +158,7 @@ def _collect(
         share_of_error = 1.0
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
         if instead is not None:
-            instead(Groundwork(evidence, drawn, neighbours, coupled, trusted))
+            instead(Groundwork(evidence, drawn, neighbours, coupled, trusted, _proved(evidence, claim)))
             return
         if coupled is not None:
             progress(0.2, "looking for telling transcripts")
@@ -167,6 +171,7 @@ def _collect(
                 effort,
                 seed,
                 by_sampling=not trusted,
+                thorough=not _proved(evidence, claim),
             )
         if leads and trusted:
             progress(0.3, "likelihood ratios of actions")

@@ -87,6 +87,11 @@ def verify_linear(
     instead
         Called in place of the black-box test.
     """
+    if claim.view == View.ACTIONS.value and not effort.false_alarm > 2.0 * NEGLIGIBLE:
+        raise ValueError(
+            f"false_alarm={effort.false_alarm!r}: must be above {2.0 * NEGLIGIBLE:g} where the view is a linear "
+            f"learner's actions: of the histories that are drawn, some are left out"
+        )
     evidence = Evidence()
     with stopped_in_time(evidence, seconds):
         _collect(evidence, build, problem, claim, horizon, effort, seed, reproduce, progress, instead)

@@ -68,7 +68,9 @@ class Pair:
 def _bytes(data: Data) -> bytes:
     # Adding 0.0 turns -0.0 into 0.0; integers and floats of one value stay apart, as they do for a subject.
     array = np.ascontiguousarray(data + 0.0 if np.issubdtype(data.dtype, np.floating) else data)
-    return f"{array.dtype.str}{array.shape}".encode() + array.tobytes()
+    # An object's bytes would be its address.
+    held = repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes()
+    return f"{array.dtype.str}{array.shape}".encode() + held
 
 
 @runtime_checkable
@@ -289,10 +291,7 @@ class Listed:
     """Exactly the listed pairs, given as `Pair` objects or as two data sets each."""
 
     def __init__(self, pairs: Iterable[Pair | tuple[npt.ArrayLike, npt.ArrayLike]]) -> None:
-        listed = [
-            pair if isinstance(pair, Pair) else Pair(np.asarray(pair[0]), np.asarray(pair[1]))
-            for pair in pairs
-        ]
+        listed = [_listed_pair(number, pair) for number, pair in enumerate(pairs, start=1)]
         if not listed:
             raise ParameterError("pairs = []: must hold at least one pair of neighbours")
         for number, pair in enumerate(listed, start=1):
@@ -327,6 +326,29 @@ class Listed:
             raise NotNeighbours(
                 f"{pair.data.tolist()} and {pair.other.tolist()}: neighbours are {self.words}"
             )
+
+
+def _listed_pair(number: int, pair: Any) -> Pair:
+    """Return the pair that two data sets are, each a number, a word or an array."""
+    if isinstance(pair, Pair):
+        return pair
+    try:
+        data, other = pair
+    except (TypeError, ValueError):
+        raise ParameterError(f"pairs: pair {number} is {pair!r:.80}: must be two data sets") from None
+    try:
+        found = Pair(np.asarray(data), np.asarray(other))
+    except (ValueError, OverflowError) as error:
+        raise ParameterError(f"pairs: pair {number} holds what is no array, {pair!r:.80}: {error}") from None
+    for given, array in ((data, found.data), (other, found.other)):
+        if array.dtype.kind == "f" and np.any(np.abs(array) >= 2.0**53):
+            for value in np.asarray(given, dtype=object).ravel():
+                if isinstance(value, int) and int(float(value)) != value:
+                    raise ParameterError(
+                        f"pairs: pair {number} holds {value}, which an array of floats cannot hold: whole numbers of "
+                        "2^53 and more must not be mixed with others"
+                    )
+    return found
 
 
 def as_adjacency(data: object) -> Adjacency:

@@ -7,7 +7,9 @@
    where the bound is within a few per cent of the best, so that Hypothesis shrinks the pair to the plainest that
    keeps it.
 
-Nothing here decides about a claim: the search hands a few pairs over, and draws of its own decide. The draws for a
+Nothing here decides about a claim: the search hands a few pairs over, and draws of its own decide. Both worlds of a
+pair are drawn with the same random numbers (`verify.sampling.draws` says why), where these do not go against each
+other; what decides is drawn independently. The draws for a
 pair depend on nothing but the seed and the pair's canonical bytes, so that an example that is run again is the same
 bit by bit (otherwise Hypothesis would call it flaky), and the whole search repeats for a seed. Its effort is a number
 of draws, not of seconds.
@@ -30,7 +32,7 @@ from verify.events.search import search_events
 from verify.events.view_sample import ViewSample
 from verify.evidence import silent
 from verify.neighbouring.adjacency import Adjacency, Pair
-from verify.sampling.count_events import count_events
+from verify.sampling.count_events import count_pairs
 from verify.sampling.draws import Candidate
 from verify.statistics.predicted_bound import promised_epsilon
 
@@ -40,16 +42,25 @@ Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 Tell = Callable[[float, str], None]
 
 SEARCH = 8  # first entry of the spawn keys of all draws
-FINALISTS = 3  # pairs that are handed over
+FINALISTS = 2  # pairs that are handed over
 COMPARED = 3  # seeds, and as many generated pairs, that are compared on larger samples
 KEEPS = 0.97  # a shrunk pair keeps this part of the best pair's score
 BEATS = 1.1  # a generated pair must reach this multiple of the best seed's score: seeds are plainer
 ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted
-CAUTION = 1.5  # standard errors from which a confirmed event is judged
+CAUTION = 0.75  # standard errors from which an event confirmed on worlds drawn alike is judged
+APART_CAUTION = 1.5  # the same on independent worlds, where errors are larger: √J is the better guide there
+SEEDS, GENERATED, PLAYOFF = (
+    0.5,
+    0.2,
+    0.3,
+)  # of all draws: for the known pairs, generated ones, and the best of both
+ROUNDS = (0.25, 0.35, 0.4)  # of the draws for the known pairs: their three rounds, of ever fewer pairs
 LEAST_ROWS = 256  # draws of a world below which events cannot be laid out
-LEAST_CLIMB = 1_024  # draws of a world and generated pair; fewer pairs are generated rather
-MOST_EXAMPLES = 60  # pairs that are generated to climb
-SHRINKS = 1.5  # as many times the draws of the examples may go into shrinking
+LEAST_CLIMB = 512  # draws of a world and generated pair; fewer pairs are generated rather
+MOST_EXAMPLES = 40  # pairs that are generated to climb
+NARROW = 4  # columns up to which a look costs little
+NARROW_EXAMPLES = 3  # times as many pairs that are generated of such views
+SHRINKS = 1.0  # as many times the draws of the examples may go into shrinking
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,18 @@ class SearchResult:
 
 @dataclass
 class _Scores:
-    """How telling pairs are, each looked at once, within a budget of draws."""
+    """How telling pairs are, each looked at once, within a budget of draws.
+
+    Both worlds of a pair get the same random numbers, unless the first pair shows that they go against each other.
+    """
 
     draw: Draw
     delta: float
     error: float
     seed: int
     final_samples: int | None = None
+    alike: bool | None = None
+    columns: int = 0
     left: int = 0
     spent: int = 0
     known: dict[tuple[bytes, int], float] = field(default_factory=dict)
@@ -93,15 +109,21 @@ class _Scores:
             return None
         self.left -= 2 * rows
         self.spent += 2 * rows
-        words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)
-        worlds = []
-        for other in (False, True):
-            key_of_draws = (SEARCH, rows, int(other), *map(int, words[:4]))
-            worlds.append(
-                self.draw(pair, other, rows, np.random.SeedSequence(self.seed, spawn_key=key_of_draws))
-            )
-        self.known[key] = telling(worlds[0], worlds[1], self.delta, self.error, self.final_samples)
+        first, second = self._drawn(pair, rows, False), self._drawn(pair, rows, True)
+        self.columns = len(first.columns)
+        if self.alike is None:
+            self.alike = not _against(first, second)
+            if not self.alike:
+                self.spent += rows
+                second = self._drawn(pair, rows, True)
+        caution = CAUTION if self.alike else APART_CAUTION
+        self.known[key] = telling(first, second, self.delta, self.error, self.final_samples, caution)
         return self.known[key]
+
+    def _drawn(self, pair: Pair, rows: int, other: bool) -> ViewSample:
+        words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)
+        key = (SEARCH, rows, int(other and self.alike is False), *map(int, words[:4]))
+        return self.draw(pair, other, rows, np.random.SeedSequence(self.seed, spawn_key=key))
 
     def ranked(self, pairs: Sequence[Pair], rows: int) -> list[tuple[float, Pair]]:
         """Return pairs with their scores, the largest first; those without draws last."""
@@ -133,8 +155,8 @@ def search_neighbours(
     draw
         Draws of what the adversary sees, with no randomness but the seed's.
     samples
-        The largest number of draws to spend, all pairs and both worlds: a third each on the seeds, on generated pairs,
-        and on comparing the best of both.
+        The largest number of draws to spend, all pairs and both worlds: half of them on the seeds, a fifth on generated
+        pairs, and the rest on comparing the best of both.
     delta, error
         δ and error of the coming test.
     seed
@@ -142,7 +164,7 @@ def search_neighbours(
     seeds
         How many of the adjacency's known pairs to look at.
     examples
-        The largest number of pairs to generate.
+        The largest number of pairs to generate; three times as many of views with at most four columns.
     final_samples
         Draws a side of the coming test, if it is known.
     tell
@@ -151,14 +173,15 @@ def search_neighbours(
     told: Tell = tell if tell is not None else silent
     scores = _Scores(draw, delta, error, seed, final_samples)
     known = list(adjacency.seeds())[:seeds]
-    best_seeds = _best_seeds(known, scores, samples // 3, told)
+    best_seeds = _best_seeds(known, scores, int(SEEDS * samples), told)
 
-    budget = samples // 3
-    count = min(examples, int(budget / (2 * LEAST_CLIMB * (1.0 + SHRINKS))))
+    budget = int(GENERATED * samples)
+    most = examples * (NARROW_EXAMPLES if scores.columns <= NARROW else 1)
+    count = min(most, int(budget / (2 * LEAST_CLIMB * (1.0 + SHRINKS))))
     rows = _rows(int(budget / (2 * count * (1.0 + SHRINKS)))) if count else 0
     told(0.33, "searching for telling neighbours")
     generated = _climb(adjacency, scores, rows, count, seed) if rows else []
-    playoff = _rows(samples // 3 // (2 * (2 * COMPARED + 1)))
+    playoff = _rows(int(PLAYOFF * samples) // (2 * (2 * COMPARED + 1)))
     if not playoff:
         return SearchResult(tuple(best_seeds[:FINALISTS]), scores.spent, len(generated))
 
@@ -183,38 +206,44 @@ def search_neighbours(
 
 
 def telling(
-    first: ViewSample, second: ViewSample, delta: float, error: float, final_samples: int | None = None
+    first: ViewSample,
+    second: ViewSample,
+    delta: float,
+    error: float,
+    final_samples: int | None = None,
+    caution: float = CAUTION,
 ) -> float:
     """Return how telling two worlds are: roughly the epsilon that they show.
 
     On many draws, the lower bound on epsilon that a coming test of `final_samples` draws a side (by default as many as
     these) promises: a few events are found on the first half of the draws and counted on the second, and the best of
-    them is judged a little below its estimate. How lucky an event was on the draws that it was found on does not count.
+    them is judged `caution` standard errors below its estimate. How lucky an event was on the draws that it was found
+    on does not count.
 
-    On few draws, the largest of three numbers. One is that promise; it sees events that are rare in both worlds, which
-    few draws would not prove. One is the lower bound on epsilon that a test with no more than these draws would report.
-    The third is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes score, one standard
-    error below its estimate on draws that the score was not fitted to: a privacy loss of ±ε has
+    On few draws, the larger of two numbers. One is that promise; it sees events that are rare in both worlds, which
+    few draws would not prove. The other is √J, with J the symmetric Kullback-Leibler divergence of a naive-Bayes
+    score, one standard error below its estimate on draws that the score was not fitted to: a privacy loss of ±ε has
     J = ε tanh(ε/2)·2 ≈ ε². J uses all draws at once, so that it ranks pairs long before any single event's frequency
-    does; the bound takes over where a rare event gives the data away.
+    does; the promise takes over where a rare event gives the data away.
+
+    Both are the sharper, the more row i of the one world goes together with row i of the other, as it does where both
+    come from the same random numbers.
     """
     half = len(first.values) // 2
     fresh = first.rows(half, 2 * half), second.rows(half, 2 * half)
     n = half if final_samples is None else final_samples
     fit = first.rows(0, half), second.rows(0, half)
-    promise = _promise(fit, fresh, n, delta, error)
+    promise = _promise(fit, fresh, n, delta, error, caution)
     if half >= ENOUGH:
         return promise
     score = _score(fit)
-    found = search_events(fit, fresh, final_samples=half, delta=delta, error=error, quick=score)
-    bound = max(promise, *(event.predicted for event in found.best))
     ours, theirs = score.of(fresh[0]), score.of(fresh[1])
-    spread = math.sqrt((float(ours.var()) + float(theirs.var())) / half)
+    spread = math.sqrt(float((ours - theirs).var()) / half)
     divergence = float(ours.mean()) - float(theirs.mean()) - spread
-    return max(bound, math.sqrt(divergence) if divergence > 0.0 else divergence)
+    return max(promise, math.sqrt(divergence) if divergence > 0.0 else divergence)
 
 
-def _promise(sample: Worlds, fresh: Worlds, n: int, delta: float, error: float) -> float:
+def _promise(sample: Worlds, fresh: Worlds, n: int, delta: float, error: float, caution: float) -> float:
     """The bound that the best of a few events promises: found on a sample, counted on fresh draws."""
     half = len(sample[0].values) // 2
     fit, choose = (tuple(world.rows(a, a + half) for world in sample) for a in (0, half))
@@ -228,18 +257,30 @@ def _promise(sample: Worlds, fresh: Worlds, n: int, delta: float, error: float) 
         shortlist=True,
     )
     events = [event.event for event in found.shortlist]
-    first, second = (count_events(events, world) for world in fresh)
+    hits, split = count_pairs(events, *fresh)
     counted = len(fresh[0].values)
-    promises = [
-        promised_epsilon(*((b, a) if event.swapped else (a, b)), counted, n, delta, error, CAUTION)
-        for event, a, b in zip(found.shortlist, map(int, first), map(int, second), strict=True)
-    ]
+    promises = []
+    for event, both, apart in zip(found.shortlist, hits.T.tolist(), split.tolist(), strict=True):
+        first, second = both[::-1] if event.swapped else both
+        promises.append(promised_epsilon(first, second, counted, n, delta, error, caution, apart))
     return max(promises)
 
 
 def _score(fit: Worlds) -> AdditiveScore:
     values = [Value(i, column) for i, column in enumerate(fit[0].columns)]
     return naive_bayes(features(fit, values), Draws.of((len(fit[0].values), len(fit[1].values))))
+
+
+def _against(first: ViewSample, second: ViewSample) -> bool:
+    """Whether draws from the same random numbers go against each other, as those do that flip a bit of the data.
+
+    Judged by a score's covariance over pairs of rows that it was not fitted to: a difference of means is then known
+    worse than from independent draws.
+    """
+    half = len(first.values) // 2
+    score = _score((first.rows(0, half), second.rows(0, half)))
+    ours, theirs = (score.of(world.rows(half, 2 * half)) for world in (first, second))
+    return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0
 
 
 def _beats(found: float, known: float) -> bool:
@@ -252,9 +293,9 @@ def _kept(score: float) -> float:
 
 def _best_seeds(seeds: Sequence[Pair], scores: _Scores, samples: int, tell: Tell) -> list[Pair]:
     """Compare the seeds in three rounds, from each of which a third goes on to three times the draws."""
-    left = list(seeds)[: max(1, samples // (3 * 2 * LEAST_ROWS))]
-    for turn in range(3):
-        rows = _rows(samples // (3 * 2 * len(left)))
+    left = list(seeds)[: max(1, int(ROUNDS[0] * samples / (2 * LEAST_ROWS)))]
+    for turn, share in enumerate(ROUNDS):
+        rows = _rows(int(share * samples / (2 * len(left))))
         if len(left) == 1 or rows == 0:
             break
         tell(0.11 * turn, f"comparing {len(left)} known pairs")

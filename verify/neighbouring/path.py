@@ -76,7 +76,7 @@ def _one_by_one(start: Data, end: Data, most: int) -> Path:
 
     def at(i: int) -> Data:
         done = np.clip(i - before, 0, moves)
-        gone = np.minimum(done * most, np.abs(end - start).ravel())
-        return start + (np.sign(end - start).ravel() * gone).astype(start.dtype).reshape(start.shape)
+        gone = np.sign(end - start).ravel() * np.minimum(done * most, np.abs(end - start).ravel())
+        return np.asarray(start + gone.astype(start.dtype).reshape(start.shape))
 
     return Path(at, int(moves.sum()))

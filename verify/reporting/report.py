@@ -99,6 +99,8 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
         lines.append(Text(f"coupled runs: the largest loss of all releases together was {largest}"))
     if "band" in verification.details:
         lines.append(Text(str(verification.details["band"]["words"])))
+    if "anytime" in verification.details:
+        lines.append(Text(str(verification.details["anytime"]["words"])))
     if verification.verdict != "refuted" and "detection_floor" in verification.details:
         lines.append(Text(str(verification.details["detection_floor"])))
     return Group(*lines)

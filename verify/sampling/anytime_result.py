@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -70,15 +70,28 @@ class Opening:
     log_wealth, log_peak
         The log-wealth, and the largest that it ever was.
     bets
-        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws"}``.
+        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws", "promise"}``.
     pocket
         Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
+    grid_log_wealth, grid_log_peak
+        The same for every ε of the grid (`verify.sampling.anytime_table.grid_of`); empty for a first run.
     """
 
     log_wealth: float = 0.0
     log_peak: float = 0.0
     bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pocket: float = 0.0
+    grid_log_wealth: tuple[float, ...] = ()
+    grid_log_peak: tuple[float, ...] = ()
+
+    def with_reserve(self, share: float) -> Opening:
+        """The opening with this share of its wealth; the rest is spent on something else."""
+        grid = self.grid_log_wealth
+        return replace(
+            self,
+            log_wealth=self.log_wealth + math.log(share),
+            grid_log_wealth=tuple(value + math.log(share) for value in grid),
+        )
 
 
 @dataclass(frozen=True)
@@ -103,19 +116,23 @@ class AnytimeResult:
     false_alarm
         The largest probability with which a true claim is refuted, over all runs whose wealth is carried on.
     epsilon_lower
-        Lower bound on ε at the claimed δ, of this run's draws alone; at least 0.
+        Lower bound on ε at the claimed δ, of the draws of all runs; at least 0.
     confidence
         Of `epsilon_lower`, at all times together.
     draws
         Draws a side that were looked at, on the pair with most of them.
     samples
         All draws, both worlds, all pairs.
+    search_samples
+        Of `samples`, those that went to a search for pairs.
     bets
-        All bets with a positive stake, in order.
+        All bets, in order.
     closing
-        Each pair's last bet, for `Opening`.
+        What the next run begins with.
     seed
         From which everything can be drawn again.
+    stopped
+        ``"interrupt"`` or ``"time-limit"`` if the run was stopped; what it says holds all the same.
     """
 
     candidate: int
@@ -135,9 +152,11 @@ class AnytimeResult:
     confidence: float
     draws: int
     samples: int
+    search_samples: int
     bets: tuple[Bet, ...]
-    closing: Mapping[str, Mapping[str, Any]]
+    closing: Opening
     seed: int
+    stopped: str = ""
 
     @property
     def p_value(self) -> float:
@@ -178,6 +197,19 @@ class AnytimeResult:
             "have gone unseen, however large it is."
         )
 
+    @property
+    def words(self) -> str:
+        """How the betting went, as a sentence."""
+        if self.refuted:
+            return (
+                f"betting against the claim turned 1 into {_wealth(self.log_peak)} (p ≤ {self.p_value:.2g})"
+            )
+        highest = f", at most {_wealth(self.log_peak)} on the way" if self.log_peak > self.log_wealth else ""
+        return (
+            f"betting against the claim turned 1 into {_wealth(self.log_wealth)}{highest} "
+            f"(p ≤ {self.p_value:.2g}); {_wealth(-math.log(self.false_alarm))} would refute it"
+        )
+
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted."""
         return LowerBound(
@@ -214,8 +246,16 @@ class AnytimeResult:
             "confidence": self.confidence,
             "draws": self.draws,
             "samples": self.samples,
+            "search_samples": self.search_samples,
+            "stopped": self.stopped,
+            "words": self.words,
             "detection_floor": self.detection_floor,
             "detection_floor_words": self.detection_floor_words,
             "bets": [bet.to_dict() for bet in self.bets],
             "seed": self.seed,
         }
+
+
+def _wealth(log_wealth: float) -> str:
+    """A wealth for a sentence."""
+    return f"{math.exp(log_wealth):,.4g}" if log_wealth < 23.0 else f"e^{log_wealth:.4g}"

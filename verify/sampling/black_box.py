@@ -9,6 +9,9 @@ C. *confirm*: the listed events of all pairs are counted on fresh draws, of whic
    of one pair, in one order, wins. The way to invert its counts is fixed here, too.
 F. *final*: that one event, fixed by now, is counted on fresh draws of both worlds.
 
+A, B and C draw both worlds with the same random numbers (`verify.sampling.draws`): they only compare, and a comparison
+of draws that go together is far sharper. F draws them independently, as its bounds demand.
+
 Because F tests a single event that was fixed before F was drawn, the choices made in A, B and C cost nothing:
 there is one look, and no correction to pay (`BlackBoxResult.looks` is 1). The reported bound holds at
 `confidence`. The *refutation* is decided at a stricter level only: the bound computed from the same counts
@@ -32,8 +35,17 @@ from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample
 from verify.evidence import silent
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.count_events import count_events
-from verify.sampling.draws import CHOOSE, CONFIRM, MULTIPLE, SCAN, Candidate, batch_sizes, draw_all
+from verify.sampling.count_events import count_events, count_pairs
+from verify.sampling.draws import (
+    CHOOSE,
+    CONFIRM,
+    MULTIPLE,
+    SCAN,
+    Candidate,
+    batch_sizes,
+    draw_all,
+    draw_batch,
+)
 from verify.sampling.final_test import STOPPED_EARLY, FinalTask, count_task, final_counts
 from verify.sampling.workers import Pool, pool
 from verify.statistics.delta_band import MOST_EVENTS, delta_band
@@ -42,13 +54,14 @@ from verify.statistics.inversion import Inversion, best_share, choose_inversion
 from verify.statistics.predicted_bound import promised_epsilon
 
 Progress = Callable[[float, str], None]
+Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
 
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
 TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
 FEWEST = 256  # draws a world below which a stage cannot lay out events
-BEFORE_FINAL = 0.5  # of the draws, that go to the earlier stages
-CONFIRMED = 1.0  # standard errors from which a listed event's confirmed log ratio is judged
-LARGEST_SEARCH = 3 << 20  # values of one world held in memory while an event is chosen (24 MB)
+BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
+CONFIRMED = 2.0  # standard errors from which a listed event's confirmed log ratio is judged
+LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
 LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
 
 
@@ -59,6 +72,16 @@ class _Search:
     index: int
     stage: int
     rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """A batch of draws of both worlds of a candidate, on which to count events."""
+
+    index: int
+    batch: int
+    size: int
+    events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,18 +112,27 @@ class _Test:
     lattice: bool
     seed: int
 
-    def work(self, task: _Search | FinalTask) -> _Searched | npt.NDArray[np.int64]:
+    def work(self, task: _Search | _Comparison | FinalTask) -> _Searched | Counts | npt.NDArray[np.int64]:
         """Do one task of any stage."""
         if isinstance(task, FinalTask):
             return count_task(self.candidates, self.seed, task)
-        return self.search(task)
+        return self.search(task) if isinstance(task, _Search) else self.compare(task)
+
+    def compare(self, task: _Comparison) -> Counts:
+        """Draw a batch of both worlds, and count."""
+        candidate, index = self.candidates[task.index], task.index
+        first, second = (
+            draw_batch(candidate, index, CONFIRM, world, task.batch, task.size, self.seed, alike=True)
+            for world in (False, True)
+        )
+        return count_pairs(task.events, first, second)
 
     def search(self, task: _Search) -> _Searched:
         """Draw both worlds and search: the first half lays events out, the second compares them."""
         candidate = self.candidates[task.index]
         most = LARGEST_LATTICE_SEARCH if self.lattice else LARGEST_SEARCH
         first, second = (
-            draw_all(candidate, task.index, task.stage, world, task.rows, self.seed, most)
+            draw_all(candidate, task.index, task.stage, world, task.rows, self.seed, most, alike=True)
             for world in (False, True)
         )
         if first.columns != second.columns:
@@ -310,18 +342,24 @@ def _confirm(
         tell(spent / samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
         events = tuple(event.event for event in searched.found.shortlist)
         tasks = [
-            FinalTask(index, world, batch, size, events, CONFIRM)
-            for world in (False, True)
+            _Comparison(index, batch, size, events)
             for batch, size in enumerate(batch_sizes(rows, searched.columns))
         ]
-        hits = np.zeros((2, len(events)), dtype=np.int64)
-        for task, counts in zip(tasks, processes.results(tasks), strict=True):
-            hits[int(task.world)] += counts
+        hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
+        for counts in processes.results(tasks):
+            hits, split = hits + counts[0], split + counts[1]
         spent += 2 * rows
         for place, event in enumerate(searched.found.shortlist):
             first, second = hits[::-1, place] if event.swapped else hits[:, place]
             promise = promised_epsilon(
-                int(first), int(second), rows, test.final_samples, test.claim_delta, test.error, CONFIRMED
+                int(first),
+                int(second),
+                rows,
+                test.final_samples,
+                test.claim_delta,
+                test.error,
+                CONFIRMED,
+                int(split[place]),
             )
             found.append((promise, index, place, searched, hits[:, place]))
     top = max(entry[0] for entry in found)
@@ -378,8 +416,8 @@ def _stage_sizes(candidates: int, samples: int) -> _StageSizes:
     few = candidates <= FINALISTS
     worlds = 2 * min(candidates, FINALISTS)
     scan = 0 if few else int(0.15 * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
-    choose = int((0.3 if few else 0.25) * samples) // worlds // MULTIPLE * MULTIPLE
-    confirm = int((0.2 if few else 0.15) * samples) // worlds // MULTIPLE * MULTIPLE
+    choose = int((0.29 if few else 0.15) * samples) // worlds // MULTIPLE * MULTIPLE
+    confirm = max(MULTIPLE, int((0.06 if few else 0.05) * samples) // worlds // MULTIPLE * MULTIPLE)
     if (scan < FEWEST and not few) or choose < FEWEST:
         least = (7 if few else 14) * FEWEST * candidates
         raise ValueError(

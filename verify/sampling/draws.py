@@ -3,6 +3,11 @@
 Batch b of world w, drawn for candidate i at stage s, has the seed ``SeedSequence(seed, spawn_key=(s, i, w, b))``
 and a size that depends on nothing but the number of rows and of columns. So draws repeat bit by bit,
 whichever process draws them and in whatever order.
+
+Draws that only compare are asked for `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
+and Yao 1992, Management Science 38). A view that moves little with the data then moves little from the one world to the
+other, and what differs between them is seen through far less noise. The draws of each world are still independent of
+each other. Draws that decide are never alike: they are independent of everything.
 """
 
 from __future__ import annotations
@@ -49,16 +54,24 @@ def batch_sizes(rows: int, columns: int) -> list[int]:
 
 
 def draw_batch(
-    candidate: Candidate, index: int, stage: int, world: bool, batch: int, size: int, seed: int
+    candidate: Candidate,
+    index: int,
+    stage: int,
+    world: bool,
+    batch: int,
+    size: int,
+    seed: int,
+    *,
+    alike: bool = False,
 ) -> ViewSample:
-    """Draw one batch.
+    """Draw one batch; with the random numbers of the first world, if `alike`.
 
     Raises
     ------
     ValueError
         If the candidate draws another number of views than it was asked for.
     """
-    sequence = np.random.SeedSequence(seed, spawn_key=(stage, index, int(world), batch))
+    sequence = np.random.SeedSequence(seed, spawn_key=(stage, index, int(world and not alike), batch))
     sample = candidate.draw(world, size, sequence)
     if len(sample.values) != size:
         raise ValueError(f"draw must return {size} views, got {len(sample.values)} ({candidate.label})")
@@ -66,23 +79,31 @@ def draw_batch(
 
 
 def draw_all(
-    candidate: Candidate, index: int, stage: int, world: bool, rows: int, seed: int, most_values: int
+    candidate: Candidate,
+    index: int,
+    stage: int,
+    world: bool,
+    rows: int,
+    seed: int,
+    most_values: int,
+    *,
+    alike: bool = False,
 ) -> ViewSample:
-    """Draw `rows` views of one world, fewer if they would hold more than `most_values` values.
+    """Draw `rows` views of one world, fewer if they would hold more than `most_values` values; see `draw_batch`.
 
     Raises
     ------
     ValueError
         If the candidate draws another number of views than it was asked for.
     """
-    first = draw_batch(candidate, index, stage, world, 0, min(rows, FIRST_BATCH), seed)
+    first = draw_batch(candidate, index, stage, world, 0, min(rows, FIRST_BATCH), seed, alike=alike)
     columns = len(first.columns)
     allowed = max(len(first.values), most_values // columns // MULTIPLE * MULTIPLE)
     values = np.empty((min(rows, allowed), columns), order="F")  # whole columns are read
     values[: len(first.values)] = first.values
     done = len(first.values)
     for number, size in enumerate(batch_sizes(len(values), columns)[1:], start=1):
-        batch = draw_batch(candidate, index, stage, world, number, size, seed)
+        batch = draw_batch(candidate, index, stage, world, number, size, seed, alike=alike)
         values[done : done + size] = batch.values
         done += size
     return ViewSample(values, first.columns)

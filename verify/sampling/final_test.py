@@ -29,7 +29,6 @@ class FinalTask:
     batch: int
     size: int
     events: tuple[Event, ...]
-    stage: int = FINAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +76,7 @@ def share_of_error(batches: int, planned: int) -> float:
 def count_task(candidates: Sequence[Candidate], seed: int, task: FinalTask) -> IntArray:
     """Draw a batch and count its events; shape (events,)."""
     candidate = candidates[task.index]
-    sample = draw_batch(candidate, task.index, task.stage, task.world, task.batch, task.size, seed)
+    sample = draw_batch(candidate, task.index, FINAL, task.world, task.batch, task.size, seed)
     return count_events(task.events, sample)
 
 

@@ -11,7 +11,8 @@ probability at most α: at whatever time one stops, and however the events, stak
 chosen from the past.
 
 Waudby-Smith, Ramdas 2024, "Estimating means of bounded random variables by betting" (JRSS B 86, Sec. 4);
-González, Dvorkin, Garg, Vadhan, Kifer 2025, "Sequentially auditing differential privacy", for the payoff.
+González, Dulce-Rubio, Ramdas, Ribero 2025, "Sequentially auditing differential privacy" (arXiv 2509.07055): bets of
+this kind against a privacy claim. The payoff itself is the claim: P(X in S) ≤ e^ε P(Y in S) + δ.
 """
 
 from __future__ import annotations

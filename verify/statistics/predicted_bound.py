@@ -60,7 +60,14 @@ def predicted_epsilon(
 
 
 def promised_epsilon(
-    hits: int, other: int, counted: int, n: int, delta: float, error: float, caution: float
+    hits: int,
+    other: int,
+    counted: int,
+    n: int,
+    delta: float,
+    error: float,
+    caution: float,
+    split: int | None = None,
 ) -> float:
     """The lower bound on ε to expect from `n` fresh draws a side of an event that was fixed before it was counted.
 
@@ -72,12 +79,18 @@ def promised_epsilon(
         Of the coming test.
     caution
         By how many standard errors the log ratio is taken to be smaller than its estimate.
+    split
+        How many of the `counted` pairs of draws, one of either world, had exactly one in the event; one more is taken.
+        If given, the standard error is theirs: the variance of ln(p/q) is s/(p q counted), s the share of such pairs
+        (s = p + q - 2 p q if the two draws are independent). If not, the draws are taken to be independent.
     """
     p, q = hits / (counted + 1.0), min((other + 1.0) / (counted + 1.0), 1.0)
     if p <= 0.0:
         return -np.inf
     p_error, q_error = (1.0 - p) / (counted * p), (1.0 - q) / (counted * q)
     move = caution / np.sqrt(p_error + q_error + 1e-300)
+    if split is not None:
+        move *= np.sqrt(min((split + 1.0) / (counted + 1.0) / (p + q - 2.0 * p * q + 1e-300), 2.0))
     p_moved, q_moved = p * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
     return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
 

@@ -109,6 +109,63 @@ class ChallengeOnPlay:
         return Turn(first, second)
 
 
+class Game:
+    """Rounds against an adversary, asked for one by one.
+
+    Parameters
+    ----------
+    adversary
+        The strategy.
+    rounds, arms, size, lanes
+        Of the game.
+    other_world
+        Which outcomes of a challenge happen.
+
+    Attributes
+    ----------
+    actions
+        Those of all rounds, shape (lanes, rounds, size); filled up to round `played`.
+    """
+
+    def __init__(
+        self, adversary: Adversary, *, rounds: int, arms: int, size: int, lanes: int, other_world: bool
+    ) -> None:
+        self.adversary, self.arms, self.lanes, self.other_world = adversary, arms, lanes, other_world
+        self.actions = np.empty((lanes, rounds, size), dtype=np.int16)
+        self.played = 0
+        self._challenged = np.zeros(lanes, dtype=np.bool_)
+
+    def outcomes(self) -> FloatArray:
+        """Return the outcomes of the next round, shape (lanes, arms); to be asked for once a round.
+
+        Raises
+        ------
+        AdversaryError
+            If a lane is challenged twice, or outcomes have another shape than (lanes, arms).
+        """
+        past = self.actions[:, : self.played]
+        past.flags.writeable = False
+        turn = self.adversary.turn(past, self.arms)
+        shape = (self.lanes, self.arms)
+        for outcomes in (turn.outcomes, turn.other):
+            if outcomes is not None and np.shape(outcomes) != shape:
+                raise AdversaryError(
+                    f"outcomes of shape {np.shape(outcomes)} in round {self.played + 1}: must be {shape}"
+                )
+        if turn.other is None:
+            return np.asarray(turn.outcomes, dtype=np.float64)
+        now = (turn.outcomes != turn.other).any(axis=1)
+        if (now & self._challenged).any():
+            raise AdversaryError(f"round {self.played + 1}: a run is challenged a second time")
+        self._challenged |= now
+        return np.asarray(turn.other if self.other_world else turn.outcomes, dtype=np.float64)
+
+    def play(self, actions: npt.NDArray[np.integer] | int) -> None:
+        """Note the actions of the round, shape (lanes, size)."""
+        self.actions[:, self.played] = actions
+        self.played += 1
+
+
 def run_against(
     adversary: Adversary,
     step: Callable[[FloatArray], npt.NDArray[np.integer]],
@@ -143,25 +200,10 @@ def run_against(
     AdversaryError
         If a lane is challenged twice, or outcomes have another shape than (lanes, arms).
     """
-    actions = np.empty((lanes, rounds, size), dtype=np.int16)
-    challenged = np.zeros(lanes, dtype=np.bool_)
-    for number in range(rounds):
-        past = actions[:, :number]
-        past.flags.writeable = False
-        turn = adversary.turn(past, arms)
-        for outcomes in (turn.outcomes, turn.other):
-            if outcomes is not None and np.shape(outcomes) != (lanes, arms):
-                raise AdversaryError(
-                    f"outcomes of shape {np.shape(outcomes)} in round {number + 1}: must be {(lanes, arms)}"
-                )
-        if turn.other is not None:
-            now = (turn.outcomes != turn.other).any(axis=1)
-            if (now & challenged).any():
-                raise AdversaryError(f"round {number + 1}: a run is challenged a second time")
-            challenged |= now
-        happens = turn.other if other_world and turn.other is not None else turn.outcomes
-        actions[:, number] = step(np.asarray(happens, dtype=np.float64))
-    return actions
+    game = Game(adversary, rounds=rounds, arms=arms, size=size, lanes=lanes, other_world=other_world)
+    for _ in range(rounds):
+        game.play(step(game.outcomes()))
+    return game.actions
 
 
 def learner_against(

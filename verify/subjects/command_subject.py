@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.claim import ClaimForm, View
-from verify.functions.outputs import Raised
+from verify.functions.readings import Raised
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.adjacency_words import adjacency_from_words
 from verify.subjects.subject import FunctionSubject, SubjectError

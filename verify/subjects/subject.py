@@ -228,7 +228,7 @@ def _found(subject: object, declared: _Declared | None) -> Subject:
 
             return subject_from_file(subject)
         if ".py:" in subject or subject.endswith(".py"):
-            return _classify(_load(subject), subject, declared)
+            return _classify(load_object(subject), subject, declared)
         if subject.startswith(ZOO):
             return _specimen(subject)
         entry = every_learner[known_name("learner", subject, every_learner)]
@@ -302,7 +302,14 @@ def _specimen(name: str) -> Subject:
     return replace(found, claimed_epsilon=specimen.epsilon, claimed_delta=specimen.delta)
 
 
-def _load(reference: str) -> object:
+def load_object(reference: str) -> object:
+    """Import ``path/to/file.py:object``.
+
+    Raises
+    ------
+    SubjectError
+        If there is no such file or object, or the file does not import.
+    """
     path, colon, attribute = reference.rpartition(":")
     if not colon or not attribute:
         file = reference.rstrip(":")

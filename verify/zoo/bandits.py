@@ -208,10 +208,12 @@ class VarianceForDeviation(EpisodicUCB):
     """The mean's noise gets its variance where the standard deviation belongs: too little from n = 4 on.
 
     A mean of n rewards needs ``sd = sigma / n``. With ``sd**2`` in its place the sum's noise is
-    ``n (sigma / n)^2 = sigma^2 / n`` instead of sigma.
+    ``n (sigma / n)^2 = sigma^2 / n`` instead of sigma. Only episodes of 32 rewards, which both arms end within 128
+    rounds, leave so little noise that their comparison tells one reward.
     """
 
     delta: ClassVar[float] = 1e-5
+    own_horizon: ClassVar[int] = 2 * HORIZON
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, epsilon=epsilon, horizon=horizon)
@@ -219,7 +221,7 @@ class VarianceForDeviation(EpisodicUCB):
         right = Gaussian.for_epsilon_delta(epsilon, self.delta, sensitivity=sensitivity)
         self.by_length = {
             2.0**j: Gaussian(sigma=right.sigma**2 / 2**j, sensitivity=sensitivity, delta=self.delta)
-            for j in range(BATCHES + 1)
+            for j in range(BATCHES + 2)
         }
 
     def end_episode(self, full: BoolArray) -> None:
@@ -288,7 +290,7 @@ SPECIMENS = (
     _specimen(
         "bandit-variance",
         VarianceForDeviation,
-        11.886736,  # of N(0, (sigma^2 / 32)^2) at delta; an episode of 32 is the longest that ends
+        29.480093,  # of N(0, (sigma^2 / 64)^2) at delta; an episode of 64 is the longest that ends in 128 rounds
         "a variance where the standard deviation belongs: sums of n have noise σ²/n instead of σ",
         delta=1e-5,
     ),

@@ -507,7 +507,7 @@ def test_the_shortlist_holds_the_best_and_only_what_promises_more() -> None:
     top = max(one.predicted for one in found.best)
     assert all(one.predicted > top for one in found.shortlist[2:])
     assert (
-        len({(one.event, one.swapped) for one in found.shortlist}) == len(found.shortlist) <= 2 + 2 * DECADES
+        len({(one.event, one.swapped) for one in found.shortlist}) == len(found.shortlist) <= 4 + 4 * DECADES
     )
     plain = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05)  # type: ignore[arg-type]
     assert plain.shortlist == plain.best == found.best

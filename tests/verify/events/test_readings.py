@@ -123,7 +123,7 @@ CASES: list[tuple[Reading, str]] = [
         Where(Value(0, COLUMNS[0]), Value(1, COLUMNS[1]), 2.0),
         "value a (where value b is 2)",
     ),
-    (summary("present"), "the number of value a, value b, value c and value d that are present"),
+    (summary("present"), "how many of value a, value b, value c and value d are present"),
     (summary("last"), "the last of value a, value b, value c and value d that is present"),
     (summary("changes"), "the number of value a, value b, value c and value d that differ"),
 ]

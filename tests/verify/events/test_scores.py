@@ -133,6 +133,18 @@ def test_logistic_regression_knows_that_readings_repeat_each_other() -> None:
     np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].of(world) for world in fit]))
 
 
+def test_readings_that_add_next_to_nothing_are_dropped_and_others_kept() -> None:
+    """Two of six columns are shifted; a reading that is dropped costs nothing when the score is counted."""
+    rng = np.random.default_rng(8)
+    shift = np.array([0.0, 0.5, 0.0, 0.0, 0.4, 0.0])
+    first, second = rng.laplace(size=(20_000, 6)), shift + rng.laplace(size=(20_000, 6))
+    fit, draws = worlds(first, second)
+    fitted = logistic(features(fit, readings(fit)), draws)
+    assert fitted is not None
+    assert [table.reading for table in fitted[0].tables] == [readings(fit)[1], readings(fit)[4]]
+    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].of(world) for world in fit]))
+
+
 def test_smooth_tables_find_a_loss_that_free_ones_drown_in_noise() -> None:
     """Laplace noise 20 times the shift: the score must follow the true log ratio, not 16 noisy numbers."""
     rng = np.random.default_rng(4)

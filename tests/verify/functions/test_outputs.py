@@ -1,6 +1,8 @@
 """What functions return is read by name: the same entry is in the same column, whatever else an output holds."""
 
 import math
+import time
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -8,7 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from verify.functions.columns import layout_of
-from verify.functions.outputs import UnreadableOutput, read_lanes, read_outputs
+from verify.functions.entries import DEEPEST
+from verify.functions.lanes import read_lanes
+from verify.functions.outputs import read_outputs
+from verify.functions.readings import UnreadableOutput
+from verify.functions.words import words_of_array, words_of_list
 
 
 def column(layout, sample, name):
@@ -60,7 +66,7 @@ def test_places_of_lists_of_several_lengths():
     readings = read_outputs([["a", "b"], ["a"], [], [["b", 1.0]]])
     assert readings.names == ("[1]", "[2]", "[1][1]", "[1][2]")
     assert list(readings.words[0]) == ["a", "a", None, None]
-    assert readings.shapes == ("2 entries", "1 entry", "no entries", "1 entry of 2 entries")
+    assert readings.shapes == ("2 entries", "1 entry", "no entries", "[[·, ·]]")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_places_of_lists_of_several_lengths():
         (np.float32(0.5), [0.5], [], ""),
         (None, [math.nan], ["None"], ""),
         (b"\x01", [math.nan], ["01"], ""),
-        ((1, [2.0, "w"]), [1.0, 2.0, math.nan], ["w"], "2 entries of a single value and 2 entries"),
+        ((1, [2.0, "w"]), [1.0, 2.0, math.nan], ["w"], "[·, [·, ·]]"),
         ({"h": np.array([1, 2]), "n": 3}, [1.0, 2.0, 3.0], [], "{h: 2 entries, n}"),
         ({1: 2.0, "1": 3.0}, [2.0, 3.0], [], "{1, 1}"),
         (np.array([["u", "v"]]), [math.nan] * 2, ["u", "v"], "1 × 2 entries"),
@@ -100,3 +106,144 @@ def test_what_cannot_be_read():
     for output in (object(), 1j, [object()]):
         with pytest.raises(UnreadableOutput):
             read_outputs([output])
+
+
+@pytest.mark.parametrize(
+    ("output", "shape"),
+    [
+        ([[[[0.0, 1.0], 2.0], 3.0], 4.0], "[[[[·, ·], ·], ·], ·]"),
+        ([4.0, [3.0, [2.0]]], "[·, [·, [·]]]"),
+        ([[1.0, 2.0]] * 5 + [0.0], "[5 × [·, ·], ·]"),
+        ([np.zeros((2, 5)), {"b": [1], "a": 2}], "[[[5 × ·], [5 × ·]], {a, b: [·]}]"),
+    ],
+)
+def test_nested_shapes_are_patterns(output, shape):
+    assert read_outputs([output]).shapes == (shape,)
+
+
+def test_long_patterns_are_cut_short_where_they_are_shown_only():
+    outputs = [[[0.0] * (1 + (i * i) % 7) for i in range(n)] for n in (30, 31)]
+    readings = read_outputs(outputs)
+    assert len(set(readings.shapes)) == 2
+    labels = [label for _, label in layout_of([readings]).columns[-2].labels]
+    assert all(len(label) < 120 and "characters in full" in label for label in labels)
+
+
+def test_lists_too_deep_are_refused():
+    for wrap in (lambda x: [x], lambda x: {"a": x}, lambda x: OrderedDict(a=x), lambda x: (x,)):
+        output = 0.0
+        for _ in range(DEEPEST - 1):
+            output = wrap(output)
+        read_outputs([output])
+        for _ in range(3000):
+            output = wrap(output)
+        with pytest.raises(UnreadableOutput, match="more than 50 deep"):
+            read_outputs([output])
+
+
+words = st.text(alphabet="ab\x00ü", max_size=3)
+
+
+@given(st.lists(words, min_size=1, max_size=60))
+def test_words_of_arrays_are_those_of_lists(listed):
+    array = np.array(listed)
+    assert list(words_of_array(array)) == array.tolist()
+    assert list(words_of_list(listed)) == listed
+    coded = array.astype(object).astype(str)
+    assert list(read_lanes(coded, len(listed)).words[0]) == coded.tolist()
+
+
+def test_many_different_words():
+    listed = [f"word {i * i % 97}" for i in range(500)]
+    assert list(words_of_array(np.array(listed))) == listed
+    assert list(words_of_array(np.array([word.encode() for word in listed]))) == [
+        w.encode().hex() for w in listed
+    ]
+
+
+def test_arrays_of_words_take_no_time():
+    array = np.array(["ann", "bob", "cy", "dee"])[np.random.default_rng(0).integers(4, size=1_000_000)]
+    start = time.process_time()
+    readings = read_lanes(array, len(array))
+    layout_of([readings]).sample(readings)
+    assert time.process_time() - start < 1.0  # one object for each word takes 3 s
+
+
+def test_tuples_of_words_and_numbers():
+    readings = read_lanes(
+        (np.array(["u", "v", "u"]), np.array([[1, 2], [3, 4], [5, 6]]), np.array([True] * 3)), 3
+    )
+    assert list(readings.words[0]) == ["u", "v", "u"]
+    np.testing.assert_equal(readings.values[:, 1:], [[1, 2, 1], [3, 4, 1], [5, 6, 1]])
+    assert (readings.shapes, readings.truths) == ((" and 2 entries and ",), {3})
+
+
+def test_single_values_of_several_kinds():
+    readings = read_outputs([1, "w", None, 2.5, True, b"\x02", np.int64(7), "w"])
+    np.testing.assert_equal(readings.values[:, 0], [1, math.nan, math.nan, 2.5, 1, math.nan, 7, math.nan])
+    assert list(readings.words[0]) == [None, "w", "None", None, None, "02", None, "w"]
+    assert readings.shapes == ("",)
+
+
+def test_masked_entries_are_absent():
+    numbers = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [True, False]])
+    expected = [[1.0, math.nan], [math.nan, 4.0]]
+    np.testing.assert_equal(read_lanes(numbers, 2).values, expected)
+    np.testing.assert_equal(read_outputs(list(numbers)).values, expected)
+    whole = np.ma.masked_array([2**60, 2**61], mask=[True, False])
+    assert read_lanes(whole, 2).whole[0].tolist() == [None, 2**61]
+    spoken = np.ma.masked_array(["u", "v"], mask=[True, False])
+    assert list(read_lanes(spoken, 2).words[0]) == [None, "v"]
+
+
+big = st.integers(-(2**70), 2**70) | st.integers(2**62, 2**62 + 5) | st.integers(-5, 5)
+
+
+@given(st.lists(big, min_size=1, max_size=8), st.lists(big, min_size=1, max_size=8))
+def test_whole_numbers_are_told_apart(first, second):
+    """What is seen of equal numbers is equal, in whatever form they come; close ones are told apart."""
+    layout = layout_of([read_outputs(first)])
+    seen = layout.sample(read_outputs(second)).values
+    alone = np.concatenate([layout.sample(read_outputs([x])).values for x in second])
+    np.testing.assert_array_equal(seen, alone)
+    listed = (
+        layout_of([read_outputs([[x] for x in first])]).sample(read_outputs([[x] for x in second])).values
+    )
+    np.testing.assert_array_equal(seen, listed)
+    fits = [x for x in second if -(2**63) <= x < 2**63]
+    if fits:
+        array = layout.sample(read_lanes(np.array(fits, dtype=np.int64), len(fits))).values
+        np.testing.assert_array_equal(array, [row for row, x in zip(seen, second, strict=True) if x in fits])
+    if layout.offsets:
+        near = [(row[0], x) for row, x in zip(seen, second, strict=True) if abs(x - min(first)) < 2**53]
+        assert all(value == x - min(first) for value, x in near)
+
+
+def test_unsigned_and_signed_numbers_beyond_floats():
+    for array in (
+        np.array([2**64 - 1, 2**64 - 3, 0], np.uint64),
+        np.array([2**63 - 1, -(2**63), 5], np.int64),
+    ):
+        layout = layout_of([read_lanes(array, 3)])
+        assert [c.name for c in layout.columns][1:] == ["output:low"]
+        np.testing.assert_array_equal(
+            layout.sample(read_lanes(array, 3)).values[:, 1], [x % 4096 for x in array.tolist()]
+        )
+        np.testing.assert_array_equal(
+            layout.sample(read_lanes(array, 3)).values, layout.sample(read_outputs(array.tolist())).values
+        )
+
+
+def test_of_very_many_entries_those_that_differ_are_columns():
+    rng = np.random.default_rng(5)
+    first, second = (rng.normal(size=(40, 1000)) for _ in range(2))
+    second[:, [3, 500, 999]] += 5.0
+    layout = layout_of([read_lanes(first, 40), read_lanes(second, 40)])
+    names = [column.name for column in layout.columns]
+    assert {"output[4]", "output[501]", "output[1000]"} <= set(names)
+    assert len(names) == 128 + 64
+    sums = layout.sample(read_lanes(second, 40)).values[:, 128:]
+    np.testing.assert_allclose(sums.sum(axis=1), second.sum(axis=1))
+    short = layout.sample(read_outputs([[1.0, 2.0]])).values[0]
+    assert short[128] == 3.0
+    assert np.isnan(short[129:]).all()

@@ -133,3 +133,44 @@ def test_listed_pairs_are_not_searched():
 
     result = verify(mechanism, epsilon=1.0, effort="quick")
     assert result.details["neighbour_search"] == {"samples": 0, "generated": 0}
+
+
+def test_both_worlds_get_the_same_random_numbers_unless_these_go_against_each_other():
+    """Laplace noise moves with the data; flipped bits of opposite data are opposite, and no draw is counted twice."""
+
+    def laplace(data, rng, lanes):
+        return data + rng.laplace(size=lanes)
+
+    for adjacency, mechanism, columns, alike in (
+        (AnyTwo(Interval(0, 1)), laplace, 1, True),
+        (AnyTwo(Categories(64)), codeword, 12, False),
+    ):
+        seeds, counted = {}, []
+        plain = drawing(mechanism, columns, counted)
+
+        def draw(pair, other, n, seed, plain=plain, seeds=seeds):
+            seeds.setdefault((pair.key, n), []).append((other, seed.spawn_key))
+            return plain(pair, other, n, seed)
+
+        found = search(adjacency, draw)
+        assert sum(counted) == found.samples
+        ways = [len({key for _, key in drawn[-2:]}) for drawn in seeds.values() if len(drawn) >= 2]
+        assert len(ways) > 10
+        assert ways.count(1 if alike else 2) == len(ways)
+
+
+def test_wide_views_are_drawn_less_often_but_the_search_of_narrow_ones_is_not_cut():
+    """Nine tenths of the draws are the main test's, of which 65 % decide; of ten columns 8/10, of forty 7/10."""
+
+    def final_draws(columns):
+        @claimed(data=AnyTwo(Interval(0, 1)))
+        def noisy(data, rng, lanes):
+            return np.column_stack([data + rng.laplace(size=lanes), rng.random((lanes, columns - 1)) < 0.5])
+
+        result = verify(noisy, epsilon=1.0, samples=100_000, seed=0)
+        return result.details["black_box"]["trials"]
+
+    narrow = final_draws(2)
+    assert narrow == pytest.approx(0.65 * 0.9 * 50_000, rel=0.02)
+    assert final_draws(10) == pytest.approx(0.8 * narrow, rel=0.02)
+    assert final_draws(40) == pytest.approx(0.7 * narrow, rel=0.02)

@@ -15,7 +15,7 @@ from verify.events.event import Column, ViewSample, event_from_dict
 from verify.events.search import Found, Worlds, search_events
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, Candidate
+from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN, Candidate
 from verify.sampling.final_test import count_event
 from verify.statistics.inversion import inversion_from_dict
 
@@ -206,21 +206,22 @@ def test_the_final_test_can_be_repeated_from_its_record() -> None:
     assert record["share_of_error"] == 0.8
 
 
-def test_stages_and_worlds_never_share_draws() -> None:
-    seen: set[int] = set()
+def test_stages_share_no_draws_and_worlds_share_random_numbers_only_to_be_compared() -> None:
+    keys: list[tuple[tuple[int, ...], bool]] = []
 
     def draw(other_world: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         assert n % 64 == 0
-        state = int(np.random.default_rng(seed).integers(2**63))
-        assert state not in seen
-        seen.add(state)
+        keys.append((seed.spawn_key, other_world))
         return ViewSample(
             np.random.default_rng(seed).random((n, 2)), (Column("a", "a", "real"), Column("b", "b", "real"))
         )
 
     pairs = [Candidate(str(i), draw) for i in range(4)]
     black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=100_000, seed=0)
-    assert len(seen) >= 2 * (4 + 3 + 1)
+    assert len(set(keys)) == len(keys) >= 2 * (4 + 3 + 3 + 1)
+    assert {key[0] for key, _ in keys} == {SCAN, CHOOSE, CONFIRM, FINAL}
+    worlds = {key: {world for other, world in keys if other == key} for key, _ in keys}
+    assert all(len(both) == (1 if key[0] == FINAL else 2) for key, both in worlds.items())
 
 
 def test_the_reported_confidence_does_not_refute() -> None:
@@ -243,19 +244,6 @@ def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest
     monkeypatch.setattr("verify.sampling.black_box.search_events", spy)
     run(laplace(0.5))
     assert seen == [True]
-
-
-def test_listed_events_are_compared_on_draws_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every draw has a seed of its own: of the choice, of the comparison, or of the final test."""
-    seen: list[tuple[int, ...]] = []
-
-    def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
-        seen.append(seed.spawn_key)
-        return candidate(laplace(1.0)).draw(other, n, seed)
-
-    black_box_test([Candidate("one", draw)], claim_epsilon=1.0, claim_delta=0.0, samples=400_000, seed=0)
-    assert len(set(seen)) == len(seen)
-    assert {key[0] for key in seen} == {CHOOSE, CONFIRM, FINAL}
 
 
 @pytest.mark.parametrize("seed", range(4))

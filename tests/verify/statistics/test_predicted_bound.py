@@ -74,3 +74,18 @@ def test_a_promise_is_the_prediction_a_few_standard_errors_down() -> None:
     assert promised_epsilon(3, 0, 100_000, 10**6, 0.0, 0.05, 1.5) < 0.0, "three hits are luck"
     assert promised_epsilon(300, 0, 100_000, 10**6, 0.0, 0.05, 1.5) > 2.0
     assert promised_epsilon(100, 100, 100, 1_000, 0.0, 0.05, 1.0) <= 0.0, "always in both worlds"
+
+
+def test_a_promise_is_surer_the_fewer_pairs_an_event_splits() -> None:
+    hits, other, counted = 2_000, 1_800, 100_000
+    independent = round(counted * (0.02 + 0.018 - 2 * 0.02 * 0.018))
+    unknown, known, few, against = (
+        promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, 1.0, split)
+        for split in (None, independent, 300, counted)
+    )
+    assert known == pytest.approx(unknown, abs=1e-3)
+    assert against < unknown < few
+    # The standard error of ln(p/q) is √(s/(p q n)), s the share of split pairs.
+    sure = promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, 0.0, 300)
+    error = math.sqrt(301 / counted / (0.02 * 0.018 * counted))
+    assert sure - few == pytest.approx(error, rel=0.05)

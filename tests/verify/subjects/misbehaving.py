@@ -1,7 +1,10 @@
 """Functions that misbehave, one way each; what is said of them is in test_misbehaving.py."""
 
+import itertools
+import os
 import random
 import time
+import warnings
 
 import numpy as np
 
@@ -10,6 +13,7 @@ from verify import AddOrRemoveOne, Within, claimed
 
 UNIT = Interval(0, 1)
 CALLS = [0]
+OUTPUTS = {}
 
 
 @claimed(data=UNIT)
@@ -140,3 +144,123 @@ def wrong_lanes(data, rng, lanes):
 @claimed(data=UNIT)
 def returns_an_object(data, rng):
     return rng
+
+
+@claimed(data=UNIT)
+def fixed_seed(data, rng, lanes):
+    return data + np.random.default_rng(7).laplace(size=lanes)
+
+
+@claimed(data=UNIT)
+def fixed_seed_of_rare_events(data, rng, lanes):
+    return np.random.default_rng(7).random(lanes) < (0.01 if data > 0.5 else 0.001)
+
+
+@claimed(data=UNIT)
+def sets_back_its_generator(data, rng, lanes):
+    rng.bit_generator.state = np.random.default_rng(1).bit_generator.state
+    return data + rng.laplace(size=lanes)
+
+
+@claimed(data=UNIT)
+def one_of_ten_seeds(data, rng, lanes):
+    return data + np.random.default_rng(rng.integers(10)).laplace(size=lanes)
+
+
+@claimed(data=UNIT)
+def every_other_call(data, rng):
+    CALLS[0] += 1
+    return data + rng.laplace() if CALLS[0] % 2 else rng.laplace()
+
+
+@claimed(data=UNIT)
+def remembers_its_outputs(data, rng):
+    if data not in OUTPUTS:
+        OUTPUTS[data] = data + rng.laplace()
+    return OUTPUTS[data]
+
+
+@claimed(data=UNIT)
+def huge_whole_numbers(data, rng):
+    return 10**400 + int(rng.integers(3))
+
+
+@claimed(data=UNIT)
+def huge_whole_numbers_tell(data, rng):
+    return 10**30 + int(data)
+
+
+@claimed(data=UNIT)
+def int64_tell(data, rng, lanes):
+    return np.full(lanes, 2**62) + int(data) + 2 * rng.integers(2, size=lanes)
+
+
+@claimed(data=UNIT)
+def uint64_noise(data, rng, lanes):
+    return np.full(lanes, 2**63, dtype=np.uint64) + rng.integers(3, size=lanes).astype(np.uint64)
+
+
+@claimed(data=UNIT)
+def lowest_bit_of_63(data, rng, lanes):
+    return (rng.integers(2**63, size=lanes, dtype=np.int64) & ~np.int64(1)) + int(data > 0.5)
+
+
+@claimed(data=UNIT)
+def deeply_nested(data, rng):
+    nested = rng.random()
+    for _ in range(3000):
+        nested = [nested]
+    return nested
+
+
+@claimed(data=UNIT)
+def a_dictionary_for_lanes(data, rng, lanes):
+    return {"noisy": data + rng.laplace(size=lanes)}
+
+
+@claimed(data=UNIT)
+def nothing_for_lanes(data, rng, lanes):
+    return None
+
+
+@claimed(data=UNIT)
+def one_number_for_lanes(data, rng, lanes):
+    return data + rng.laplace()
+
+
+@claimed(data=UNIT)
+def warns(data, rng, lanes):
+    warnings.warn("be careful", stacklevel=1)
+    return data + rng.laplace(size=lanes)
+
+
+@claimed(data=UNIT)
+def hidden_entries_tell(data, rng, lanes):
+    return np.ma.masked_array(np.full(lanes, 5.0), mask=rng.random(lanes) < (0.9 if data > 0.5 else 0.1))
+
+
+@claimed(data=UNIT)
+def very_long(data, rng):
+    return (data + rng.laplace(scale=10.0, size=3_000)).tolist()
+
+
+@claimed(data=UNIT)
+def one_of_many_tells(data, rng, lanes):
+    noise = rng.laplace(size=(lanes, 600))
+    noise[:, 417] += 3.0 * data
+    return noise
+
+
+@claimed(data=UNIT)
+def ends_the_process(data, rng):
+    os._exit(7)
+
+
+@claimed(data=UNIT)
+def never_returns_from_c(data, rng):
+    return sum(itertools.count())
+
+
+@claimed(data=UNIT)
+def long(data, rng):
+    return (data + rng.laplace(scale=4.0, size=300)).tolist()

@@ -29,7 +29,7 @@ def test_a_planted_bug_is_refuted_and_its_line_is_named(name):
     result = verify(f"zoo/{name}", effort="quick" if name != "bandit-variance" else "default")
     function, text, kind = LINES[name]
     assert result.verdict == "refuted"
-    assert result.lower.epsilon > 1.0
+    assert result.lower.epsilon > (1.7 if name == "bandit-variance" else 1.0)
     where = place(function, text)
     assert (kind, where) in {(finding.kind, finding.where) for finding in result.findings}
 

@@ -1,0 +1,68 @@
+"""Calls that repeat each other are told from independent draws, whatever these are."""
+
+import numpy as np
+import pytest
+
+from verify.functions.lanes import read_lanes
+from verify.functions.repeats import repeated_share
+
+LANES, CALLS = 256, 12
+
+
+def calls_of(draw):
+    return [read_lanes(draw(np.random.default_rng([1, call]), call), LANES) for call in range(CALLS)]
+
+
+POOL = np.random.default_rng(3).laplace(size=500)
+
+INDEPENDENT = {
+    "laplace": lambda rng, call: rng.laplace(size=LANES),
+    "coin": lambda rng, call: rng.random(LANES) < 0.5,
+    "rare": lambda rng, call: rng.random(LANES) < 0.01,
+    "constant": lambda rng, call: np.full(LANES, 3.0),
+    "rounded": lambda rng, call: np.round(rng.normal(size=LANES), 2),
+    "sorted coins": lambda rng, call: np.sort(rng.random(LANES) < 0.5),
+    "from a pool": lambda rng, call: POOL[rng.integers(500, size=LANES)],
+    "words": lambda rng, call: np.array(["a", "b", "c"])[rng.integers(3, size=LANES)],
+    "mostly one": lambda rng, call: np.where(rng.random(LANES) < 0.9, 0.0, rng.normal(size=LANES)),
+    "wide": lambda rng, call: rng.normal(size=(LANES, 20)),
+    "a count": lambda rng, call: np.stack([np.full(LANES, 4.0), rng.normal(size=LANES)], axis=1),
+}
+
+FIXED = {
+    name: lambda rng, call, draw=draw: draw(np.random.default_rng(7), call)
+    for name, draw in INDEPENDENT.items()
+}
+
+PARTLY = {
+    "one entry": lambda rng, call: np.stack(
+        [np.random.default_rng(1).normal(size=LANES), rng.normal(size=LANES)], axis=1
+    ),
+    "a third of the lanes": lambda rng, call: np.where(
+        np.arange(LANES) % 3 == 0, np.random.default_rng(1).normal(size=LANES), rng.normal(size=LANES)
+    ),
+    "another order": lambda rng, call: rng.permutation(POOL)[:LANES],
+    "shifted": lambda rng, call: POOL[5 * call :][:LANES],
+    "one of ten seeds": lambda rng, call: np.random.default_rng(rng.integers(10)).normal(size=LANES),
+    "every other call": lambda rng, call: rng.normal(size=LANES) if call % 2 else POOL[:LANES],
+}
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_independent_lanes_pass(name):
+    """Exact tests at a level of 1e-10."""
+    assert repeated_share(calls_of(INDEPENDENT[name])) is None
+
+
+@pytest.mark.parametrize("name", [name for name in FIXED if name not in ("constant", "rare", "sorted coins")])
+def test_a_fixed_seed_is_found(name):
+    assert repeated_share(calls_of(FIXED[name])) == 1.0
+
+
+@pytest.mark.parametrize("name", PARTLY)
+def test_partial_repeats_are_found(name):
+    assert repeated_share(calls_of(PARTLY[name])) > 0.25
+
+
+def test_one_call_says_nothing():
+    assert repeated_share(calls_of(INDEPENDENT["laplace"])[:1]) is None

@@ -1,0 +1,96 @@
+"""A subject's digest changes with its code and parameters, and with nothing else."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from mechanisms import Interval, Laplace
+from verify import PlainBandit
+from verify.subjects.adversary import ChallengeOnPlay
+from verify.subjects.command_subject import command_subject
+from verify.subjects.subject import resolve
+from verify.subjects.subject_identity import source_digest
+from verify.zoo.plain_bandits import DPUCB, SeededNoise
+
+DOMAIN = Interval(0, 1)
+
+
+def digest(subject):
+    return source_digest(resolve(subject, DOMAIN))
+
+
+def noise(data, rng):
+    return data + rng.laplace()
+
+
+def other_noise(data, rng):
+    return data + rng.normal()
+
+
+def made(scale):
+    def scaled(data, rng, factor=1.0):
+        return data + factor * rng.laplace(scale=scale)
+
+    return scaled
+
+
+class Scaled:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, data, rng):
+        return data + rng.laplace(scale=self.scale)
+
+
+def test_functions_differ_by_code_and_by_what_they_close_over():
+    assert digest(noise) == digest(noise)
+    assert digest(noise) != digest(other_noise)
+    assert digest(made(1.0)) != digest(made(2.0))
+    assert digest(Scaled(1.0)) == digest(Scaled(1.0))
+    assert digest(Scaled(1.0)) != digest(Scaled(2.0))
+    partial = functools.partial(made(1.0), factor=2.0)
+    assert source_digest(resolve(functools.partial(noise), DOMAIN)) != digest(noise)
+    assert digest(partial) != digest(functools.partial(made(1.0), factor=3.0))
+
+
+def test_mechanisms_and_learners_differ_by_parameters_and_bases():
+    assert source_digest(resolve(Laplace(scale=1.0))) == source_digest(resolve(Laplace(scale=1.0)))
+    assert source_digest(resolve(Laplace(scale=1.0))) != source_digest(resolve(Laplace(scale=2.0)))
+    assert source_digest(resolve("cucb-ldp1")) != source_digest(resolve("cucb-ldp2"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        PlainBandit(SeededNoise, arms=2, rounds=4),
+        PlainBandit(DPUCB, arms=2, rounds=5),
+        PlainBandit(DPUCB, arms=3, rounds=4),
+        PlainBandit(DPUCB, arms=2, rounds=4, rewards=(0.0, 2.0)),
+        PlainBandit(DPUCB, arms=2, rounds=4, select="select_arm"),
+        PlainBandit(DPUCB, arms=2, rounds=4, update=lambda bandit, arm, reward: None),
+        PlainBandit(DPUCB, arms=2, rounds=4, contexts=np.ones((4, 1))),
+        PlainBandit(DPUCB, arms=2, rounds=4).against(ChallengeOnPlay(0, 1)),
+        PlainBandit(DPUCB, arms=2, rounds=4).against(ChallengeOnPlay(0, 2)),
+    ],
+    ids=str,
+)
+def test_bandits_differ_by_class_and_by_every_parameter(changed):
+    same = [source_digest(resolve(PlainBandit(DPUCB, arms=2, rounds=4))) for _ in range(2)]
+    assert same[0] == same[1] != source_digest(resolve(changed))
+
+
+def test_commands_differ_by_the_files_they_name(tmp_path):
+    program = tmp_path / "program.sh"
+    program.write_text("echo 1")
+    before = source_digest(
+        command_subject(["sh", "program.sh"], resolve(noise, DOMAIN).neighbours, folder=tmp_path)
+    )
+    program.write_text("echo 2")
+    after = source_digest(
+        command_subject(["sh", "program.sh"], resolve(noise, DOMAIN).neighbours, folder=tmp_path)
+    )
+    other = source_digest(
+        command_subject(["sh", "other.sh"], resolve(noise, DOMAIN).neighbours, folder=tmp_path)
+    )
+    assert len({before, after, other}) == 3

@@ -1,0 +1,170 @@
+"""Do calls for several lanes repeat each other's noise? Then their outputs are not independent draws.
+
+A function ``f(data, rng, lanes)`` that makes a generator with a seed of its own, or sets back the state of the one it
+gets, looks random within a call and repeats itself from call to call. Counts of its outputs are then counts of one
+call, many times over, and prove nothing. Calls on one data set, with different generators, are compared in three ways:
+
+- *Lane by lane*: how often two calls agree on the same lane, against how often they agree on different lanes. For
+  independent draws both are equally likely.
+- *Exceptions*: on how many lanes both calls show something else than the commonest output.
+- *Anywhere*: how many outputs both calls show, where neither shows one twice. Independent draws that never repeat
+  within a call hardly do between two.
+
+All tests are exact, so that functions whose lanes are independent pass but for a probability of 1e-10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import hypergeom
+
+from verify.functions.readings import Readings
+from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.neighbour_search import Draw
+from verify.sampling.anytime_result import AnytimeResult
+from verify.sampling.black_box_result import BlackBoxResult
+
+ERROR = 1e-10
+"""Largest probability with which independent outputs count as repeated, all comparisons of one look together."""
+
+_REPEATS = 10  # first entry of the spawn keys
+_LANES, _VALUES = (
+    1 << 17,
+    1 << 22,
+)  # lanes of the calls in which an event is looked for, and entries of all outputs
+_MOST_PLACES = (
+    32  # that are compared by themselves: noise of one entry may repeat while that of another does not
+)
+
+BoolArray = npt.NDArray[np.bool_]
+Call = Sequence[Hashable]
+Compared = tuple[
+    int, int, int
+]  # agreements on the same lanes, agreements on different ones, lanes compared of each
+
+
+def repeated_share(calls: Sequence[Readings]) -> float | None:
+    """Return the largest share of lanes on which two calls agree though they should not; None if there is none.
+
+    Parameters
+    ----------
+    calls
+        Outputs of several calls on one data set, each for the same number of lanes, with generators of their own.
+    """
+    if len(calls) < 2:
+        return None
+    every = list(combinations(range(len(calls)), 2))
+    apart = [(i, i + 1) for i in range(0, len(calls) - 1, 2)]  # pairs of calls that have none in common
+    tests = [([call.rows for call in calls], every)]
+    places = min(call.values.shape[1] for call in calls)
+    if places > 1:
+        columns = range(min(_MOST_PLACES, places))
+        tests += [([call.values[:, place].tolist() for call in calls], apart) for place in columns]
+    number = sum(3 * len(pairs) + 1 for _, pairs in tests)
+    found = [
+        share for rows, pairs in tests for share in _shares(rows, pairs, apart, ERROR / number) if share > 0.0
+    ]
+    return max(found, default=None)
+
+
+def repeats_an_event(
+    draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, width: int, seed: int
+) -> bool:
+    """Return whether two calls with different generators put a tested event on the same lanes.
+
+    This finds repeats of what is too rare for a first look. The calls are on the data set on which the event is the
+    more likely. Given how often it occurs in two calls of n lanes, the number of lanes on which it does in both is
+    hypergeometric for independent draws. `width` is how many entries outputs have.
+    """
+    lanes = min(_LANES, _VALUES // width, result.trials)
+    ours, theirs = (
+        result.event.holds(
+            draw(pair, result.swapped, lanes, np.random.SeedSequence(seed, spawn_key=(_REPEATS, call)))
+        )
+        for call in range(2)
+    )
+    return _coincide(ours, theirs, ERROR)
+
+
+def _shares(
+    rows: Sequence[Call], pairs: Sequence[tuple[int, int]], apart: Sequence[tuple[int, int]], level: float
+) -> Iterator[float]:
+    """Yield the shares of agreeing lanes that chance does not explain: of pairs of calls, and of them all."""
+    compared = {pair: _compared(rows[pair[0]], rows[pair[1]]) for pair in pairs}
+    for first, second in pairs:
+        yield _lane_by_lane(compared[first, second], level)
+        yield _exceptions(rows[first], rows[second], level)
+        yield _anywhere(rows[first], rows[second], level)
+    same, different, lanes = (sum(part) for part in zip(*(compared[pair] for pair in apart), strict=True))
+    yield _lane_by_lane((same, different, lanes), level)
+
+
+def _compared(first: Call, second: Call) -> Compared:
+    """Compare the even lanes with themselves, and the odd ones each with the next.
+
+    If all draws are independent and of one law, both counts are binomial with one probability, and independent of each
+    other: no draw takes part in two comparisons.
+    """
+    half = len(first) // 2
+    same = sum(first[i] == second[i] for i in range(0, 2 * half, 2))
+    different = sum(first[i] == second[(i + 2) % (2 * half)] for i in range(1, 2 * half, 2))
+    return same, different, half
+
+
+def _lane_by_lane(compared: Compared, level: float) -> float:
+    """Return the share of lanes on which calls agree if that is too much for chance, else 0 (Fisher's exact test)."""
+    same, different, lanes = compared
+    chance = hypergeom.sf(same - 1, 2 * lanes, same + different, lanes)
+    return same / lanes if chance < level else 0.0
+
+
+def _exceptions(first: Call, second: Call, level: float) -> float:
+    """Return the share of lanes on which two calls agree if their exceptions coincide too often for chance, else 0.
+
+    Given what each call shows, all orders of its lanes are equally likely for independent draws: the number of lanes on
+    which both calls show an exception is hypergeometric.
+    """
+    counts = Counter([*first, *second])
+    commonest = max(counts, key=lambda output: (counts[output], repr(output)))
+    ours, theirs = (np.array([output != commonest for output in call]) for call in (first, second))
+    if not _coincide(ours, theirs, level):
+        return 0.0
+    return sum(one == other for one, other in zip(first, second, strict=True)) / len(first)
+
+
+def _coincide(ours: BoolArray, theirs: BoolArray, level: float) -> bool:
+    """Return whether two marks are on the same lanes more often than chance has it, but not on neighbouring lanes.
+
+    Lanes that come in the order of their outputs agree with their neighbours, too: that does no harm to counts.
+    """
+    same, shifted = (
+        hypergeom.sf(
+            np.count_nonzero(ours & others) - 1, ours.size, np.count_nonzero(ours), np.count_nonzero(others)
+        )
+        for others in (theirs, np.roll(theirs, 1))
+    )
+    return bool(same < level < math.sqrt(level) < shifted)
+
+
+def _anywhere(first: Call, second: Call, level: float) -> float:
+    """Return the share of outputs that two calls have in common if that is too much for chance, else 0.
+
+    Where no output comes twice within a call of n lanes, s of them in both, all ways to divide the 2n draws between the
+    calls are equally likely for independent draws; 2^s C(2n-2s, n-s) of the C(2n, n) ways divide all s pairs.
+    """
+    n, ours, theirs = len(first), set(first), set(second)
+    if len(ours) < n or len(theirs) < n:
+        return 0.0
+    shared = len(ours & theirs)
+    chance = shared * math.log(2.0) + _log_choose(2 * (n - shared), n - shared) - _log_choose(2 * n, n)
+    return shared / n if chance < math.log(level) else 0.0
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -1,0 +1,107 @@
+"""Words at one place of many outputs, each different word held once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+NO_WORD = -1  # the code of an output that holds no word at the place
+_FEW = 24  # different words up to which comparing all with each is faster than sorting
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words at one place of n outputs; a sequence of ``str | None`` (None: no word there).
+
+    Attributes
+    ----------
+    vocabulary
+        Words, each once.
+    codes
+        The number in the vocabulary of each output's word, -1 where there is none; shape (n,).
+    """
+
+    vocabulary: tuple[str, ...]
+    codes: IntArray
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, number: int) -> str | None:
+        code = int(self.codes[number])
+        return None if code == NO_WORD else self.vocabulary[code]
+
+    def __iter__(self) -> Iterator[str | None]:
+        listed: list[str | None] = [*self.vocabulary, None]  # -1, the code of no word, is the last
+        return (listed[code] for code in self.codes.tolist())
+
+    @property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Whether each output holds a word."""
+        held: npt.NDArray[np.bool_] = self.codes != NO_WORD
+        return held
+
+    @property
+    def spoken(self) -> set[str]:
+        """Return the words that occur."""
+        return {self.vocabulary[code] for code in np.unique(self.codes).tolist() if code != NO_WORD}
+
+    def numbers(self, of: Mapping[str, float]) -> npt.NDArray[np.float64]:
+        """Return the number of each output's word, NaN where there is none; shape (n,)."""
+        table = np.array([*(of[word] for word in self.vocabulary), np.nan])
+        return table[self.codes]
+
+
+def words_of_list(column: Iterable[Any]) -> Words:
+    """Return the words of a column of ``str``, or None for no word."""
+    known: dict[Any, int] = {None: NO_WORD}
+    codes = np.array([known.setdefault(word, len(known) - 1) for word in column], dtype=np.int64)
+    return Words(tuple(str(word) for word in known if word is not None), codes)
+
+
+def words_of_array(array: npt.NDArray[Any]) -> Words:
+    """Return the words of a one-dimensional array of fixed-width text, or of bytes, which are said in hexadecimal.
+
+    Equal words are found by comparing the array's bytes, so that no Python object is made for an entry.
+    """
+    array = np.ascontiguousarray(array)
+    if array.dtype.itemsize == 0:
+        return Words(("",), np.zeros(len(array), dtype=np.int64))
+    size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
+    units = array.view(size).reshape(len(array), -1).astype(np.uint64)
+    keys = np.zeros(len(array), dtype=np.uint64)
+    for j in range(units.shape[1]):
+        keys = (keys ^ units[:, j]) * np.uint64(0x9E3779B97F4A7C15)  # wraps modulo 2^64
+        keys ^= keys >> np.uint64(29)
+    codes, firsts = _coded(keys)
+    if not np.array_equal(array[firsts][codes], array):  # two words with one key
+        _, places, codes = np.unique(array, return_index=True, return_inverse=True)
+        firsts = places.tolist()
+    spoken = array[firsts].tolist()
+    return Words(
+        tuple(word.hex() if isinstance(word, bytes) else word for word in spoken), codes.astype(np.int64)
+    )
+
+
+def _coded(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
+    """Number different keys: the number of each entry's key, and where each key is found."""
+    codes = np.full(len(keys), NO_WORD, dtype=np.int64)
+    firsts: list[int] = []
+    at = 0
+    while at < len(keys) and len(firsts) < _FEW:
+        codes[keys == keys[at]] = len(firsts)
+        firsts.append(at)
+        left = np.flatnonzero(codes[at:] == NO_WORD)[:1]
+        at = at + int(left[0]) if left.size else len(keys)
+    if at < len(keys):
+        left = np.flatnonzero(codes == NO_WORD)
+        _, first, inverse = np.unique(keys[left], return_index=True, return_inverse=True)
+        codes[left] = inverse + len(firsts)
+        firsts.extend(left[first].tolist())
+    return codes, firsts

@@ -1,0 +1,173 @@
+"""What is asked about a subject, and which layers answer: for every kind of subject its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from algorithms.catalogue import learner_builder
+from algorithms.claim import Claim
+from algorithms.problems import LinearBandit, Problem, Value
+from verify.effort import Effort
+from verify.evidence import Evidence, Progress
+from verify.functions.verify_function import verify_function
+from verify.learners.anytime import bet_on_bandit, bet_on_learner
+from verify.learners.verify_bandit import verify_bandit
+from verify.learners.verify_learner import verify_learner
+from verify.sampling.anytime_bettor import GROUND_SEED, BetInstead, Bettor
+from verify.subjects.adversary import Adversary
+from verify.subjects.learner_subject import choose_problem, initial_records
+from verify.subjects.linear_subject import is_linear, verify_linear_subject
+from verify.subjects.subject import BanditSubject, FunctionSubject, LearnerSubject, MechanismSubject, Subject
+from verify.verify_anytime import bet_on_function
+from verify.verify_mechanism import verify_mechanism
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What is asked.
+
+    Attributes
+    ----------
+    subject, claim
+        The subject, and what it is held to.
+    effort, seed, seconds
+        How much work, the seed of everything random, and the time limit.
+    reproduce
+        The command that repeats the verification.
+    progress
+        Called with the share done and what is being done.
+    problem, settings, horizon, adversary
+        Of learners; the adversary of a plain bandit is its own already.
+    floating_point
+        Whether what only floating-point arithmetic shows counts against a function.
+    bettor
+        Who bets, in place of a test at the end.
+    """
+
+    subject: Subject
+    claim: Claim
+    effort: Effort
+    seed: int
+    seconds: float
+    reproduce: str
+    progress: Progress
+    problem: Problem | LinearBandit | str | None = None
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    horizon: int | None = None
+    adversary: Adversary | None = None
+    floating_point: bool = False
+    bettor: Bettor | None = None
+
+    def answer(self) -> tuple[Claim, Evidence]:
+        """Collect the evidence; the claim is returned with what is assumed about its records."""
+        bets = None if self.bettor is None else BetInstead(self.bettor)
+        match self.subject:
+            case LearnerSubject() if is_linear(self.subject):
+                claim, evidence = self._of_linear_learner(self.subject, bets)
+            case LearnerSubject():
+                claim, evidence = self._of_learner(self.subject)
+            case BanditSubject():
+                claim, evidence = self.claim, self._of_bandit(self.subject)
+            case MechanismSubject():
+                claim, evidence = self.claim, self._of_mechanism(self.subject, bets)
+            case FunctionSubject():
+                claim, evidence = self.claim, self._of_function(self.subject)
+        if bets is not None:
+            bets.conclude(evidence)
+        return claim, evidence
+
+    def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
+        problem, settings, _ = choose_problem(subject, self.problem, self.settings)
+        own = getattr(subject.make, "own_horizon", None)
+        effort = self.effort.for_horizon(own if self.horizon is None else self.horizon)
+        claim = self.claim
+        build = learner_builder(
+            subject.make,
+            problem,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            horizon=effort.accounting_rounds,
+            settings=settings,
+        )
+        initial = initial_records(build, subject)
+        if initial == "separate":
+            unit = f"{claim.unit}; before the first, every arm's outcome is a record of its own"
+            claim = replace(claim, unit=unit)
+        if self.bettor is not None:
+            return claim, bet_on_learner(
+                self.bettor,
+                build,
+                problem,
+                claim,
+                initial=initial,
+                effort=effort,
+                adversary=self.adversary,
+            )
+        return claim, verify_learner(
+            build,
+            problem,
+            claim,
+            initial=initial,
+            effort=effort,
+            seed=self.seed,
+            reproduce=self.reproduce,
+            progress=self.progress,
+            adversary=self.adversary,
+            seconds=self.seconds,
+        )
+
+    def _of_linear_learner(self, subject: LearnerSubject, bets: BetInstead | None) -> tuple[Claim, Evidence]:
+        return verify_linear_subject(
+            subject,
+            self.claim,
+            self.problem,
+            self.settings,
+            horizon=self.horizon,
+            effort=self.effort,
+            seed=self.seed if bets is None else GROUND_SEED,
+            reproduce=self.reproduce,
+            progress=self.progress,
+            seconds=self.seconds,
+            instead=bets,
+        )
+
+    def _of_bandit(self, subject: BanditSubject) -> Evidence:
+        if self.bettor is not None:
+            return bet_on_bandit(self.bettor, subject.bandit, self.claim)
+        return verify_bandit(
+            subject.bandit,
+            self.claim,
+            effort=self.effort,
+            seed=self.seed,
+            reproduce=self.reproduce,
+            progress=self.progress,
+            seconds=self.seconds,
+        )
+
+    def _of_mechanism(self, subject: MechanismSubject, bets: BetInstead | None) -> Evidence:
+        return verify_mechanism(
+            subject.mechanism,
+            self.claim,
+            built_in=subject.built_in,
+            effort=self.effort,
+            seed=self.seed,
+            reproduce=self.reproduce,
+            progress=self.progress,
+            seconds=self.seconds,
+            instead=bets,
+        )
+
+    def _of_function(self, subject: FunctionSubject) -> Evidence:
+        if self.bettor is not None:
+            return bet_on_function(subject, self.bettor)
+        return verify_function(
+            subject,
+            self.claim,
+            effort=self.effort,
+            seed=self.seed,
+            reproduce=self.reproduce,
+            progress=self.progress,
+            seconds=self.seconds,
+            floating_point=self.floating_point,
+        )

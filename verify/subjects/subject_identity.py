@@ -1,0 +1,119 @@
+"""What a subject is made of, so that evidence on one is never counted for another."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verify.subjects.command_subject import Command
+from verify.subjects.plain_bandit import PlainBandit
+from verify.subjects.subject import BanditSubject, LearnerSubject, MechanismSubject, Subject
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def source_digest(subject: Subject) -> str:
+    """Return a digest of a subject's own code and parameters.
+
+    Of a class and its bases, of a function with the plain values that it closes over and the defaults of its
+    parameters, of a mechanism's parameters, or of a command and the files among its words; not of what these call.
+    """
+    if isinstance(subject, MechanismSubject):
+        text = repr(subject.mechanism) + _class_source(type(subject.mechanism))
+    elif isinstance(subject, LearnerSubject):
+        text = _class_source(subject.make)
+    elif isinstance(subject, BanditSubject):
+        text = _bandit_source(subject.bandit)
+    elif isinstance(subject.function, Command):
+        text = _command_source(subject.function)
+    else:
+        text = _source(subject.function)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _bandit_source(bandit: PlainBandit) -> str:
+    """The code of a bandit's class and of what calls it, and all its parameters."""
+    parts = []
+    for name in sorted(one.name for one in dataclasses.fields(PlainBandit)):
+        value = getattr(bandit, name)
+        if name == "adversary" and value is not None:
+            said = adversary_words(value)
+        elif isinstance(value, np.ndarray):
+            said = repr(value.tolist())
+        else:
+            said = _source(value) if callable(value) else _plain(value)
+        parts.append(f"{name}: {said}")
+    return "\n".join(parts)
+
+
+def adversary_words(adversary: Any) -> str:
+    """Return an adversary's words and code."""
+    return f"{adversary.words}\n{_class_source(type(adversary))}"
+
+
+def _class_source(made: type[Any]) -> str:
+    """The source of a class and of its bases, as far as there is any."""
+    return "\n".join(_text_of(base) for base in made.__mro__ if base is not object)
+
+
+def _source(called: Callable[..., Any]) -> str:
+    """The source of a function, of a class, or of the class of an object that can be called."""
+    if inspect.isclass(called):
+        return _class_source(called)
+    if isinstance(called, functools.partial):
+        given = [*called.args, *(value for _, value in sorted(called.keywords.items()))]
+        return f"{_source(called.func)}\n{[_plain(value) for value in given]} {sorted(called.keywords)}"
+    function = inspect.unwrap(called)
+    if inspect.ismethod(function):
+        function = function.__func__
+    if not inspect.isfunction(function):
+        own = sorted(vars(function).items()) if hasattr(function, "__dict__") else []
+        return f"{_class_source(type(function))}\n{[(name, _plain(value)) for name, value in own]}"
+    cells = [_content(cell) for cell in function.__closure__ or ()]
+    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return f"{_text_of(function)}\n{cells} {[_plain(value) for value in defaults]}"
+
+
+def _command_source(command: Command) -> str:
+    """The words of a command, and the content of those that name a file."""
+    folder = command.folder or Path()
+    contents = []
+    for word in command.arguments:
+        file = folder / word
+        try:
+            contents.append(hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "")
+        except OSError:  # not ours to read
+            contents.append("")
+    return f"{list(command.arguments)} {contents}"
+
+
+def _text_of(found: Any) -> str:
+    try:
+        return inspect.getsource(found)
+    except (OSError, TypeError):  # written at a prompt, or not in Python
+        return getattr(found, "__qualname__", "")
+
+
+def _content(cell: Any) -> str:
+    try:
+        return _plain(cell.cell_contents)
+    except ValueError:  # empty
+        return ""
+
+
+def _plain(value: Any) -> str:
+    """A value as text that is the same in every process; of others their type only."""
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_plain, value))}]"
+    if callable(value) and not inspect.isclass(value):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return type(value).__qualname__
