@@ -6,9 +6,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from verify import Listed, SubjectError, verify
+from verify.functions import verify_function
 
 FILE = Path(__file__).parent / "subjects" / "misbehaving.py"
 
@@ -117,6 +119,15 @@ def test_hidden_entries_are_absent():
     assert result.witness.event in ("the output is present", "the output is absent")
 
 
+def test_data_that_hold_nan_are_not_said_to_change():
+    missing = Listed([(math.nan, 1.0), ([1.0, math.nan], [1.0, 2.0])])
+    result = verify(
+        lambda data, rng, lanes: np.nansum(data) + rng.laplace(size=lanes),
+        epsilon=2.0, effort="quick", samples=20_000, neighbours=missing,
+    )  # fmt: skip
+    assert "changes-data" not in {finding.kind for finding in result.findings}
+
+
 @pytest.mark.filterwarnings("default")
 def test_warnings_are_said_once(capsys):
     _, findings = checked("warns")
@@ -185,6 +196,24 @@ def test_neighbours_on_which_an_output_without_noise_changes_are_found():
     assert "deterministic" in findings
     assert result.verdict == "refuted"
     assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
+
+
+def test_a_generator_of_the_module_is_not_forked(monkeypatch):
+    """Every worker would start from the same state, and their draws would be the same."""
+    used = []
+    test = verify_function.black_box_test
+
+    def watched(*arguments, workers, **options):
+        used.append(workers)
+        return test(*arguments, workers=workers, **options)
+
+    monkeypatch.setattr(verify_function, "black_box_test", watched)
+    result, findings = checked("own_generator_of_the_module", workers=2)
+    assert "foreign-randomness" in findings
+    assert result.verdict == "unproven"
+    assert set(used) == {1}
+    checked("no_noise", workers=2)
+    assert used[-1] == 2
 
 
 def test_a_constant_is_not_tested():

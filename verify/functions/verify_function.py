@@ -283,6 +283,12 @@ class _FunctionTest:
         """Share of every error that a black-box test may use: half of it where a stated law has its own test."""
         return 1.0 if self.subject.law is None else 0.5
 
+    @property
+    def _workers(self) -> int:
+        """One if it draws from a generator of its own: processes that are forked would all repeat the same draws."""
+        own = any(finding.kind == "foreign-randomness" for finding in self.evidence.findings)
+        return 1 if own else self.effort.workers
+
     def _test(self, pairs: Sequence[Pair], draw: Draw, samples: int, *, lattice: bool) -> BlackBoxResult:
         """Run a black-box test at half of the false-alarm rate: there are two of them, or four tests in all."""
         start, length = (0.9, 0.1) if lattice else (0.25, 0.65)
@@ -297,7 +303,7 @@ class _FunctionTest:
             false_alarm=self._error_share * self.effort.false_alarm / 2.0,
             seed=self.seed + lattice,
             progress=lambda share, doing: self.progress(start + length * share, doing),
-            workers=self.effort.workers,
+            workers=self._workers,
             lattice=lattice,
         )
 

@@ -59,6 +59,14 @@ def own_generator(data, rng):
     return data + np.random.default_rng().laplace(scale=1.0)
 
 
+OWN = np.random.default_rng(7)
+
+
+@claimed(data=UNIT)
+def own_generator_of_the_module(data, rng, lanes):
+    return data + OWN.laplace(scale=1.0, size=lanes)
+
+
 @claimed(data=UNIT)
 def numpy_global(data, rng):
     return data + np.random.laplace(scale=1.0)  # noqa: NPY002
