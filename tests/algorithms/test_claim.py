@@ -27,6 +27,14 @@ def test_delta_is_in_the_half_open_unit_interval(delta):
         form.at(1.0, delta)
 
 
+@pytest.mark.parametrize("number", ["1", None, True, [0.5], 1j])
+def test_what_is_no_number_is_refused(number):
+    with pytest.raises(ValueError, match=r"epsilon=.*: must be a number"):
+        CUCBLDP1.claim.at(number)
+    with pytest.raises(ValueError, match=r"delta=.*: must be a number"):
+        CUCBLDP1.claim.at(1.0, number)
+
+
 def test_claims_are_values():
     assert CUCBLDP1.claim.at(1.0) == Claim(
         "local",

@@ -4,6 +4,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mechanisms import Box, Interval
@@ -127,3 +128,9 @@ def test_a_wrong_subject_file(tmp_path, text, words):
 def test_a_missing_subject_file():
     with pytest.raises(SubjectError, match="no such file"):
         verify("missing.toml", epsilon=1.0)
+
+
+def test_lists_too_deep_within_lists_are_refused():
+    command = Command((sys.executable, "-c", "print('[' * 100_000 + ']' * 100_000)"))
+    with pytest.raises(SubjectError, match="too deep within lists"):
+        command(0.0, np.random.default_rng(0), 1)

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from verify.events.view_sample import Column, ViewSample
 from verify.functions.readings import EXACT, FloatArray, Readings
 from verify.functions.shapes import shown
-from verify.functions.wide import MOST_COLUMNS, Blocks, blocks_of, most_telling_names
 from verify.functions.whole import LOW_BITS, digits, integers_of, less, low_bits
+from verify.functions.wide import MOST_COLUMNS, Blocks, blocks_of, most_telling_names
 from verify.functions.words import Words
 
 FEW_VALUES = 12  # a place that shows no more than so many different whole numbers holds labels

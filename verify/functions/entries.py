@@ -42,8 +42,7 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
         if output.dtype.kind not in "biufUSO":
             raise UnreadableOutput(f"returned an array of {output.dtype}: must hold numbers or words")
         masked = np.ma.getmaskarray(output).ravel()
-        items = np.ma.getdata(output).ravel()
-        for i, item in enumerate(items, start=1):
+        for i, item in enumerate(np.ma.getdata(output).ravel(), start=1):
             place = f"{name}[{i}]" if output.ndim else name
             if masked[i - 1]:
                 yield place, math.nan

@@ -91,8 +91,8 @@ class _Columns:
         except OverflowError:
             values = np.array([[_as_float(value) for value in row] for row in rows])
         self.values[which[:, None], places] = values
-        for j in np.flatnonzero((np.abs(values) >= EXACT).any(axis=0)):
-            self._keep_whole(places[int(j)], which, [row[j] for row in rows])
+        for j in np.flatnonzero((np.abs(values) >= EXACT).any(axis=0)).tolist():
+            self._keep_whole(places[j], which, [row[j] for row in rows])
 
     def _keep_whole(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any]) -> None:
         """Keep whole numbers that may not be floats as they are."""
@@ -183,7 +183,7 @@ def _single_values(outputs: Sequence[Any]) -> Readings | None:
         which, column = every, outputs
         if len(different) > 1:
             which = np.array([i for i, other in enumerate(kinds) if other is kind])
-            column = [outputs[i] for i in which]
+            column = [outputs[i] for i in which.tolist()]
         ((_, value),) = entries_of(column[0])
         if issubclass(kind, bytes | type(None)):
             column = [entry for output in column for _, entry in entries_of(output)]

@@ -23,33 +23,14 @@ Select = Callable[[int], int]
 Update = Callable[[int, float], Any]
 """Told the arm and its reward."""
 
-SELECTS = (
-    *(
-        "select_arm",
-        "choose_arm",
-        "get_arm",
-        "pick_arm",
-        "next_arm",
-        "pickAnArm",
-        "select_action",
-        "choose_action",
-    ),
-    *("get_action", "pick_action", "sample_action", "select", "choose", "choice", "act", "action", "actions"),
-    *("recommend", "decide", "pull", "play", "sample", "draw", "predict"),
+SELECTS = tuple(
+    "select_arm choose_arm get_arm pick_arm next_arm pickAnArm select_action choose_action get_action pick_action "
+    "sample_action select choose choice act action actions recommend decide pull play sample draw predict".split()
 )
 """Names of methods that return an arm, the most usual first."""
-UPDATES = (
-    *("update", "update_arm", "update_reward", "update_params", "learn", "observe", "observe_reward"),
-    *(
-        "receive_reward",
-        "getReward",
-        "add_reward",
-        "set_reward",
-        "give_reward",
-        "feedback",
-        "reward",
-        "record",
-    ),
+UPDATES = tuple(
+    "update update_arm update_reward update_params learn observe observe_reward receive_reward getReward add_reward "
+    "set_reward give_reward feedback reward record".split()
 )
 """Names of methods that are told a reward."""
 STEPS = ("step", "act", "next", "choose", "select_arm")

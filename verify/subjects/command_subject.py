@@ -123,7 +123,7 @@ class Command:
         try:
             # One call for all lines: ten times as fast as a call for each.
             outputs: list[Any] = json.loads(f"[{','.join(lines)}]")
-        except ValueError:
+        except (ValueError, RecursionError):
             outputs = []
         if len(outputs) != lanes:
             outputs = [self._value(line) for line in lines]
@@ -136,6 +136,8 @@ class Command:
             raise SubjectError(
                 f"{self} printed {_excerpt(line)!r}, which is no JSON value (words need quotation marks)"
             ) from None
+        except RecursionError:
+            raise SubjectError(f"{self} printed {_excerpt(line)!r}: lists too deep within lists") from None
 
 
 def command_subject(

@@ -188,3 +188,19 @@ def test_unknown_events_and_columns_are_refused() -> None:
         event_from_dict({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
         event_from_dict(HalfLine(Value(1, B), 0.5, False).to_dict(), (A, C))
+
+
+def test_events_of_outputs_are_said_of_their_entries():
+    def said(limit, at_least, *names):
+        columns = tuple(Column(name, name, "real") for name in names)
+        event = ReportCount.of_columns(limit, at_least, columns)
+        assert event_from_dict(event.to_dict(), columns) == event
+        return event.words
+
+    assert said(1, True, "output") == "the output is present"
+    assert said(0, False, "output") == "the output is absent"
+    assert said(0, True, "output") == said(1, False, "output") == "the output is anything at all"
+    shaped = ("output[1]", "output[2]", "shape", "unknown")
+    assert said(3, False, *shaped) == "the number of entries of the output is at most 1"
+    assert "(what the call raised counts as one) is at least 1" in said(3, True, *shaped, "raised")
+    assert said(1, False, "report[0]", "report[1]") == "the number of reports sent is at most 1 (of 2 possible)"

@@ -204,3 +204,9 @@ def test_the_most_telling_readings_are_kept_in_order() -> None:
 def test_constant_readings_are_left_out() -> None:
     fit, _ = worlds(np.zeros((10, 1)), np.zeros((10, 1)))
     assert features(fit, readings(fit)) == []
+
+
+def test_a_score_of_one_reading_is_said_plainly():
+    table = ScoreTable(Value(0, Column("a", "value a", "real")), (0.0,), (1.0, 2.0), 0.0)
+    assert AdditiveScore((table,)).words == "the score of value a, looked up in a table,"
+    assert "each of 2 readings" in AdditiveScore((table, table)).words

@@ -171,6 +171,10 @@ def test_distances_hold_in_exact_arithmetic(limit, size, norm):
         (lambda: ReplaceOne(Interval(0, 1), 0), "records = 0"),
         (lambda: ReplaceOne(Interval(0, 1), 2.5), "records = 2.5"),
         (lambda: Listed([]), "at least one pair"),
+        (lambda: Listed([(0, 1), ([1, [2, 3]], [1, [2, 4]])]), r"pair 2 holds what is no array, \(\[1, \[2, 3\]\]"),
+        (lambda: Listed([(0, 1), 3]), "pair 2 is 3: must be two data sets"),
+        (lambda: Listed([(0, 1), (0, 1, 2)]), r"pair 2 is \(0, 1, 2\): must be two data sets"),
+        (lambda: Listed([([2**60 + 1, 0.5], [0, 0.5])]), "pair 1 holds 1152921504606846977, which an array of floats"),
         (lambda: Listed([(0, 1), ([0, 0], [0, 0])]), r"pair 2 holds the same data set twice, \[0, 0\]"),
         (lambda: claimed(data="interval"), "must be a domain"),
     ],
@@ -178,6 +182,17 @@ def test_distances_hold_in_exact_arithmetic(limit, size, norm):
 def test_wrong_parameters_are_refused(make, words):
     with pytest.raises(ParameterError, match=words):
         make()
+
+
+def test_whole_numbers_that_are_floats_may_be_mixed():
+    (pair,) = Listed([([2**63, -1], [0, 0])]).seeds()
+    assert pair.data.tolist() == [2.0**63, -1.0]
+
+
+def test_objects_have_keys_of_their_contents():
+    first, second = (Pair(np.asarray({"a": 10**30}), np.asarray({"a": 1})) for _ in range(2))
+    assert first.key == second.key
+    assert Pair(np.asarray({"a": 2}), np.asarray({"a": 1})).key != first.key
 
 
 def test_minus_zero_is_zero():
