@@ -23,15 +23,16 @@ Select = Callable[[int], int]
 Update = Callable[[int, float], Any]
 """Told the arm and its reward."""
 
-SELECTS = tuple(
-    "select_arm choose_arm get_arm pick_arm next_arm pickAnArm select_action choose_action get_action pick_action "
-    "sample_action select choose choice act action actions recommend decide pull play sample draw predict".split()
-)
+SELECTS = (
+    "select_arm", "choose_arm", "get_arm", "pick_arm", "next_arm", "pickAnArm", "select_action", "choose_action",
+    "get_action", "pick_action", "sample_action", "select", "choose", "choice", "act", "action", "actions",
+    "recommend", "decide", "pull", "play", "sample", "draw", "predict",
+)  # fmt: skip
 """Names of methods that return an arm, the most usual first."""
-UPDATES = tuple(
-    "update update_arm update_reward update_params learn observe observe_reward receive_reward getReward add_reward "
-    "set_reward give_reward feedback reward record".split()
-)
+UPDATES = (
+    "update", "update_arm", "update_reward", "update_params", "learn", "observe", "observe_reward",
+    "receive_reward", "getReward", "add_reward", "set_reward", "give_reward", "feedback", "reward", "record",
+)  # fmt: skip
 """Names of methods that are told a reward."""
 STEPS = ("step", "act", "next", "choose", "select_arm")
 """Names of methods that are told the last arm's reward and return the next arm."""
