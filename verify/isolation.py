@@ -28,7 +28,9 @@ GRACE = 15.0
 _POLL = 0.5  # seconds between two looks whether it is still alive
 
 
-def in_own_process(work: Callable[[Progress], Result], progress: Progress, seconds: float) -> Result | Finding:
+def in_own_process(
+    work: Callable[[Progress], Result], progress: Progress, seconds: float
+) -> Result | Finding:
     """Return what `work` returns in a process of its own; or, if it ended or had to be killed, that it did.
 
     Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and is waited

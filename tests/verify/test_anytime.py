@@ -171,7 +171,7 @@ class Interrupting:
 
 def test_ctrl_c_leaves_the_wealth_and_the_bound(tmp_path):
     file = tmp_path / "wealth.json"
-    subject = claimed(data=Interval(0, 1))(Interrupting(200))
+    subject = claimed(data=Interval(0, 1))(Interrupting(260))
     result = verify(subject, epsilon=1.0, wealth=file)
     bets = result.details["anytime"]
     assert result.verdict == "unproven"

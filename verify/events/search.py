@@ -21,7 +21,7 @@ from verify.events.families import Family, Worlds
 from verify.events.layout import all_families, lattice_families, quick_families
 from verify.events.readings import Reading
 from verify.events.view_sample import FloatArray
-from verify.statistics.predicted_bound import predicted_epsilon
+from verify.statistics.predicted_bound import coupled_variance, predicted_epsilon
 
 LESS_CAUTION = 0.3  # as CAUTION, for events that fresh draws will judge once more
 DECADES = 5  # of probability, in each half of which an event is listed for that
@@ -212,8 +212,8 @@ def cautious_estimates(
     Wilson's score bounds, which stay sound at counts of zero.
 
     Where both worlds were drawn with the same random numbers, the standard error of the ratio is that of the pairs that
-    the event splits: the variance of ln(p/q) is s/(p q n), s their share. (Independent draws have s = p + q - 2 p q on
-    average, which gives the sum of both variances.)
+    the event splits: at δ = 0 the variance of ln(p/q) is s/(p q n), s their share. (Independent draws have
+    s = p + q - 2 p q on average, which gives the sum of both variances; for δ > 0 see `coupled_variance`.)
     """
     return _Counted.of([family]).cautious(swapped, delta, caution)
 
@@ -229,12 +229,12 @@ def _moved(
 ) -> tuple[FloatArray, FloatArray]:
     n, m = trials
     p_one, q_one = (p * n + 1.0) / (n + 2.0), (q * m + 1.0) / (m + 2.0)
-    p_error = np.sqrt(p_one * (1.0 - p_one) / n) / np.maximum(p_one - delta, 1e-3 * p_one)
+    excess = np.maximum(p_one - delta, 1e-3 * p_one)
+    p_error = np.sqrt(p_one * (1.0 - p_one) / n) / excess
     q_error = np.sqrt((1.0 - q_one) / (m * q_one))
     both = np.hypot(p_error, q_error)
-    # Shares of the variance that independent draws would have; at δ > 0 as if p - δ were p.
-    share = split / (p_one + q_one - 2.0 * p_one * q_one)
-    coupled = np.sqrt(np.where(np.isnan(share), 1.0, np.minimum(share, MOST_SPLIT)))
+    share = np.where(np.isnan(split), 1.0, coupled_variance(p_one, q_one, excess, split))
+    coupled = np.sqrt(np.minimum(share, MOST_SPLIT))
     move = caution * np.sqrt(2.0 * np.log1p(alternatives)) * coupled
     return _wilson(p, n, -move * p_error / both), _wilson(q, m, move * q_error / both)
 

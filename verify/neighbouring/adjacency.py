@@ -14,9 +14,9 @@ two points of Box(lower=-10.0, upper=10.0, size=5), no coordinate further apart 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -25,7 +25,8 @@ import numpy.typing as npt
 from mechanisms import Domain
 from mechanisms.parameters import ParameterError, whole
 from verify.neighbouring.distances import Distances
-from verify.neighbouring.point_patterns import telling_moves, telling_points
+from verify.neighbouring.point_patterns import telling_moves
+from verify.neighbouring.table_patterns import removals, replacements
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -34,9 +35,6 @@ Data = npt.NDArray[Any]
 """A data set: the first argument of the function that is verified (a 0-d array stands for a number)."""
 
 MOST_SEEDS = 48
-_PART = 0.1  # of the way between two ends: a value in between
-_LEAST_TIED = 5  # records of which some are at both ends and two in between
-_MOST_POINTS = 3  # values of a record that is removed
 
 
 class NotNeighbours(ValueError):
@@ -201,22 +199,18 @@ class ReplaceOne:
         return f"one of {self.records} records (each in {self.record}) replaced"
 
     def seeds(self) -> Sequence[Pair]:
-        """Return replacements of records 1, 2, 4, ... and the last, among equal, tied and mixed others."""
-        return _first(self._patterns())
+        """Return replacements of records 1, 2, 4, ... and the last, among equal, tied and mixed others.
 
-    def _patterns(self) -> Iterator[Pair]:
-        replaced = AnyTwo(self.record).seeds()
-        tables = list(_tables(self.record, self.records))
-        for change, i, (words, table) in product(replaced, _doubling(self.records), tables):
-            data, other = table.copy(), table.copy()
-            data[i], other[i] = change.data, change.other
-            yield Pair(data, other, f"record {i + 1} replaced ({change.words}), the others {words}")
+        Of records of several coordinates also some that go up and down at once.
+        """
+        changes = [(change.data, change.other, change.words) for change in AnyTwo(self.record).seeds()]
+        return _first(Pair(*move) for move in replacements(self.record, self.records, changes))
 
     def pairs(self) -> SearchStrategy[Pair]:
         """Return a strategy of tables with one record replaced."""
-        from verify.neighbouring.pair_strategies import replacements
+        from verify.neighbouring import pair_strategies
 
-        return replacements(self.record, self.records, AnyTwo(self.record).pairs())
+        return pair_strategies.replacements(self.record, self.records, AnyTwo(self.record).pairs())
 
     def check(self, pair: Pair) -> None:
         """Raise `NotNeighbours` unless exactly one record differs."""
@@ -249,24 +243,14 @@ class AddOrRemoveOne:
         return f"one record (in {self.record}) more or less, of at most {self.records}"
 
     def seeds(self) -> Sequence[Pair]:
-        """Return pairs with the first, second, fourth ... or last record removed, and a single one."""
-        return _first(self._patterns())
-
-    def _patterns(self) -> Iterator[Pair]:
-        points = [point for _, point in telling_points(self.record)]
-        for size in dict.fromkeys((1, self.records, (self.records + 1) // 2)):
-            tables = list(_tables(self.record, size)) if size > 1 else [("", points[0][None])]
-            for point, i, (words, table) in product(points[:_MOST_POINTS], _doubling(size), tables):
-                data = table.copy()
-                data[i] = point
-                others = f", the others {words}" if words else ""
-                yield Pair(data, np.delete(data, i, axis=0), f"record {i + 1} of {size} removed{others}")
+        """Return pairs with the first, second, fourth ... or last record removed, of one, of few and of many."""
+        return _first(Pair(*move) for move in removals(self.record, self.records))
 
     def pairs(self) -> SearchStrategy[Pair]:
         """Return a strategy of tables from which one record is removed."""
-        from verify.neighbouring.pair_strategies import removals
+        from verify.neighbouring import pair_strategies
 
-        return removals(self.record, self.records)
+        return pair_strategies.removals(self.record, self.records)
 
     def check(self, pair: Pair) -> None:
         """Raise `NotNeighbours` unless one data set is the other without one record."""
@@ -385,38 +369,3 @@ def _check_points(domain: Domain, data: Data, leading: tuple[int, ...], name: st
         raise NotNeighbours(str(error)) from None
     if data.shape != (*leading, *domain.shape):
         raise NotNeighbours(f"{name} has shape {data.shape}: must be {(*leading, *domain.shape)}")
-
-
-def _doubling(records: int) -> list[int]:
-    """Return the places of records 1, 2, 4, ... and of the last."""
-    places = [2**j - 1 for j in range(records.bit_length())]
-    return list(dict.fromkeys([*places, records - 1]))
-
-
-def _tables(record: Domain, records: int) -> Iterator[tuple[str, Data]]:
-    """Yield data sets whose records are all equal, alternate (ties), or all but one equal (gaps of 1/n)."""
-    points = telling_points(record)
-    for words, point in points[:3]:
-        yield f"all {words}", np.repeat(point[None], records, axis=0)
-    if len(points) > 1 and records > 1:
-        low, high = points[0][1], points[1][1]
-        bits = np.arange(records) % 2 == 1
-        yield "alternating", _mixed(low, high, bits)
-        inside = low + _PART * (high - low)
-        if records >= _LEAST_TIED and _strictly_between(low, inside, high):
-            # Records at both ends, and one value in between that several have (medians and other quantiles).
-            others = np.array([0] * ((records - 3) // 2) + [1] * 2 + [2] * (records - 3 - (records - 3) // 2))
-            yield (
-                "at both ends and tied in between",
-                np.stack([(low, inside, high)[k] for k in (0, *others)]),
-            )
-        yield "half and half", _mixed(low, high, np.arange(records) >= records // 2)
-        yield "all but one equal", _mixed(low, high, np.arange(records) == records // 2)
-
-
-def _strictly_between(low: Data, inside: Data, high: Data) -> bool:
-    return low.dtype.kind == "f" and bool(((low < inside) & (inside < high)).all())
-
-
-def _mixed(low: Data, high: Data, bits: npt.NDArray[np.bool_]) -> Data:
-    return np.stack([high if bit else low for bit in bits])

@@ -3,7 +3,7 @@
 The moves are those of StatDP (Ding, Wang, Wang, Zhang, Kifer 2018, section 5.2): one coordinate above or below, all
 above or below, one above and the rest below and the reverse, half above and half below, and the "X shape",
 around several centres instead of only the all-equal vector. Where neighbours may differ by no more than a step, further
-moves go across or up to a tie, from gaps of 1, 2 and 4 steps: selections (noisy max, the exponential mechanism, the
+moves go across or up to a tie, from gaps of 1, 2, 4 and 6 steps: selections (noisy max, the exponential mechanism, the
 sparse vector technique) lose most where the odd one out is rare, but not too rare to be seen.
 """
 
@@ -33,14 +33,24 @@ GAPS = (
     (4.0, 1.0, "half"),
     (4.0, -1.0, "one"),
     (1.0, -1.0, "one"),
+    (4.0, 1.0, "last third"),
     (1.0, 1.0, "half"),
+    (6.0, -1.0, "one"),
+    (4.0, -1.0, "every fourth"),
     (2.0, 1.0, "one"),
     (4.0, 1.0, "one"),
     (4.0, -1.0, "half"),
     (2.0, 1.0, "half"),
     (2.0, -1.0, "half"),
 )
-"""Gaps that are closed, in steps of the largest move: -1 where the one or the half is behind, 1 where it is ahead."""
+"""Gaps that are closed, in steps of the largest move: -1 where the part is behind, 1 where it is ahead.
+
+The parts are the first coordinate, the first half, the last third (as many queries above the threshold as the sparse
+vector technique may answer, after many below) and every fourth (where it draws the threshold again after each).
+"""
+
+LEAST_PARTED = 4
+"""Coordinates of which a last third and every fourth are no other parts than the last one."""
 
 SHRINK = (1.0, 1.0 - 2.0**-48)
 """Factors of a move that are tried in turn: the second where rounding made the first too long."""
@@ -57,7 +67,7 @@ def telling_points(domain: Domain) -> list[tuple[str, Data]]:
     named = [("lowest", low), ("highest", high), ("in the middle", middle)]
     named += [(f"{value:g}", np.full(low.shape, value)) for value in (0.0, 1.0)]
     inside = [(words, point) for words, point in named if (low <= point).all() and (point <= high).all()]
-    return _distinct([(words, _typed(domain, point)) for words, point in inside])
+    return _distinct([(words, typed(domain, point)) for words, point in inside])
 
 
 def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
@@ -155,18 +165,20 @@ def _pattern_moves(
 
 
 def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
-    """Yield moves that close a gap of 2, 4 or 1 steps between one coordinate and the rest, or between halves."""
+    """Yield moves that close a gap of a few steps between one coordinate, or a part of them, and the rest."""
     ends = ends_of(domain)
     size = math.prod(domain.shape)
     if ends is None or size < 2 or not math.isfinite(distances.linf):
         return
     low, high = ends
     middle = _whole(domain, np.clip(np.zeros(domain.shape), low, high))
-    odd = np.eye(size)[0].reshape(domain.shape)
-    half = (np.arange(size) < size // 2).reshape(domain.shape).astype(np.float64)
     for gap, side, words in GAPS:
-        # Halves are on both sides of the middle, as thresholds are near it.
-        part, below = (odd, 0.0) if words == "one" else (half, 0.5)
+        part = _part(words, size)
+        if part is None:
+            continue
+        part = part.reshape(domain.shape)
+        # Parts of several are on both sides of the middle, as thresholds are near it.
+        below = 0.0 if words == "one" else 0.5
         direction = side * (1.0 - 2.0 * part)
         step = distances.step(direction)
         start = middle + side * gap * step * (part - below)
@@ -178,6 +190,20 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
             yield from _move(
                 domain, distances, start, direction, f"{words} {where} by {gap:g} steps, now closer"
             )
+
+
+def _part(words: str, size: int) -> FloatArray | None:
+    """Return 1 where a coordinate belongs to a part of `GAPS` and 0 elsewhere; None where there are too few for it."""
+    place = np.arange(size)
+    if words == "one":
+        return np.asarray(place == 0, dtype=np.float64)
+    if words == "half":
+        return np.asarray(place < size // 2, dtype=np.float64)
+    if size <= LEAST_PARTED:
+        return None
+    return np.asarray(
+        place >= size - size // 3 if words == "last third" else place % 4 == 3, dtype=np.float64
+    )
 
 
 def _move(
@@ -196,7 +222,7 @@ def _move(
         start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
         end = np.clip(start + move, low, high)
         if step > 0 and distances.allow(start, end):
-            yield _typed(domain, start), _typed(domain, end), words
+            yield typed(domain, start), typed(domain, end), words
             return
 
 
@@ -255,7 +281,8 @@ def _whole(domain: Domain, point: FloatArray) -> FloatArray:
     return np.floor(point) if isinstance(domain, Integers) else point
 
 
-def _typed(domain: Domain, point: FloatArray) -> Data:
+def typed(domain: Domain, point: FloatArray) -> Data:
+    """Return a point as the data of a domain: whole numbers of `Integers`, and no negative zeros."""
     return point.astype(np.int64) if isinstance(domain, Integers) else np.asarray(point + 0.0)
 
 

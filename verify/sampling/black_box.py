@@ -24,6 +24,7 @@ other batches at whose end it could have been stopped; one that is stopped befor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -60,6 +61,8 @@ FINALISTS = 3  # pairs that go from the scan to the choice of the event
 TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
 FEWEST = 256  # draws a world below which a stage cannot lay out events
 BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
+SHARES = (0.15, 0.15, 0.05)  # of the draws: for the scan, the choice of events and their comparison
+SHARES_OF_FEW = (0.0, 0.29, 0.06)  # the same where there is nothing to scan
 CONFIRMED = 2.0  # standard errors from which a listed event's confirmed log ratio is judged
 LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
 LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
@@ -414,13 +417,25 @@ class _StageSizes:
 
 def _stage_sizes(candidates: int, samples: int) -> _StageSizes:
     few = candidates <= FINALISTS
+    scanned, chosen, confirmed = SHARES_OF_FEW if few else SHARES
     worlds = 2 * min(candidates, FINALISTS)
-    scan = 0 if few else int(0.15 * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
-    choose = int((0.29 if few else 0.15) * samples) // worlds // MULTIPLE * MULTIPLE
-    confirm = max(MULTIPLE, int((0.06 if few else 0.05) * samples) // worlds // MULTIPLE * MULTIPLE)
+    scan = int(scanned * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
+    choose = int(chosen * samples) // worlds // MULTIPLE * MULTIPLE
+    confirm = max(MULTIPLE, int(confirmed * samples) // worlds // MULTIPLE * MULTIPLE)
     if (scan < FEWEST and not few) or choose < FEWEST:
-        least = (7 if few else 14) * FEWEST * candidates
+        least = (
+            _least(chosen, worlds) if few else max(_least(scanned, 2 * candidates), _least(chosen, worlds))
+        )
         raise ValueError(
             f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
         )
     return _StageSizes(scan, choose, confirm)
+
+
+def _least(share: float, worlds: int) -> int:
+    """Return the fewest samples of which `share` gives each of so many worlds enough draws."""
+    enough = FEWEST * worlds
+    samples = math.floor(enough / share) - 1  # rounding may move the edge by one
+    while int(share * samples) < enough:
+        samples += 1
+    return samples

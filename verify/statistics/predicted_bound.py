@@ -78,21 +78,53 @@ def promised_epsilon(
     n, delta, error
         Of the coming test.
     caution
-        By how many standard errors the log ratio is taken to be smaller than its estimate.
+        By how many standard errors ln((p - δ)/q) is taken to be smaller than its estimate.
     split
         How many of the `counted` pairs of draws, one of either world, had exactly one in the event; one more is taken.
-        If given, the standard error is theirs: the variance of ln(p/q) is s/(p q counted), s the share of such pairs
-        (s = p + q - 2 p q if the two draws are independent). If not, the draws are taken to be independent.
+        If given, the standard error is theirs (`coupled_variance`). If not, the draws are taken to be independent.
     """
     p, q = hits / (counted + 1.0), min((other + 1.0) / (counted + 1.0), 1.0)
-    if p <= 0.0:
+    excess = p - delta
+    if excess <= 0.0:
         return -np.inf
-    p_error, q_error = (1.0 - p) / (counted * p), (1.0 - q) / (counted * q)
+    # Near δ, p - δ is known far worse than p: what was taken for its size may be luck.
+    p_error, q_error = p * (1.0 - p) / (counted * excess * excess), (1.0 - q) / (counted * q)
     move = caution / np.sqrt(p_error + q_error + 1e-300)
     if split is not None:
-        move *= np.sqrt(min((split + 1.0) / (counted + 1.0) / (p + q - 2.0 * p * q + 1e-300), 2.0))
-    p_moved, q_moved = p * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
+        share = coupled_variance(p, q, excess, (split + 1.0) / (counted + 1.0))
+        move *= np.sqrt(np.minimum(share, 2.0))
+    p_moved, q_moved = delta + excess * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
     return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
+
+
+def coupled_variance(
+    p: npt.ArrayLike, q: npt.ArrayLike, excess: npt.ArrayLike, split: npt.ArrayLike
+) -> FloatArray:
+    """The variance of ln((p - δ)/q) from pairs of draws, one of either world, relative to that of independent draws.
+
+    With n pairs, e = p - δ and s the share of pairs that have exactly one draw in the event, both draws of a pair are
+    in it with probability (p + q - s)/2, so that their covariance is c = (p + q - s)/2 - p q, and the variance is
+
+        [p (1 - p)/e² + (1 - q)/q - 2 c/(e q)] / n,
+
+    which is s/(p q n) at δ = 0. At least a thousandth of independent draws: the
+    three estimates need not fit together.
+
+    Parameters
+    ----------
+    p, q
+        The event's probabilities in the two worlds.
+    excess
+        p - δ, above 0.
+    split
+        s.
+    """
+    first, second, above = (np.asarray(x, dtype=np.float64) for x in (p, q, excess))
+    both = (first + second - np.asarray(split, dtype=np.float64)) / 2.0
+    apart = first * (1.0 - first) / np.square(above) + (1.0 - second) / second + 1e-300
+    return np.asarray(
+        np.maximum(1.0 - 2.0 * (both - first * second) / (above * second) / apart, 1e-3), dtype=np.float64
+    )
 
 
 def approximate_upper(successes: npt.ArrayLike, trials: int, score: npt.ArrayLike) -> FloatArray:

@@ -203,4 +203,6 @@ def test_events_of_outputs_are_said_of_their_entries():
     shaped = ("output[1]", "output[2]", "shape", "unknown")
     assert said(3, False, *shaped) == "the number of entries of the output is at most 1"
     assert "(what the call raised counts as one) is at least 1" in said(3, True, *shaped, "raised")
-    assert said(1, False, "report[0]", "report[1]") == "the number of reports sent is at most 1 (of 2 possible)"
+    assert (
+        said(1, False, "report[0]", "report[1]") == "the number of reports sent is at most 1 (of 2 possible)"
+    )

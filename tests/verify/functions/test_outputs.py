@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from verify.functions import words as words_module
 from verify.functions.columns import layout_of
 from verify.functions.entries import DEEPEST
 from verify.functions.lanes import read_lanes
@@ -141,6 +142,22 @@ def test_lists_too_deep_are_refused():
             read_outputs([output])
 
 
+def test_how_deep_lists_may_lie():
+    output = 0.0
+    for _ in range(DEEPEST):
+        output = {"a": output}
+    read_outputs([output])
+    with pytest.raises(UnreadableOutput, match="more than 50 deep"):
+        read_outputs([{"a": output}])
+
+
+def test_a_single_value_is_a_shape_too():
+    readings = read_outputs([1.0, [1.0, 2.0], 2.0])
+    assert readings.shapes == ("", "2 entries", "")
+    (labels,) = [column.labels for column in layout_of([readings]).columns if column.name == "shape"]
+    assert [label for _, label in labels] == ["a single value", "2 entries"]
+
+
 words = st.text(alphabet="ab\x00ü", max_size=3)
 
 
@@ -159,6 +176,11 @@ def test_many_different_words():
     assert list(words_of_array(np.array([word.encode() for word in listed]))) == [
         w.encode().hex() for w in listed
     ]
+
+
+def test_words_with_one_key_are_told_apart(monkeypatch):
+    monkeypatch.setattr(words_module, "_coded", lambda keys: (np.zeros(len(keys), dtype=np.int64), [0]))
+    assert list(words_of_array(np.array(["u", "v", "u"]))) == ["u", "v", "u"]
 
 
 def test_arrays_of_words_take_no_time():

@@ -114,6 +114,42 @@ def test_gaps_of_one_two_and_four_steps_are_closed(domain):
     assert len({abs(float(s.data[0] - s.data[1])) for s in seeds[:8]}) >= 4, "of each sort one comes early"
 
 
+@pytest.mark.parametrize("domain", [Box(-10, 10, 8), Integers(-9, 9, 8)])
+def test_parts_of_a_vector_come_closer(domain):
+    """The last third ahead of the rest, as few answers above a threshold are, and every fourth behind."""
+    queries = Within(domain, linf=1)
+    assert has(queries, [-2] * 6 + [2] * 2, [-1] * 6 + [1] * 2)
+    assert has(queries, [2, 2, 2, -2] * 2, [1, 1, 1, -1] * 2)
+    assert has(queries, [-6] + [0] * 7, [-5] + [-1] * 7)
+    assert not any("third" in seed.words for seed in Within(Box(-10, 10, 4), linf=1).seeds())
+
+
+@pytest.mark.parametrize("record", [Integers(0, 1, 6), Box(0, 1, 6)])
+def test_records_of_several_coordinates_move_up_and_down_at_once(record):
+    """Counts that rise and counts that fall, among others that put them near, far below or far above each other."""
+    table = ReplaceOne(record, 5)
+    high, low, old, new = [1] * 6, [0] * 6, [0, 0, 0, 0, 1, 1], [1, 1, 1, 1, 0, 0]
+    for rest in ([high] * 4, [low] * 4, [old] * 4, [new] * 4, [high, high, new, new]):
+        assert has(table, [old, *rest], [new, *rest]), rest
+    for count in (1, 3, 5):
+        one, other = [0] * count + [1] * (6 - count), [1] * count + [0] * (6 - count)
+        assert has(table, [one, *[high] * 4], [other, *[high] * 4]), count
+    seeds = table.seeds()
+    assert "all above" in seeds[0].words
+    assert any("the first 4 of 6 above" in seed.words for seed in seeds[:12]), "where every draw is a call"
+    assert has(table, [*[low] * 4, low], [*[low] * 4, high]), "what there was before"
+    assert has(table, [[0] * 6, *[low] * 4], [[1, 0, 0, 0, 0, 0], *[low] * 4])
+
+
+def test_few_equal_records_come_early():
+    """Counts are compared with small thresholds."""
+    table = AddOrRemoveOne(Interval(0, 1), 6)
+    early = {(seed.data.tobytes(), seed.other.tobytes()) for seed in table.seeds()[:16]}
+    for size, value in ((1, 0.0), (1, 1.0), (2, 0.0), (2, 1.0), (3, 0.0), (3, 1.0)):
+        assert (np.full(size, value).tobytes(), np.full(size - 1, value).tobytes()) in early
+    assert AddOrRemoveOne(Interval(0, 1), 2).seeds()
+
+
 def test_values_in_between_are_tied():
     assert has(ReplaceOne(Interval(0, 1), 7), [0, 0, 0, 0.1, 0.1, 1, 1], [1, 0, 0, 0.1, 0.1, 1, 1])
     assert any(sorted(seed.data.tolist()).count(2.0) == 2 for seed in ReplaceOne(Interval(-8, 92), 6).seeds())
@@ -171,10 +207,16 @@ def test_distances_hold_in_exact_arithmetic(limit, size, norm):
         (lambda: ReplaceOne(Interval(0, 1), 0), "records = 0"),
         (lambda: ReplaceOne(Interval(0, 1), 2.5), "records = 2.5"),
         (lambda: Listed([]), "at least one pair"),
-        (lambda: Listed([(0, 1), ([1, [2, 3]], [1, [2, 4]])]), r"pair 2 holds what is no array, \(\[1, \[2, 3\]\]"),
+        (
+            lambda: Listed([(0, 1), ([1, [2, 3]], [1, [2, 4]])]),
+            r"pair 2 holds what is no array, \(\[1, \[2, 3\]\]",
+        ),
         (lambda: Listed([(0, 1), 3]), "pair 2 is 3: must be two data sets"),
         (lambda: Listed([(0, 1), (0, 1, 2)]), r"pair 2 is \(0, 1, 2\): must be two data sets"),
-        (lambda: Listed([([2**60 + 1, 0.5], [0, 0.5])]), "pair 1 holds 1152921504606846977, which an array of floats"),
+        (
+            lambda: Listed([([2**60 + 1, 0.5], [0, 0.5])]),
+            "pair 1 holds 1152921504606846977, which an array of floats",
+        ),
         (lambda: Listed([(0, 1), ([0, 0], [0, 0])]), r"pair 2 holds the same data set twice, \[0, 0\]"),
         (lambda: claimed(data="interval"), "must be a domain"),
     ],

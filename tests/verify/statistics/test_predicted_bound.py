@@ -13,6 +13,7 @@ from verify.statistics.inversion import choose_inversion
 from verify.statistics.predicted_bound import (
     approximate_lower,
     approximate_upper,
+    coupled_variance,
     predicted_epsilon,
     promised_epsilon,
 )
@@ -89,3 +90,31 @@ def test_a_promise_is_surer_the_fewer_pairs_an_event_splits() -> None:
     sure = promised_epsilon(hits, other, counted, 10**6, 0.0, 0.05, 0.0, 300)
     error = math.sqrt(301 / counted / (0.02 * 0.018 * counted))
     assert sure - few == pytest.approx(error, rel=0.05)
+
+
+def test_a_promise_near_delta_is_judged_by_what_is_left_above_it() -> None:
+    """3,060 of 300,000 at δ = .01 are 1.1 standard errors above it: luck, although p itself is known within 2 %."""
+    counted, n = 300_000, 2_000_000
+    unmoved = promised_epsilon(3_060, 0, counted, n, 0.01, 0.05, 0.0)
+    assert unmoved > 2.0
+    assert promised_epsilon(3_060, 0, counted, n, 0.01, 0.05, 2.0) < 1.0
+    assert promised_epsilon(3_060, 0, counted, n, 0.01, 0.05, 2.0, 3_060) < 1.0, "alike, all pairs split"
+    assert promised_epsilon(2_900, 0, counted, n, 0.01, 0.05, 0.0) == -math.inf
+    assert promised_epsilon(6_000, 0, counted, n, 0.01, 0.05, 2.0) > 5.0, "far above it"
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "split", "delta"), [(0.3, 0.2, 0.12, 0.1), (0.3, 0.2, 0.38, 0.1), (0.3, 0.2, 0.2, 0)]
+)
+def test_the_variance_of_coupled_pairs(p: float, q: float, split: float, delta: float) -> None:
+    """As it is of 20,000 simulated experiments of 4,000 pairs: its standard error is 1 %."""
+    both = (p + q - split) / 2.0
+    cells = np.random.default_rng(0).multinomial(
+        4_000, [both, p - both, q - both, 1.0 - p - q + both], 20_000
+    )
+    first, second = cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]
+    seen = np.log((first / 4_000 - delta) / (second / 4_000)).var()
+    apart = (p * (1 - p) / (p - delta) ** 2 + (1 - q) / q) / 4_000
+    assert coupled_variance(p, q, p - delta, split) * apart == pytest.approx(seen, rel=0.06)
+    if not delta:
+        assert coupled_variance(p, q, p, split) * apart == pytest.approx(split / (p * q * 4_000))
