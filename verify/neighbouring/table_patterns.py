@@ -145,6 +145,10 @@ def tables_of(record: Domain, records: int) -> Iterator[tuple[str, Data]]:
                 "at both ends and tied in between",
                 np.stack([(low, inside, high)[k] for k in (0, *others)]),
             )
+        if ends_of(record) is None and len(points) > MOST_POINTS:
+            # As many different values as there can be, and one more (sketches with a few counters).
+            rest = [point for _, point in points[1:]]
+            yield "each of the other values in turn", np.stack([rest[k % len(rest)] for k in range(records)])
         yield "half and half", _mixed(low, high, np.arange(records) >= records // 2)
         yield "all but one equal", _mixed(low, high, np.arange(records) == records // 2)
 

@@ -150,6 +150,19 @@ def test_few_equal_records_come_early():
     assert AddOrRemoveOne(Interval(0, 1), 2).seeds()
 
 
+def test_a_value_more_than_all_the_others():
+    """A sketch with three counters is full of the others' values when the fourth comes, first or last."""
+    table = AddOrRemoveOne(Categories(4), 7)
+    others = [(place, seed) for seed in table.seeds() for place in (0, 6) if len(seed.data) == 7]
+    for place in (0, 6):
+        rests = [
+            np.delete(seed.data, place).tolist()
+            for at, seed in others
+            if at == place and seed.data[place] == 0
+        ]
+        assert any(set(rest) == {1, 2, 3} and min(map(rest.count, (1, 2, 3))) == 2 for rest in rests), place
+
+
 def test_values_in_between_are_tied():
     assert has(ReplaceOne(Interval(0, 1), 7), [0, 0, 0, 0.1, 0.1, 1, 1], [1, 0, 0, 0.1, 0.1, 1, 1])
     assert any(sorted(seed.data.tolist()).count(2.0) == 2 for seed in ReplaceOne(Interval(-8, 92), 6).seeds())
