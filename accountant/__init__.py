@@ -22,6 +22,7 @@ from .errors import (
     TheoremMissing,
     TrustViolation,
 )
+from .feedback import check_feedback
 from .file_lock import InUse
 from .gate import Gate, Mask
 from .gaussian_composition import GaussianComposition
@@ -29,7 +30,7 @@ from .ledger import Entry, Ledger
 from .place import Place, calling_place
 from .plan import Plan, Step
 from .private import Private
-from .private_sums import PrivateSums
+from .private_sums import PrivateSums, add_to_all
 from .provenance import Influence, RecordId
 from .quote import Quote, Reservation
 from .recorded import RecordedMechanism
@@ -39,7 +40,7 @@ from .simulation import Simulation
 from .summary import Line, Summary
 from .taped import Retold, Taped
 from .theorems import THEOREMS, theorem_table
-from .trust import Trust
+from .trust import Trust, check_gate
 from .zero_concentrated import ZeroConcentratedComposition
 
 __all__ = [
@@ -94,7 +95,10 @@ __all__ = [
     "TrustViolation",
     "UnsupportedCharge",
     "ZeroConcentratedComposition",
+    "add_to_all",
     "calling_place",
+    "check_feedback",
+    "check_gate",
     "compose",
     "theorem_table",
 ]

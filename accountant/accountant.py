@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +19,32 @@ from mechanisms import (
     DomainError,
     Mechanism,
     NoiseSource,
-    OpenDPNoise,
     Randomness,
-    noise_source,
 )
 
 from .accounts import Accounts
 from .budget import Budget
 from .closing import Closing
-from .composition import BasicComposition, Composition
+from .composition import Composition
 from .compositions import COMPOSITIONS
 from .errors import ForeignValue, RecordWaiting, TrustViolation
 from .gate import Mask
 from .ledger import Entry, Ledger, declassification
 from .place import Place, calling_place
-from .plan import Plan, PlannedComposition
+from .plan import Plan
 from .private import Private, refuse_read
 from .private_sums import PrivateSums
 from .provenance import Influence, Movement, RecordId, Traced, TracedSums
 from .quote import Quote, Reservation
-from .release import check_owner, check_release, sample
+from .release import check_domain, check_owner, check_release, sample
 from .summary import Summary, summarise
+from .tenure import Tenure
+from .terms import checked_budget, checked_generator, checked_noise, checked_theorem, checked_trust
 from .trust import Trust
 from .whole_file import whole_file
+
+if TYPE_CHECKING:
+    from .private_sums import Awaited
 
 _FORMAT = "dpwitness-ledger-1"
 
@@ -51,8 +54,8 @@ class Accountant(Closing, Accounts):
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
     `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
-    Checking and charging are one step for other threads. An accountant cannot be copied: each copy would
-    spend the same budget.
+    Checking, charging and sampling are one step for other threads, and so is an addition to sums. An accountant
+    cannot be copied: each copy would spend the same budget.
 
     What it takes on trust: that domains, mechanisms of users and ``map(..., stability=...)`` declare what is
     true, that functions given to `Private.map` are pure, and that rounding in sums of floats (relative to
@@ -75,6 +78,12 @@ class Accountant(Closing, Accounts):
         `numpy.random.Generator` for reproducible tests and simulation. The source is on the record.
     seed
         Seed of `random`, the data-independent randomness of the learner's own draws.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is of another kind, a composition and a plan are given, or the theorem can guarantee nothing
+        under this budget.
 
     Examples
     --------
@@ -100,14 +109,13 @@ class Accountant(Closing, Accounts):
         noise: NoiseSource | np.random.Generator | None = None,
         seed: int | None = None,
     ) -> None:
-        if plan is not None and composition is not None:
-            raise ValueError("give a composition or a plan, not both: a plan has its own theorem")
-        super().__init__(budget, _theorem(composition, plan))
-        self._trust = trust
-        self._noise = OpenDPNoise() if noise is None else noise_source(noise)
-        self._random = np.random.default_rng(seed)
+        super().__init__(checked_budget(budget), checked_theorem(composition, plan))
+        self._trust = checked_trust(trust)
+        self._noise = checked_noise(noise)
+        self._random = checked_generator(seed)
         self._reserving = threading.Lock()
         self._believed: dict[Place, float] = {}
+        self._tenure: Tenure | None = None
 
     @property
     def trust(self) -> Trust:
@@ -116,6 +124,18 @@ class Accountant(Closing, Accounts):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an accountant cannot be copied or pickled: use save and load, and one of the two")
+
+    def check_open(self) -> None:
+        """Refuse if the gate is shut, or if this process may not spend the budget: see `DurableRun`.
+
+        Raises
+        ------
+        GateClosed
+            With the reason.
+        """
+        super().check_open()
+        if self._tenure is not None:
+            self._tenure.check()
 
     # --- the gate --------------------------------------------------------------------------------
 
@@ -135,6 +155,7 @@ class Accountant(Closing, Accounts):
             If a value lies outside the domain, or is infinite.
         """
         self.check_open()
+        check_domain(domain)
         if isinstance(record, np.integer):
             record = int(record)
         if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
@@ -154,6 +175,7 @@ class Accountant(Closing, Accounts):
             array,
             Traced({record: influence}),
             categories=domain.size if isinstance(domain, Categories) else 0,
+            domain=domain,
         )
 
     def sums(self, size: int) -> PrivateSums:
@@ -183,12 +205,21 @@ class Accountant(Closing, Accounts):
             If a record cannot pay.
         """
         place = calling_place()
-        where = check_release(self, mechanism, private, where)
-        self._pay(self._entries(mechanism, private, where, place), place)
-        return sample(mechanism, private._values[0], where, self._noise)
+        self.check_open()
+        with self._charging:
+            where = check_release(self, mechanism, private, where)
+            self._pay(self._entries(mechanism, private, where, place), place)
+            return sample(mechanism, private._values[0], where, self._noise)
 
-    def admit(self, mechanism: Mechanism, private: Private, sums: TracedSums) -> None:
-        """Refuse a value that is to wait in `sums` if its records could not pay for its release, or wait there already.
+    def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
+        """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.
+
+        Parameters
+        ----------
+        releases
+            Through what the value, or a part of it, will be released, and how often.
+        sums
+            Where it is to wait.
 
         Raises
         ------
@@ -198,13 +229,17 @@ class Accountant(Closing, Accounts):
             As `release`.
         """
         place = calling_place()
-        check_release(self, mechanism, private, None)
-        assert isinstance(private._provenance, Traced)
-        waiting = sums.waiting(private._provenance)
-        if waiting is not None:
-            raise RecordWaiting(waiting, place)
+        asked: list[tuple[Entry, int]] = []
+        for mechanism, private, times in releases:
+            check_release(self, mechanism, private, None)
+            assert isinstance(private._provenance, Traced)
+            for held in sums:
+                waiting = held.waiting(private._provenance)
+                if waiting is not None:
+                    raise RecordWaiting(waiting, place)
+            asked += [(entry, times) for entry in self._entries(mechanism, private, None, place)]
         with self._charging:
-            self._check_budget(self._entries(mechanism, private, None, place), place)
+            self._check_budget(self._together(asked), place)
 
     def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
         """Check a release and say what it would charge whom; nothing is charged or sampled.
@@ -239,11 +274,12 @@ class Accountant(Closing, Accounts):
         self.check_open()
         if quote._accountant is not self:
             raise ForeignValue("this quote belongs to another accountant", place)
-        self._check_unchanged(quote)
         entries = [
             replace(entry) for entry in quote.entries
         ]  # a quote may be reserved twice, and is paid twice
-        self._pay(entries, place)
+        with self._charging:
+            self._check_unchanged(quote)
+            self._pay(entries, place)
         return Reservation(self, quote, entries)
 
     def _check_unchanged(self, quote: Quote) -> None:
@@ -253,8 +289,9 @@ class Accountant(Closing, Accounts):
 
     def _draw(self, quote: Quote) -> npt.NDArray[Any]:
         self.check_open()
-        self._check_unchanged(quote)
-        return sample(quote.mechanism, quote._private._values[0], quote._where, self._noise)
+        with self._charging:
+            self._check_unchanged(quote)
+            return sample(quote.mechanism, quote._private._values[0], quote._where, self._noise)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -275,9 +312,10 @@ class Accountant(Closing, Accounts):
             raise ValueError(f"reason={reason!r}: must say where and why the value is published")
         self.check_open()
         check_owner(self, private)
-        records = [record for _, group in self._movements(private, None, place) for record in group]
-        self._pay([declassification(records, place, reason, self.composition.infinite)], place)
-        published: npt.NDArray[Any] = private._values[0].copy()
+        with self._charging:
+            records = [record for _, group in self._movements(private, None, place) for record in group]
+            self._pay([declassification(records, place, reason, self.composition.infinite)], place)
+            published: npt.NDArray[Any] = private._values[0].copy()
         return published
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
@@ -288,6 +326,14 @@ class Accountant(Closing, Accounts):
     def believed(self) -> Mapping[Place, float]:
         """The stabilities of maps that were believed: what the ledger says rests on them."""
         return dict(self._believed)
+
+    def believed_terms(self) -> list[list[Any]]:
+        """Return `believed` as JSON-able data, exact to the last bit."""
+        return [[place.file, place.line, _hex(stability)] for place, stability in self.believed.items()]
+
+    def believe(self, terms: list[list[Any]]) -> None:
+        """Take over what `believed_terms` returned."""
+        self._believed |= {Place(file, line): float.fromhex(stability) for file, line, stability in terms}
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: an accountant's private values leave through `release` only."""
@@ -339,6 +385,7 @@ class Accountant(Closing, Accounts):
             "format": _FORMAT,
             **self.terms(),
             "ledger": self._ledger.to_dict(),
+            "believed": self.believed_terms(),
             "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
         }
 
@@ -386,6 +433,7 @@ class Accountant(Closing, Accounts):
         OSError
             If the file cannot be read.
         """
+        checked_noise(noise), checked_generator(seed)
         try:
             saved = json.loads(Path(path).read_text(encoding="ascii"))
         except ValueError as error:
@@ -414,6 +462,7 @@ class Accountant(Closing, Accounts):
         """
         accountant = cls.from_terms(saved, noise=noise, seed=seed)
         accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
+        accountant.believe(saved.get("believed", []))
         if saved.get("closed") is not None:  # a restart must not open a gate again
             why, *place = saved["closed"]
             accountant.close(why, Place(*place))
@@ -443,12 +492,6 @@ class Accountant(Closing, Accounts):
             noise=noise,
             seed=seed,
         )
-
-
-def _theorem(composition: Composition | None, plan: Plan | None) -> Composition:
-    if plan is not None:
-        return PlannedComposition(plan)
-    return BasicComposition() if composition is None else composition
 
 
 def _hex(number: float) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from mechanisms import Mechanism, Sensitivity
@@ -41,8 +44,9 @@ class Accounts:
         self._budget = budget
         self._composition = composition
         self._ledger = Ledger(composition)
-        self._charging = threading.Lock()
+        self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
+        self._charge_sums: dict[tuple[tuple[int, int], ...], Amount] = {}
         self._affordable: dict[int, bool] = {}
 
     @property
@@ -85,6 +89,28 @@ class Accounts:
         if refused is not None:
             record, charge = refused
             raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place)
+
+    def _together(self, asked: Sequence[tuple[Entry, int]]) -> list[Entry]:
+        """Return one entry for each record that is in releases to come, with what it will pay for all of them."""
+        if len(asked) == 1 and asked[0][1] == 1:
+            return [asked[0][0]]
+        shares: dict[RecordId, list[tuple[Entry, int]]] = {}
+        for entry, times in asked:
+            for record in entry.records:
+                shares.setdefault(record, []).append((entry, times))
+        return [
+            replace(share[0][0], charge=self._sum_of(share), records=(record,))
+            for record, share in shares.items()
+        ]
+
+    def _sum_of(self, share: Sequence[tuple[Entry, int]]) -> Amount:
+        """Return the sum of charges, each so many times; of equal ones the same object, as totals are interned."""
+        key = tuple((id(entry.charge), times) for entry, times in share)  # `_charges` keeps them alive
+        total = self._charge_sums.get(key)
+        if total is None:
+            charges = (entry.charge for entry, times in share for _ in range(times))
+            total = self._charge_sums[key] = functools.reduce(operator.add, charges)
+        return total
 
     def _first_refused(self, entries: Sequence[Entry]) -> tuple[RecordId, Amount] | None:
         """Return the first record that cannot pay, and what it was asked for."""

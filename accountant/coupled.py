@@ -122,6 +122,7 @@ class Coupled(Closing):
             self,
             array.reshape(array.shape[0], self.lanes, -1),
             categories=domain.size if isinstance(domain, Categories) else 0,
+            domain=domain,
         )
 
     def sums(self, size: int) -> PrivateSums:

@@ -7,19 +7,21 @@ It holds raw data: sums that wait for their release. Keep it where raw data may 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms import NoiseSource
+from mechanisms import Domain, NoiseSource
 
 from .accountant import Accountant
-from .history import History
+from .history import Notes
 from .ledger import Ledger
 from .private import Private
 from .private_sums import PrivateSums
 from .provenance import Influence, Traced, TracedSums
+from .tenure import Tenure
 
 Arrays = npt.NDArray[Any]
 
@@ -31,8 +33,8 @@ class RandomnessMismatch(ValueError):
 # --- the accountant ------------------------------------------------------------------------------
 
 
-def accountant_state(accountant: Accountant, history: History) -> dict[str, Any]:
-    """Return the budget and the state of all NumPy generators as JSON-able data; `history` notes the new charges.
+def accountant_state(accountant: Accountant, notes: Notes) -> dict[str, Any]:
+    """Return the budget and the state of all NumPy generators as JSON-able data; `notes` take the new charges.
 
     Raises
     ------
@@ -40,15 +42,37 @@ def accountant_state(accountant: Accountant, history: History) -> dict[str, Any]
         If the accountant is closed: a restart must not open it again.
     """
     accountant.check_open()
+    notes.ledger(accountant._ledger)
+    return {"terms": accountant.terms(), "believed": accountant.believed_terms(), **randomness(accountant)}
+
+
+def randomness(accountant: Accountant) -> dict[str, Any]:
+    """Return where an accountant's noise comes from, and the state of all its NumPy generators."""
     noise = _generator(accountant._noise)
-    with accountant._charging:
-        history.note_ledger(accountant._ledger)
     return {
-        "terms": accountant.terms(),
         "random": _generator_state(accountant._random),
         "source": accountant._noise.name,
         "noise": None if noise is None else _generator_state(noise),
     }
+
+
+def set_randomness(accountant: Accountant, state: dict[str, Any]) -> None:
+    """Set all NumPy generators to what `randomness` returned; noise from elsewhere on purpose stays."""
+    noise = _generator(accountant._noise)
+    if noise is not None and state["noise"] is not None:
+        _set_state(noise, state["noise"])
+    _set_state(accountant._random, state["random"])
+
+
+def undisturbed(accountant: Accountant) -> AbstractContextManager[object]:
+    """Return a context in which no other thread releases, nor adds to this accountant's sums or clears them."""
+    return accountant._charging
+
+
+def appoint(accountant: Accountant) -> Tenure:
+    """Bind an accountant to this process, and return what ends it."""
+    accountant._tenure = tenure = Tenure()
+    return tenure
 
 
 def restore_accountant(
@@ -82,10 +106,9 @@ def restore_accountant(
         raise RandomnessMismatch(
             f"noise is a NumPy generator: this run drew its noise from {state['source']}"
         )
-    if saved is not None and isinstance(noise, np.random.Generator):
-        _set_state(noise, saved)
     accountant = Accountant.from_terms(state["terms"], noise=noise)
-    _set_state(accountant._random, state["random"])
+    set_randomness(accountant, state)
+    accountant.believe(state.get("believed", []))
     return accountant
 
 
@@ -121,30 +144,57 @@ def _set_state(generator: np.random.Generator, state: dict[str, Any]) -> None:
 # --- private values ------------------------------------------------------------------------------
 
 
-def private_state(
-    value: Private | PrivateSums, history: History | None = None
-) -> tuple[dict[str, Any], Arrays]:
+def private_state(value: Private | PrivateSums, notes: Notes | None = None) -> tuple[dict[str, Any], Arrays]:
     """Return whose data a private value holds and how far each record moves it, and the raw numbers.
 
-    With a `history`, it notes whose data wait in sums, and they are described by their number there.
+    With `notes`, they take whose data wait in sums, which are described by their number there.
     """
     origin = value._provenance
     if isinstance(value, Private):
         assert isinstance(origin, Traced)
         influences = [[record, moved.to_list()] for record, moved in origin.influences.items()]
-        return {"kind": "value", "influences": influences, "categories": value._categories}, value._values
+        state = {
+            "kind": "value",
+            "influences": influences,
+            "categories": value._categories,
+            "parts": value._parts,
+        }
+        return state, value._values
     assert isinstance(origin, TracedSums)
-    state = origin.to_dict() if history is None else {"number": history.note_sums(origin)}
+    state = origin.to_dict() if notes is None else {"number": notes.sums(origin)}
     return {"kind": "sums", **state}, value._values
 
 
 def restore_private(
-    gate: Accountant, state: dict[str, Any], values: Arrays, sums: Mapping[int, TracedSums]
+    gate: Accountant,
+    state: dict[str, Any],
+    values: Arrays,
+    sums: Mapping[int, TracedSums],
+    domain: Domain | None = None,
 ) -> Private | PrivateSums:
-    """Return the private value that `private_state` described, owned by `gate`; `sums` are those of the history."""
+    """Return the private value that `private_state` described, owned by `gate`.
+
+    Parameters
+    ----------
+    gate
+        The accountant.
+    state, values
+        What `private_state` returned.
+    sums
+        Those of the history, by their numbers.
+    domain
+        Where a value was known to lie.
+    """
     if state["kind"] == "value":
         influences = {record: Influence.from_list(moved) for record, moved in state["influences"]}
-        return Private(gate, values, Traced(influences), categories=state["categories"])
+        return Private(
+            gate,
+            values,
+            Traced(influences),
+            categories=state["categories"],
+            domain=domain,
+            parts=state.get("parts", 1),
+        )
     held = PrivateSums(gate, gate.lanes, values.shape[-1], sums[state["number"]])
     held._values = values
     return held

@@ -15,6 +15,7 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
+_HOLDER = "process "
 _held: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 
@@ -38,8 +39,10 @@ class FileLock:
     ------
     InUse
         If the lock is held; the message names the file and the holder.
+    ValueError
+        If the file holds anything but the name of a holder: it is somebody else's, and stays as it is.
     OSError
-        If the file cannot be opened.
+        If the file cannot be opened, or its file system has no locks.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,20 +54,49 @@ class FileLock:
             warnings.warn(
                 f"{path}: this system has no flock, so nothing keeps other processes out", stacklevel=2
             )
-        else:
+        try:
+            self._take()
+        except BaseException:
+            self._close()
+            raise
+        _held.add(self)
+
+    def _take(self) -> None:
+        found = self._holder()
+        if not found.startswith(_HOLDER) and not _HOLDER.startswith(found):
+            raise ValueError(
+                f"{self._path}: is no lock of this library: it holds {found[:40]!r}, and stays as it is"
+            )
+        if fcntl is not None:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                holder = os.read(self._file, 500).decode(errors="replace").strip() or "another process"
-                self._close()
                 raise InUse(
-                    f"{path} is held by {holder}: one at a time may go on. Close it there, or end that process; the "
-                    "lock ends with it, and deleting the file does not help"
+                    f"{self._path} is held by {_described(self._holder())}: one at a time may go on. Close it there, "
+                    "or end that process; the lock ends with it, and deleting the file does not help"
+                ) from None
+            except OSError as error:
+                raise OSError(
+                    error.errno,
+                    f"{error.strerror}: its file system gives no locks (flock), so nothing would keep other processes "
+                    "out; use a local disk, or mount it with locks",
+                    str(self._path),
                 ) from None
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self._file, 0)
-        os.write(self._file, f"process {self._process} on {socket.gethostname()} since {since}\n".encode())
-        _held.add(self)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        os.write(self._file, f"{_who()} since {since}\n".encode())
+
+    def _holder(self) -> str:
+        os.lseek(self._file, 0, os.SEEK_SET)
+        return (
+            os.read(self._file, 500).decode(errors="replace").strip("\0 \n")
+        )  # zeros: what a power cut leaves
+
+    @property
+    def held(self) -> bool:
+        """Whether this process took the lock and has not given it back."""
+        return os.getpid() == self._process and self._close.alive
 
     def check(self) -> None:
         """Refuse unless this process still holds the lock on the file of this name.
@@ -90,6 +122,16 @@ class FileLock:
     def release(self) -> None:
         """Give the lock back; again does nothing."""
         self._close()
+
+
+def _who() -> str:
+    return f"{_HOLDER}{os.getpid()} on {socket.gethostname()}"
+
+
+def _described(holder: str) -> str:
+    if holder.startswith(f"{_who()} "):
+        return f"this process, in another object ({holder})"
+    return holder or "another process"
 
 
 def _forget(*_: Any) -> None:

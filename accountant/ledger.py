@@ -96,7 +96,9 @@ class Ledger:
 
     def after(self, record: RecordId, charge: Amount) -> Any:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
-        spent = self._totals.get(record, self._zero)
+        return self._plus(self._totals.get(record, self._zero), charge)
+
+    def _plus(self, spent: Any, charge: Amount) -> Any:
         key = (id(spent), id(charge))
         total = self._sums.get(key)
         if total is None:
@@ -120,18 +122,20 @@ class Ledger:
     def withdraw(self, entries: Sequence[Entry]) -> None:
         """Take back charges for which nothing was sampled; their records' totals are added up afresh."""
         gone = {id(entry) for entry in entries}
-        self._withdrawals.append(tuple(i for i, entry in enumerate(self._entries) if id(entry) in gone))
-        self._entries = [entry for entry in self._entries if id(entry) not in gone]
+        places = tuple(i for i, entry in enumerate(self._entries) if id(entry) in gone)
+        kept = [entry for entry in self._entries if id(entry) not in gone]
         affected = {record for entry in entries for record in entry.records}
-        for record in affected:
-            del self._totals[record]
-        for entry in self._entries:
+        totals = {record: total for record, total in self._totals.items() if record not in affected}
+        for entry in kept:
             for record in affected.intersection(entry.records):
-                self._totals[record] = self.after(record, entry.charge)
-        self._worst = (None, self._zero)
-        for record, total in self._totals.items():
-            if self._is_worse(total):
-                self._worst = (record, total)
+                totals[record] = self._plus(totals.get(record, self._zero), entry.charge)
+        worst: tuple[RecordId | None, Any] = (None, self._zero)
+        for record, total in totals.items():
+            if worst[0] is None or self._composition.exceeds(total, worst[1]):
+                worst = (record, total)
+        withdrawals = [*self._withdrawals, places]
+        # Together: an interruption (Ctrl-C) between them would leave a withdrawal of entries that are there.
+        self._withdrawals, self._entries, self._totals, self._worst = withdrawals, kept, totals, worst
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""

@@ -34,16 +34,25 @@ class Private:
     hide them, and reading them is outside of everything a gate guarantees.
     """
 
-    __slots__ = ("_categories", "_gate", "_provenance", "_values")
+    __slots__ = ("_categories", "_domain", "_gate", "_parts", "_provenance", "_values")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self, gate: Gate, values: npt.NDArray[Any], provenance: Provenance = UNTRACKED, *, categories: int = 0
+        self,
+        gate: Gate,
+        values: npt.NDArray[Any],
+        provenance: Provenance = UNTRACKED,
+        *,
+        categories: int = 0,
+        domain: Domain | None = None,
+        parts: int = 1,
     ) -> None:
         self._gate = gate
         self._values = values
         self._provenance = provenance
         self._categories = categories  # how many category names there are; 0 for numbers
+        self._domain = domain  # where each lane's value lies, as far as is known ...
+        self._parts = parts  # ... or each of so many that were added up
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -160,7 +169,8 @@ class Private:
                 self._close_gate(error)
                 raise
             categories = into.size if isinstance(into, Categories) else 0
-            return Private(self._gate, results, self._provenance.mapped(into), categories=categories)
+            origin = self._provenance.mapped(into)
+            return Private(self._gate, results, origin, categories=categories, domain=into)
         assert stability is not None
         self._check_number("mapped by a Lipschitz function")
         if not 0 <= stability < math.inf:
@@ -211,7 +221,10 @@ class Private:
             raise ValueError(f"private values of shapes {self.shape} and {other.shape}: must be of one shape")
         with np.errstate(all="ignore"):
             total = self._values + other._values
-        return Private(self._gate, total, self._provenance.plus(other._provenance))
+        domain = self._domain if self._domain == other._domain else None
+        parts = self._parts + other._parts
+        origin = self._provenance.plus(other._provenance)
+        return Private(self._gate, total, origin, domain=domain, parts=parts)
 
     __radd__ = __add__
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from mechanisms import Mechanism
 
     from .gate import Gate
+
+    Awaited = tuple[Mechanism, Private, int]
+    """A release to come: through which mechanism, of what, and how often."""
 
 
 class PrivateSums:
@@ -69,6 +73,10 @@ class PrivateSums:
         RecordWaiting, BudgetExceeded, SensitivityExceeded, TheoremMissing
             With `release`, under an accountant: if a record is to be refused.
         """
+        add_to_all((self,), values, at, () if release is None else ((release, values, 1),))
+
+    def _checked(self, values: Private, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the coordinates of an addition, once it is checked."""
         if not isinstance(values, Private):
             raise TypeError(f"a {type(values).__name__} cannot be added: only values from `private` can")
         if values._gate is not self._gate:
@@ -84,9 +92,12 @@ class PrivateSums:
             present = at[0][at[0] >= 0].tolist()
             if len(set(present)) < len(present):
                 raise ValueError(f"at={present}: the coordinates of one lane must differ from each other")
+        return at
+
+    def _put(self, values: Private, at: npt.NDArray[np.int64]) -> None:
+        """Add checked values."""
+        if self._provenance is not None:
             assert isinstance(values._provenance, Traced)
-            if release is not None:
-                self._gate.admit(release, values, self._provenance)  # type: ignore[attr-defined]  # an accountant
             self._provenance.add(values._provenance, at)
         if values._values.shape[0] > self._values.shape[0]:
             self._values = np.repeat(self._values, values._values.shape[0], axis=0)
@@ -112,8 +123,12 @@ class PrivateSums:
             If the mask has another shape or type.
         """
         where = checked_mask(where, self.shape)
-        self._values[:, where] = 0.0
-        if self._provenance is not None:
+        if self._provenance is None:
+            self._values[:, where] = 0.0
+            return
+        gate: Any = self._gate
+        with gate._charging:
+            self._values[:, where] = 0.0
             self._provenance.clear(where)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
@@ -130,6 +145,51 @@ class PrivateSums:
 
     def __getstate__(self) -> NoReturn:
         refuse_read("copied or pickled", calling_place())
+
+
+def add_to_all(
+    sums: Sequence[PrivateSums],
+    values: Private,
+    at: npt.NDArray[np.int64],
+    releases: Sequence[Awaited],
+    *,
+    beside: Sequence[PrivateSums] = (),
+) -> None:
+    """Add private values to several sums alike: to all of them, or to none.
+
+    Parameters
+    ----------
+    sums
+        Sums of the same gate and size.
+    values, at
+        As for `PrivateSums.add`.
+    releases
+        The releases that the values will be part of: the mechanism, the values or a part of them, and how often. As
+        with `release` of `PrivateSums.add`, an accountant refuses here whoever could not pay for all of them together,
+        or waits in one of the sums.
+    beside
+        Sums to which nothing is added, but in which the records may not wait either.
+
+    Raises
+    ------
+    TypeError, ForeignValue, ValueError, RecordWaiting, BudgetExceeded, SensitivityExceeded, TheoremMissing
+        As `PrivateSums.add`; nothing is added.
+    """
+    for each in sums:
+        at = each._checked(values, at)
+    gate: Any = sums[0]._gate
+    holding = [each._provenance for each in (*sums, *beside) if each._provenance is not None]
+    if not holding:
+        for each in sums:
+            each._put(values, at)
+        return
+    gate.check_open()
+    # An accountant's lock: a release beside it has all of the values and their records, or none.
+    with gate._charging:
+        if releases:
+            gate.admit(releases, holding)
+        for each in sums:
+            each._put(values, at)
 
 
 def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:

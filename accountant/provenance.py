@@ -7,6 +7,7 @@ simulate carry `UNTRACKED`; the `Accountant` carries `Traced`.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from mechanisms.rounding import add_up, multiply_up
 RecordId = int | str
 Movement = tuple[Sensitivity, Sequence[RecordId]]
 """A sensitivity and the records that move the value by it."""
-Change = tuple[list[int], "tuple[RecordId, Influence] | None"]
-"""Coordinates of private sums, and the record and influence added there; None where they were cleared."""
+Change = tuple[int, list[int], "tuple[RecordId, Influence] | None"]
+"""A serial number, coordinates of private sums, and the record and influence added there; None where cleared."""
 
 
 class Provenance(Protocol):
@@ -235,8 +236,8 @@ class TracedSums:
     Attributes
     ----------
     changes
-        None, or a list that collects what happens, for whoever set it: coordinates, and the record and influence
-        that were added there, or None where they were cleared.
+        None, or a list that collects what happens, for whoever set it, until `forget_changes`: ascending serial
+        numbers, coordinates, and the record and influence that were added there, or None where they were cleared.
     """
 
     def __init__(self, size: int) -> None:
@@ -245,6 +246,7 @@ class TracedSums:
         self._all_capped = True
         self._held: dict[RecordId, int] = {}  # in how many places each record is
         self.changes: list[Change] | None = None
+        self._serials = itertools.count()
 
     def waiting(self, origin: Traced) -> RecordId | None:
         """Return a record of `origin` that is here already, None if there is none."""
@@ -264,7 +266,7 @@ class TracedSums:
                 self._held[record] = self._held.get(record, 0) + 1
         self._add_cap(record, moved)
         if self.changes is not None:
-            self.changes.append((coordinates, (record, moved)))
+            self.changes.append((next(self._serials), coordinates, (record, moved)))
 
     def _add_cap(self, record: RecordId, moved: Influence) -> None:
         """Keep joint caps while every record has them; without them the widths alone still bound."""
@@ -292,7 +294,17 @@ class TracedSums:
             self._caps = {}
             self._all_capped = True
         if self.changes is not None:
-            self.changes.append((coordinates, None))
+            self.changes.append((next(self._serials), coordinates, None))
+
+    @property
+    def last_change(self) -> int:
+        """The serial number of the last change that is collected; -1 if there is none."""
+        return self.changes[-1][0] if self.changes else -1
+
+    def forget_changes(self, last: int) -> None:
+        """Drop the changes up to this serial number; again does nothing."""
+        if self.changes is not None:
+            del self.changes[: sum(serial <= last for serial, _, _ in self.changes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the sums hold as JSON-able data, exact to the last bit."""

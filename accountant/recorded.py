@@ -74,10 +74,12 @@ def describe(mechanism: Mechanism) -> str:
 
     A ledger has to be saved whatever mechanisms users bring, so this never fails.
     """
-    try:
-        return json.dumps(mechanism.to_dict(), sort_keys=True)
-    except Exception:  # a user's mechanism may raise anything
-        return json.dumps({"recorded": repr(mechanism)})
+    for _ in range(2):  # once more: a signal's handler may have raised, and not the mechanism
+        try:
+            return json.dumps(mechanism.to_dict(), sort_keys=True)
+        except Exception:  # a user's mechanism may raise anything
+            continue
+    return json.dumps({"recorded": repr(mechanism)})
 
 
 def recall(description: dict[str, Any]) -> Mechanism:

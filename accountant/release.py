@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from .gate import Gate, Mask
 
 
+def check_domain(domain: object) -> None:
+    """Raise `ValueError` unless this is a domain: a tuple of bounds is none."""
+    if isinstance(domain, type) or not hasattr(domain, "check"):
+        raise ValueError(
+            f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
+        )
+
+
 def check_owner(gate: Gate, private: Private | PrivateSums) -> None:
     """Refuse anything but this gate's own private values.
 
@@ -80,8 +88,10 @@ def check_release(
     """
     gate.check_open()
     check_owner(gate, private)
-    if not hasattr(mechanism, "release"):
-        raise ValueError(f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...)")
+    if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
+        raise ValueError(
+            f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+        )
     check_metric(mechanism, private)
     return None if where is None else checked_mask(where, private.shape)
 

@@ -76,6 +76,7 @@ class Simulation(Closing):
             self,
             array.reshape(1, self.lanes, -1),
             categories=domain.size if isinstance(domain, Categories) else 0,
+            domain=domain,
         )
 
     def sums(self, size: int) -> PrivateSums:

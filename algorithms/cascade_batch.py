@@ -28,7 +28,7 @@ from algorithms.learner import (
     check_rounds,
 )
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner
+from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Gaussian, Laplace, OneHot
 
 
@@ -45,6 +45,7 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
     """
 
     family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
 
     def __init__(
         self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int
@@ -57,7 +58,6 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
         bound = ChernoffNoiseBound(structure.size, NoiseTail.of(self.mechanism), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
         self.histogram = gate.sums(structure.size)
-        self.shown: IntArray = np.zeros((gate.lanes, structure.size), dtype=np.int64)
         self.length: IntArray = np.zeros(gate.lanes, dtype=np.int64)
         self.left: IntArray = np.zeros(gate.lanes, dtype=np.int64)  # rounds of the phase still to play
 
@@ -67,7 +67,7 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
         if ended.any():
             fresh = self.estimates.best_lists()
             displays = gather(self.estimates.displays, fresh).min(axis=1)
-            self.shown = np.where(ended[:, np.newaxis], fresh, self.shown)
+            self.shown = fresh if ended.all() else np.where(ended[:, np.newaxis], fresh, self.shown)
             self.length = np.where(ended, np.maximum(displays, 1).astype(np.int64), self.length)
             self.left = np.where(ended, self.length, self.left)
         return self.shown
@@ -79,15 +79,18 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Count the clicks of a round, or of some; release the counts of the phases that end here."""
-        rounds = check_rounds(rounds, self.left)
+        self.check_feedback(feedback, rounds)
         everywhere = np.broadcast_to(np.arange(self.structure.size), self.shown.shape)
+        rounds = check_rounds(rounds, self.left)
         self.histogram.add(feedback, at=everywhere, release=self.mechanism)
         self.left = self.left - rounds
         ending = np.flatnonzero(self.left == 0)
         if ending.size:
             full = np.repeat((self.left == 0)[:, np.newaxis], self.structure.size, axis=1)
-            clicks = self.gate.release(self.mechanism, self.histogram, where=full)
-            self.histogram.clear(full)
+            try:
+                clicks = self.gate.release(self.mechanism, self.histogram, where=full)
+            finally:  # if a record spent its budget elsewhere meanwhile, the phase is lost, and the next one starts
+                self.histogram.clear(full)
             self.estimates.add(self.shown, clicks, rounds=self.length, lanes=ending)
         self.rounds.add(rounds, self)
 
@@ -118,7 +121,7 @@ class CascadeUCBBatch(_PhaseLearner):
     )
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        clicks = OneHot(structure.size).sensitivity
+        clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=clicks)
         super().__init__(structure, gate, mechanism, horizon)
 
@@ -147,6 +150,6 @@ class CascadeUCBBatchGaussian(_PhaseLearner):
     def __init__(
         self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int
     ) -> None:
-        clicks = OneHot(structure.size).sensitivity
+        clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Gaussian.for_epsilon_delta(check_epsilon(epsilon), check_delta(delta), sensitivity=clicks)
         super().__init__(structure, gate, mechanism, horizon)

@@ -43,6 +43,7 @@ class _ClickVectorLearner(HorizonLearner[RankedLists]):
 
     def observe(self, feedback: Private) -> None:
         """Average the user's noisy click vector into the displayed items."""
+        self.check_feedback(feedback)
         self.estimates.add(self.shown, self.gate.release(self.randomizer, feedback))
         self.rounds.add(None, self)
 
@@ -74,7 +75,7 @@ class CascadeUCBLDPLaplace(_ClickVectorLearner):
     )
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        clicks = OneHot(structure.size).sensitivity
+        clicks = OneHot(self.size_of(structure)).sensitivity
         randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=clicks)
         super().__init__(structure, gate, randomizer, horizon)
 
@@ -104,7 +105,7 @@ class CascadeUCBLDPGaussian(_ClickVectorLearner):
     def __init__(
         self, structure: RankedLists, gate: Gate, *, epsilon: float, delta: float, horizon: int
     ) -> None:
-        clicks = OneHot(structure.size).sensitivity
+        clicks = OneHot(self.size_of(structure)).sensitivity
         randomizer = Gaussian.for_epsilon_delta(
             check_epsilon(epsilon), check_delta(delta), sensitivity=clicks
         )

@@ -131,6 +131,7 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
 
     def observe(self, feedback: Private) -> None:
         """Average the user's randomized symbol into the displayed items."""
+        self.check_feedback(feedback)
         shown = self.shown
         message = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
         self.estimates.add(shown, self._click[message[:, 0]])

@@ -58,6 +58,7 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
 
     def observe(self, feedback: Private) -> None:
         """Average the examined items' attractions."""
+        self.check_feedback(feedback)
         shown = self.shown
         clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
         self.means.add(shown, clicks, seen=examined(clicks))

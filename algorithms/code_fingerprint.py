@@ -1,4 +1,14 @@
-"""What code a learner consists of, so that a restart notices that it has changed."""
+"""What code a learner consists of, so that a restart notices that it has changed.
+
+The modules that count are found in two ways, each from the modules found before: what the names in a loaded module are
+(modules, and the modules of classes and functions), and what its import statements name. A statement
+``from package import name`` counts the module that assigns or defines `name`, followed through re-exports, so also one
+of a plain value; statements inside functions count in the learner's own package, whether or not they have run yet, and
+in this library only those at the top of a module. Sources are read, nothing is imported for it.
+
+What no import statement names does not count: modules imported by a computed name, data files, environment variables,
+other packages.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +17,16 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import resolve_name
 from types import FunctionType, ModuleType
+from typing import Any
 
 _DEFINED = (type, FunctionType, type(functools.cache(len)))
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LIBRARY = frozenset({"mechanisms", "accountant", "algorithms"})
 
 
 def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, str]:
@@ -30,11 +45,10 @@ def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, 
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        module = sys.modules.get(name)
-        if name not in found and module is not None and name.partition(".")[0] in packages:
+        if name not in found and name.partition(".")[0] in packages and (name in sys.modules or _tree(name)):
             found.add(name)
-            waiting += _used_by(module)
-    digests = {name: _digest(sys.modules[name]) for name in sorted(found)}
+            waiting += _used_by(sys.modules.get(name)) | _imported_by(name, packages)
+    digests = {name: _digest(name) for name in sorted(found)}
     return {name: digest for name, digest in digests.items() if digest}
 
 
@@ -44,12 +58,24 @@ def fingerprint(digests: dict[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _used_by(module: ModuleType) -> set[str]:
+def forget_sources() -> None:
+    """Read all sources again the next time."""
+    _tree.cache_clear()
+    _digest.cache_clear()
+    _bindings.cache_clear()
+
+
+# --- what a module uses --------------------------------------------------------------------------
+
+
+def _used_by(module: ModuleType | None) -> set[str]:
     """Return the modules that the names in a module come from: modules, classes and functions.
 
     Not a package's own modules: which of them it has depends on what else the process imported.
     """
-    used = set()
+    used: set[str] = set()
+    if module is None:
+        return used
     for value in list(vars(module).values()):
         kind = type(value)  # nothing is asked of the value itself: it may be a proxy of anything
         if issubclass(kind, ModuleType):
@@ -59,13 +85,137 @@ def _used_by(module: ModuleType) -> set[str]:
     return {name for name in used if not name.startswith(f"{module.__name__}.")}
 
 
-@functools.cache
-def _digest(module: ModuleType) -> str:
+def _imported_by(name: str, packages: frozenset[str]) -> set[str]:
+    """Return the modules that a module's import statements name, within some packages."""
+    tree = _tree(name)
+    if tree is None:
+        return set()
+    inside = name.partition(".")[0] not in _LIBRARY
+    used: set[str] = set()
+    for statement in _imports(tree, inside=inside):
+        for imported, attribute in _named(statement, name):
+            if imported.partition(".")[0] in packages:
+                used.add(imported if attribute is None else _origin(imported, attribute))
+    return used - {name}
+
+
+def _imports(tree: ast.AST, *, inside: bool) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield import statements, those inside functions too if asked for; not those that only type checkers see."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for other in node.orelse:
+                yield from _imports(ast.Module([other], []), inside=inside)
+        elif not isinstance(node, ast.expr) and (inside or not isinstance(node, _FUNCTIONS)):
+            yield from _imports(node, inside=inside)
+
+
+def _named(statement: ast.Import | ast.ImportFrom, inside: str) -> Iterator[tuple[str, str | None]]:
+    """Yield what a statement names: a module, and what is taken from it (None for the whole)."""
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            yield alias.name, None
+        return
+    origin = _absolute(statement, inside)
+    if origin is not None:
+        for alias in statement.names:
+            yield origin, None if alias.name == "*" else alias.name
+
+
+def _absolute(statement: ast.ImportFrom, inside: str) -> str | None:
+    """Return the module that a statement in the module `inside` imports from."""
+    if not statement.level:
+        return statement.module
+    package = inside if _is_package(inside) else inside.rpartition(".")[0]
     try:
-        tree = ast.parse(inspect.getsource(module))
-    except (OSError, TypeError, SyntaxError):
-        return ""
+        return resolve_name("." * statement.level + (statement.module or ""), package)
+    except ImportError:  # it would fail there, too
+        return None
+
+
+def _origin(module: str, attribute: str) -> str:
+    """Return the module that an attribute of a module is, or comes from."""
+    seen: set[tuple[str, str]] = set()
+    while (module, attribute) not in seen:
+        seen.add((module, attribute))
+        source = _bindings(module).get(attribute)
+        if source is None:
+            submodule = f"{module}.{attribute}"
+            return submodule if _is_package(module) and _tree(submodule) is not None else module
+        if source[1] is None:
+            return source[0]
+        module, attribute = source[0], source[1]
+    return module
+
+
+@functools.cache
+def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
+    """Return the names that a module's import statements bind: from which module, and which name there."""
+    bound: dict[str, tuple[str, str | None]] = {}
+    tree = _tree(name)
+    for statement in () if tree is None else _imports(tree, inside=False):
+        if isinstance(statement, ast.ImportFrom):
+            origin = _absolute(statement, name)
+            for alias in statement.names:
+                if origin is not None and alias.name != "*":
+                    bound[alias.asname or alias.name] = (origin, alias.name)
+        else:
+            for alias in statement.names:
+                if alias.asname:
+                    bound[alias.asname] = (alias.name, None)
+    return bound
+
+
+# --- sources -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _tree(name: str) -> ast.Module | None:
+    """Return a module's source, parsed, without docstrings; None if there is none. Nothing is imported for it."""
+    try:
+        module = sys.modules.get(name)
+        if module is not None:
+            return _undocumented(inspect.getsource(module))
+        spec = _spec(name)
+        loader: Any = None if spec is None else spec.loader
+        source = None if loader is None else loader.get_source(name)
+        return None if source is None else _undocumented(source)
+    except (OSError, TypeError, SyntaxError, ImportError, AttributeError):
+        return None
+
+
+def _undocumented(source: str) -> ast.Module:
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
+    return tree
+
+
+def _spec(name: str) -> ModuleSpec | None:
+    """Find a module without importing anything."""
+    parent, _, _ = name.rpartition(".")
+    if not parent:
+        return PathFinder.find_spec(name)
+    loaded = sys.modules.get(parent)
+    if loaded is not None:
+        return PathFinder.find_spec(name, getattr(loaded, "__path__", []))
+    above = _spec(parent)
+    return None if above is None else PathFinder.find_spec(name, above.submodule_search_locations or [])
+
+
+def _is_package(name: str) -> bool:
+    module = sys.modules.get(name)
+    if module is not None:
+        return hasattr(module, "__path__")
+    spec = _spec(name)
+    return spec is not None and spec.submodule_search_locations is not None
+
+
+@functools.cache
+def _digest(name: str) -> str:
+    tree = _tree(name)
+    if tree is None:
+        return ""
     return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]

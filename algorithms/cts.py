@@ -51,6 +51,7 @@ class CTS(StructuredLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the posterior."""
+        self.check_feedback(feedback)
         self.means.add(
             self.basis, self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
         )

@@ -46,4 +46,5 @@ class CUCB(StructuredLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
+        self.check_feedback(feedback)
         self.means.add(self.super_arm, self.gate.declassify(feedback, "CUCB averages the raw outcomes"))

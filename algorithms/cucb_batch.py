@@ -66,6 +66,7 @@ class _BatchLearner(HorizonLearner[SuperArms]):
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
+        self.check_feedback(feedback, rounds)
         self._feed(self.super_arm, feedback, rounds)
         self.rounds.add(rounds, self)
 
@@ -113,7 +114,7 @@ class CUCBBatchAll(_BatchLearner):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        outcomes = Box(0, 1, structure.size).sensitivity
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=outcomes)
         super().__init__(structure, gate, mechanism, horizon)
 
@@ -143,7 +144,7 @@ class CUCBBatchGaussian(_BatchLearner):
     def __init__(
         self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int
     ) -> None:
-        outcomes = Box(0, 1, structure.size).sensitivity
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         together = Gaussian.for_epsilon_delta(
             check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes
         )
@@ -183,6 +184,7 @@ class CUCBBatchLeast(_BatchLearner):
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcome of the arm of fewest released outcomes in its batch (the lowest id among equals)."""
+        self.check_feedback(feedback, rounds)
         place = least_counted(self.batches.size, self.super_arm)
         self._feed(gather(self.super_arm, place), feedback.take(place), rounds)
         self.rounds.add(rounds, self)

@@ -25,7 +25,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.continual import PrivateTreeSums
-from algorithms.lanes import gather, scatter_add
+from algorithms.lanes import gather
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
@@ -70,7 +70,7 @@ class _TreeLearner(StructuredLearner[SuperArms]):
             self.mechanism.scale * laplace_sum_width(terms, self.exponent)
             for terms in range(1, self.tree.levels + 1)
         ]
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.count = self.sums.count  # of the outcomes in the running sums
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
     def act(self) -> IntArray:
@@ -81,7 +81,6 @@ class _TreeLearner(StructuredLearner[SuperArms]):
     def _feed(self, arms: IntArray, outcomes: Private) -> None:
         """Make one step of the tree; no later bound is worse than an earlier one."""
         running = self.sums.step(outcomes, arms)
-        scatter_add(self.count, arms, 1.0)
         width = self.widths[self.sums.steps.bit_count() - 1]
         seen = self.count > 0
         n = self.count[seen]
@@ -112,10 +111,11 @@ class CUCBDP(_TreeLearner):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        super().__init__(structure, gate, fed=structure.size, epsilon=epsilon, horizon=horizon)
+        super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
 
     def observe(self, feedback: Private) -> None:
         """Sum the outcomes of all arms played."""
+        self.check_feedback(feedback)
         self._feed(self.super_arm, feedback)
 
 
@@ -142,5 +142,6 @@ class CUCBDPLeast(_TreeLearner):
 
     def observe(self, feedback: Private) -> None:
         """Sum the outcome of the least-counted arm played."""
+        self.check_feedback(feedback)
         place = least_counted(self.count, self.super_arm)
         self._feed(gather(self.super_arm, place), feedback.take(place))

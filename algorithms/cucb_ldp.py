@@ -60,6 +60,7 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Average the noisy outcomes of all played arms."""
+        self.check_feedback(feedback)
         played = self.super_arm >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
         self.estimates.add(self.super_arm, messages)
@@ -101,6 +102,7 @@ class CUCBLDP2(HorizonLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""
+        self.check_feedback(feedback)
         least = least_counted(self.estimates.count, self.super_arm)
         message = self.gate.release(self.randomizer, feedback.take(least))
         self.estimates.add(gather(self.super_arm, least), message)

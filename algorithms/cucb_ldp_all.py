@@ -45,6 +45,7 @@ class _AllValuesLearner(HorizonLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""
+        self.check_feedback(feedback)
         played = self.super_arm >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
         self.estimates.add(self.super_arm, messages)
@@ -77,7 +78,7 @@ class CUCBLDPLaplaceAll(_AllValuesLearner):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        outcomes = Box(0, 1, structure.size).sensitivity
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=outcomes)
         super().__init__(structure, gate, randomizer, horizon)
 
@@ -106,7 +107,7 @@ class CUCBLDPGaussian(_AllValuesLearner):
     def __init__(
         self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int
     ) -> None:
-        outcomes = Box(0, 1, structure.size).sensitivity
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         randomizer = Gaussian.for_epsilon_delta(
             check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes
         )

@@ -42,6 +42,7 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
 
     def observe(self, feedback: Private) -> None:
         """Average one message, about the least-counted arm played (the lowest id among equals)."""
+        self.check_feedback(feedback)
         place = least_counted(self.estimates.count, self.super_arm)
         self.estimates.add(gather(self.super_arm, place), self._message(feedback.take(place)))
         self.rounds.add(None, self)
@@ -81,6 +82,7 @@ class CUCBLDPBit(_OneValueLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
         self.bit = Categories(2)
+        self._threshold: FloatArray | None = None
         self.randomizer = RandomizedResponse(size=2, epsilon=check_epsilon(epsilon))
         self.gain = 1.0 / math.tanh(epsilon / 2)  # coth
         self.estimates = MessageMeans(
@@ -89,12 +91,15 @@ class CUCBLDPBit(_OneValueLearner):
 
     def _message(self, value: Private) -> FloatArray:
         # The rounding needs no secrecy: for every threshold the bit is a function of the value.
-        threshold = self.gate.random.random((self.gate.lanes, 1))
+        if self._threshold is None:  # else it was drawn for a user who was refused
+            self._threshold = self.gate.random.random((self.gate.lanes, 1))
+        threshold = self._threshold
 
         def rounded(values: npt.NDArray[np.float64]) -> FloatArray:
             return (values > threshold).astype(np.float64)
 
         sent = self.gate.release(self.randomizer, value.map(rounded, into=self.bit))
+        self._threshold = None
         return 0.5 + (sent - 0.5) * self.gain
 
 

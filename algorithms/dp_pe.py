@@ -38,10 +38,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private
+from accountant import Gate, Private, add_to_all, check_feedback
 from algorithms.claim import ClaimForm, View
 from algorithms.g_optimal import g_optimal_design, support_bound
 from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
+from algorithms.linear_parameters import checked_actions, checked_gate, checked_reward_bound
 from algorithms.linear_phases import Phase, RewardPhase
 from algorithms.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
@@ -71,6 +72,8 @@ class StandardElimination(abc.ABC):
     ------
     ValueError
         If a parameter is out of range, or the gate has more than one lane.
+    TrustViolation
+        If the gate's trust is local and the learner's claim is not.
     """
 
     claim: ClassVar[ClaimForm]
@@ -79,18 +82,10 @@ class StandardElimination(abc.ABC):
     def __init__(
         self, actions: npt.ArrayLike, gate: Gate, *, horizon: int, reward_bound: float = 1.0
     ) -> None:
-        if gate.lanes != 1:
-            raise ValueError(
-                f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
-            )
-        if reward_bound is None or not 0.0 < reward_bound < math.inf:
-            raise ValueError(
-                f"reward_bound={reward_bound!r}: must be a finite number above 0: a single reward is not concentrated"
-            )
+        self.gate = checked_gate(gate, self.claim, type(self).__name__)
+        self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
         self.horizon = check_horizon(horizon)
-        self.actions: FloatArray = np.array(actions, dtype=np.float64)
-        self.gate = gate
-        self.reward_bound = float(reward_bound)
+        self.actions = checked_actions(actions)
         self.active: IntArray = np.arange(self.actions.shape[0])
         self.played = 0
         self.communication = Communication()
@@ -171,23 +166,30 @@ class StandardElimination(abc.ABC):
         ------
         RuntimeError
             If no phase waits for rewards.
+        ForeignValue, DomainError, ValueError
+            If the report is not private or comes from another domain; nothing changes.
+        RecordWaiting, BudgetExceeded
+            If the client has reported in this phase already, or cannot pay for its release; nothing changes. From the
+            release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
+            learns from it.
         """
         if self._phase is None:
             raise RuntimeError("no phase waits for rewards: call act first")
         phase = self._phase
+        check_feedback(self.gate, report, phase.domain, name="report")
         self._add(report, self._coordinate(phase))
         self._reports += 1
         if self._reports == phase.clients:
+            self._phase = None
             sums, noise = self.read(phase, self._close())
             self._eliminate(phase, sums, noise)
-            self._phase = None
 
     def _open(self, phase: Phase) -> None:
         self._sums = self.gate.sums(phase.support.size)
 
     def _add(self, reward: Private, coordinate: int) -> None:
+        self._sums.add(reward, at=np.array([[coordinate]]), release=self.mechanism)
         self.communication += Communication(reals=1)
-        self._sums.add(reward, at=np.array([[coordinate]]))
 
     @abc.abstractmethod
     def _close(self) -> FloatArray:
@@ -344,8 +346,8 @@ class DPPELocal(_Private):
         self._totals: FloatArray = np.zeros(phase.support.size)
 
     def _add(self, reward: Private, coordinate: int) -> None:
-        self.communication += Communication(reals=1)
         self._totals[coordinate] += self.gate.release(self.gaussian, reward)[0, 0]
+        self.communication += Communication(reals=1)
 
     def _close(self) -> FloatArray:
         return self._totals
@@ -377,6 +379,8 @@ class DPPEShuffle(_Private):
     def _protocol(self, clients: int) -> ShuffledMean:
         return ShuffledMean.calibrated(self.epsilon, self.delta, clients=clients, size=1, bound=1.0)
 
+    _uniform: FloatArray | None = None
+
     def _open(self, phase: Phase) -> None:
         self._counts = phase.counts
         protocols = {clients: self._protocol(clients) for clients in set(phase.counts.tolist())}
@@ -385,12 +389,17 @@ class DPPEShuffle(_Private):
 
     def _add(self, reward: Private, coordinate: int) -> None:
         protocol = self._protocols[coordinate]
-        uniform = self.gate.random.random((1, 1))
+        if self._uniform is None:  # else it was drawn for a client who was refused
+            self._uniform = self.gate.random.random((1, 1))
+        uniform = self._uniform
         encoded = reward.map(
             lambda value: protocol.encode(value, uniform), into=Integers(0, protocol.levels, 1)
         )
+        at = np.zeros((1, 1), dtype=np.int64)
+        releases = ((protocol.mechanism, encoded, 1),)
+        add_to_all((self._each[coordinate],), encoded, at, releases, beside=self._each)
+        self._uniform = None
         self.communication += protocol.communication
-        self._each[coordinate].add(encoded, at=np.zeros((1, 1), dtype=np.int64))
 
     def _close(self) -> FloatArray:
         means = [

@@ -43,6 +43,7 @@ class _MatroidLearner(HorizonLearner[SuperArms]):
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the basis's outcomes, or their totals of some rounds, in their batches."""
+        self.check_feedback(feedback, rounds)
         if rounds is not None:
             rounds = check_rounds(rounds, self.batches.room(self.basis))
         self.batches.add(self.basis, feedback, rounds)

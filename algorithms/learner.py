@@ -51,7 +51,17 @@ class Learner(Protocol):
         Raises
         ------
         NothingPlayed
-            Before the first `act`; nothing is charged.
+            Before the first `act`.
+        ForeignValue, DomainError, ValueError
+            If the feedback is not private, of another gate, from a domain that does not lie in `feedback_domain`, or a
+            sum of other than one round's. What `private` lets in with `feedback_domain` is taken, and so is what
+            `Private.map` maps into it.
+        Refusal
+            If the gate refuses the record.
+
+        Nothing is charged and nothing changes then: the learner goes on as if it had not been asked. Only where a
+        record that was let in spends its budget elsewhere before its release, that release fails for all that wait
+        with it; they are lost, and the learner goes on without them.
         """
 
 

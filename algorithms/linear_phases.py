@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -22,6 +23,11 @@ _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that numb
 
 class PopulationTooSmall(ValueError):
     """The horizon needs more clients than there are, each reporting once."""
+
+
+@functools.lru_cache(maxsize=256)  # asked for every report
+def _cube(bound: float, size: int) -> Box:
+    return Box(-bound, bound, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +65,7 @@ class Phase:
     @property
     def domain(self) -> Box:
         """Where a report lies: [-1, 1]^s, or anywhere if nothing is clipped."""
-        bound = 1.0 if self.clipped else math.inf
-        return Box(-bound, bound, self.support.size)
+        return _cube(1.0 if self.clipped else math.inf, self.support.size)
 
     @property
     def calibration(self) -> Sensitivity:
@@ -87,7 +92,7 @@ class RewardPhase(Phase):
     @property
     def domain(self) -> Box:
         """Where a report lies: [-1, 1]."""
-        return Box(-1.0, 1.0, 1)
+        return _cube(1.0, 1)
 
     @property
     def calibration(self) -> Sensitivity:
@@ -140,10 +145,14 @@ class Schedule:
 
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
-        if not 0.0 < self.alpha < 1.0:
-            raise ValueError(f"alpha={self.alpha!r}: must be in (0, 1)")
-        if self.fixed_clients is not None and self.fixed_clients < 1:
-            raise ValueError(f"fixed_clients={self.fixed_clients!r}: must be at least 1")
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
+            raise ValueError(f"alpha={self.alpha!r}: must be a number in (0, 1)")
+        if self.fixed_clients is not None and (
+            isinstance(self.fixed_clients, bool)
+            or not isinstance(self.fixed_clients, int | np.integer)
+            or self.fixed_clients < 1
+        ):
+            raise ValueError(f"fixed_clients={self.fixed_clients!r}: must be a whole number of at least 1")
 
     @property
     def phases(self) -> int:
@@ -220,7 +229,7 @@ class CentralMean:
 
     def add(self, report: Private) -> None:
         """Add one report to the sum."""
-        self._sums.add(report, at=np.arange(self._size)[np.newaxis])
+        self._sums.add(report, at=np.arange(self._size)[np.newaxis], release=self.mechanism)
 
     def release(self) -> FloatArray:
         """Return (sum + N(0, σ² I)) / n."""
@@ -271,6 +280,7 @@ class ShuffledReportMean:
         self._gate, self.protocol = gate, protocol
         self.mechanism = protocol.mechanism
         self._sums = gate.sums(protocol.size)
+        self._uniform: FloatArray | None = None
         low, high = protocol.encode(np.array([-1.0, 1.0]), np.array([0.0, 1.0 - 2.0**-53]))
         self._numbers = Integers(int(low), int(high), protocol.size)
         self.proxy = protocol.proxy
@@ -278,9 +288,13 @@ class ShuffledReportMean:
 
     def add(self, report: Private) -> None:
         """Add one client's whole numbers to the sum that its bits will show."""
-        uniform = self._gate.random.random((1, self.protocol.size))
+        if self._uniform is None:  # else it was drawn for a client who was refused
+            self._uniform = self._gate.random.random((1, self.protocol.size))
+        uniform = self._uniform
         encoded = report.map(lambda values: self.protocol.encode(values, uniform), into=self._numbers)
-        self._sums.add(encoded, at=np.arange(self.protocol.size)[np.newaxis])
+        at = np.arange(self.protocol.size)[np.newaxis]
+        self._sums.add(encoded, at=at, release=self.protocol.mechanism)
+        self._uniform = None
 
     def release(self) -> FloatArray:
         """Return the mean estimated from the numbers of ones."""

@@ -47,4 +47,5 @@ class OMM(StructuredLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
+        self.check_feedback(feedback)
         self.means.add(self.basis, self.gate.declassify(feedback, "OMM averages the raw outcomes"))

@@ -10,10 +10,16 @@ from typing import ClassVar, Required, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private
+from accountant import Gate, Private, check_feedback
 from algorithms.claim import ClaimForm
 from algorithms.g_optimal import g_optimal_design
 from algorithms.learner import Family
+from algorithms.linear_parameters import (
+    checked_actions,
+    checked_gate,
+    checked_reward_bound,
+    checked_sigma,
+)
 from algorithms.linear_phases import Phase, ReportMean, Schedule
 from mechanisms import Communication, Mechanism, ShuffledMean
 
@@ -69,6 +75,8 @@ class PhasedElimination(abc.ABC):
         If the horizon needs more clients than there are.
     ValueError
         If a parameter is out of range, or the gate has more than one lane.
+    TrustViolation
+        If the gate's trust is local and the learner's claim is not.
     """
 
     claim: ClassVar[ClaimForm]
@@ -88,22 +96,14 @@ class PhasedElimination(abc.ABC):
         fixed_clients: int | None = None,
         replacement: bool = False,
     ) -> None:
-        if gate.lanes != 1:
-            raise ValueError(
-                f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
-            )
+        self.gate = checked_gate(gate, self.claim, type(self).__name__)
+        self.actions = checked_actions(actions)
         if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
             raise ValueError(f"population={population!r}: must be a whole number of at least 1")
-        if not 0.0 <= sigma < math.inf:
-            raise ValueError(f"sigma={sigma!r}: must be a finite number, at least 0")
-        if reward_bound is not None and not 0.0 < reward_bound < math.inf:
-            raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0")
+        self.sigma = checked_sigma(sigma)
+        self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
         self.schedule = Schedule(horizon, alpha, fixed_clients)
         self.schedule.check_population(population, replacement=replacement)
-        self.actions: FloatArray = np.array(actions, dtype=np.float64)
-        self.gate = gate
-        self.sigma = sigma
-        self.reward_bound = reward_bound
         self.active: IntArray = np.arange(self.actions.shape[0])
         self.played = 0
         self.communication = Communication()
@@ -168,15 +168,22 @@ class PhasedElimination(abc.ABC):
         return bounds
 
     def observe(self, report: Private) -> None:
-        """Take one new client's report; the last one of a phase ends it.
+        """Take one new client's report, in `Phase.domain`; the last one of a phase ends it.
 
         Raises
         ------
         RuntimeError
             If no phase waits for reports.
+        ForeignValue, DomainError, ValueError
+            If the report is not private or comes from another domain; nothing changes.
+        RecordWaiting, BudgetExceeded
+            If the client reports in this phase already, or cannot pay for its release; nothing changes. From the
+            release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
+            learns from it.
         """
         if self._phase is None:
             raise RuntimeError("no phase waits for reports: call act first")
+        check_feedback(self.gate, report, self._phase.domain, name="report")
         self._mean.add(report)
         self._reports += 1
         if self._reports == self._phase.clients:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Generic, TypeVar
 
-from accountant import Gate
+from accountant import Gate, Private, check_feedback, check_gate
+from algorithms.claim import ClaimForm
 from algorithms.learner import Family, IntArray, check_horizon
 from algorithms.problems import Matroid, ProblemError, RankedLists, SuperArms
 from mechanisms import Box, Domain, OneHot
@@ -21,7 +22,16 @@ StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
 
 def structure_kind(structure: object) -> Family:
-    """Return the kind of problem that a structure belongs to."""
+    """Return the kind of problem that a structure belongs to.
+
+    Raises
+    ------
+    ProblemError
+        If it is no structure.
+    """
+    if isinstance(structure, type) or not all(hasattr(structure, name) for name in ("arms", "size", "solve")):
+        of = "; pass the problem's structure" if hasattr(structure, "structure") else ""
+        raise ProblemError(f"structure={structure!r}: must be a structure, such as TopK or RankedLists{of}")
     if isinstance(structure, RankedLists):
         return "cascade"
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
@@ -98,24 +108,48 @@ class StructuredLearner(Generic[StructureType]):
     ------
     ProblemError
         If the structure is not one that the learner's family plays.
+    ValueError
+        If the gate is none.
+    TrustViolation
+        If the gate's trust is local and the learner's claim is not.
     """
 
+    claim: ClassVar[ClaimForm]
     family: ClassVar[Family]
 
     def __init__(self, structure: StructureType, gate: Gate) -> None:
-        kind = structure_kind(structure)
-        if kind not in PLAYS[self.family]:
-            raise ProblemError(
-                f"{type(self).__name__} plays {' and '.join(PLAYS[self.family])} structures, not a "
-                f"{type(structure).__name__} ({kind})"
-            )
+        size = self.size_of(structure)
+        check_gate(gate, self.claim.model, type(self).__name__)
         self.structure = structure
         self.gate = gate
-        self.feedback_domain: Domain = (OneHot if kind == "cascade" else _outcomes)(structure.size)
+        self.feedback_domain: Domain = OneHot(size) if self.family == "cascade" else Box(0, 1, size)
 
+    @classmethod
+    def size_of(cls, structure: StructureType) -> int:
+        """Return the size K of a structure that the learner plays.
 
-def _outcomes(size: int) -> Domain:
-    return Box(0, 1, size)
+        Raises
+        ------
+        ProblemError
+            If it is no structure, or not one that the learner's family plays.
+        """
+        kind = structure_kind(structure)
+        if kind not in PLAYS[cls.family]:
+            raise ProblemError(
+                f"{cls.__name__} plays {' and '.join(PLAYS[cls.family])} structures, not a "
+                f"{type(structure).__name__} ({kind})"
+            )
+        return structure.size
+
+    def check_feedback(self, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Refuse what is not private feedback in `feedback_domain`: the first thing that `observe` does.
+
+        Raises
+        ------
+        ForeignValue, DomainError, ValueError
+            As `accountant.check_feedback`.
+        """
+        check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
 
 
 class HorizonLearner(StructuredLearner[StructureType]):

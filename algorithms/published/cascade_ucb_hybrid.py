@@ -62,7 +62,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
             structure.items,
             horizon=horizon,
             epsilon=per_item,
-            sensitivity=Box(0, 1, structure.size).sensitivity,
+            sensitivity=Box(0, 1, self.size_of(structure)).sensitivity,
         )
         self.round = 0
         self.first: FloatArray = np.zeros((gate.lanes, structure.items))  # w_0
@@ -83,6 +83,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
 
     def observe(self, feedback: Private) -> None:
         """Insert the attractions of the positions up to the click."""
+        self.check_feedback(feedback)
         shown = self.shown
         seen = self.gate.declassify(
             feedback.map(examined, into=self.positions),

@@ -58,6 +58,7 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
 
     def observe(self, feedback: Private) -> None:
         """Average the noisy values of the positions up to the click."""
+        self.check_feedback(feedback)
         shown = self.shown
         sent = self.gate.declassify(
             feedback.map(examined, into=self.positions),
@@ -100,8 +101,8 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
     def __init__(
         self, structure: RankedLists, gate: Gate, *, epsilon: float, noise_multiplier: float = 1.0
     ) -> None:
-        self.scale = structure.size / check_epsilon(epsilon)
-        outcomes = Box(0, 1, structure.size).sensitivity
+        self.scale = self.size_of(structure) / check_epsilon(epsilon)
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         noise = self.scale * check_noise_multiplier(noise_multiplier)
         super().__init__(structure, gate, Laplace(scale=noise, sensitivity=outcomes))
 
@@ -139,7 +140,7 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
         delta: float,
         noise_multiplier: float = 1.0,
     ) -> None:
-        outcomes = Box(0, 1, structure.size).sensitivity
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         printed = Gaussian.classical(check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes)
         self.sigma = printed.sigma
         noise = self.sigma * check_noise_multiplier(noise_multiplier)
@@ -181,8 +182,8 @@ class CascadeUCBLDPComposition(_PrintedCascade):
         noise_multiplier: float = 1.0,
     ) -> None:
         self.epsilon = check_epsilon(epsilon)
-        self.composed = structure.size * math.log(math.e + self.epsilon / check_delta(delta))
-        outcomes = Box(0, 1, structure.size).sensitivity
+        self.composed = self.size_of(structure) * math.log(math.e + self.epsilon / check_delta(delta))
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         noise = math.sqrt(4 * self.composed) / self.epsilon * check_noise_multiplier(noise_multiplier)
         super().__init__(structure, gate, Laplace(scale=noise, sensitivity=outcomes))
 

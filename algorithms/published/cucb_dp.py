@@ -21,7 +21,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.continual import PrivateTreeSums
-from algorithms.lanes import gather, scatter_set
+from algorithms.lanes import gather, scatter_add, scatter_set
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.message_means import least_counted
 from algorithms.problems import SuperArms
@@ -50,7 +50,9 @@ class _PrintedTreeLearner(StructuredLearner[SuperArms]):
             self.sums = PrivateTreeSums(gate, self.tree, structure.arms)
         self.sampling = 4 * math.log(structure.arms * horizon)
         self.noise_width = 12 * fed * math.log(horizon) ** 3 / epsilon
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.count: FloatArray = (
+            np.zeros((gate.lanes, structure.arms)) if self.sums is None else self.sums.count
+        )
         self.mean: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
@@ -68,12 +70,12 @@ class _PrintedTreeLearner(StructuredLearner[SuperArms]):
             totals = self.gate.declassify(
                 outcomes, "at T = 1 the printed scale, 2 K ln T / epsilon, is 0", shown=False
             )
+            scatter_add(self.count, arms, 1.0)
         else:
             totals = gather(self.sums.step(outcomes, arms), arms)
-        n = gather(self.count, arms) + 1.0
+        n = np.maximum(gather(self.count, arms), 1.0)  # 0 at padding
         mean = totals / n
         upper = mean + np.sqrt(self.sampling / n) + self.noise_width / n
-        scatter_set(self.count, arms, n)
         scatter_set(self.mean, arms, mean)
         scatter_set(self.index, arms, np.clip(upper, 0.0, 1.0))
 
@@ -103,10 +105,11 @@ class CUCBDP(_PrintedTreeLearner):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
-        super().__init__(structure, gate, fed=structure.size, epsilon=epsilon, horizon=horizon)
+        super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
 
     def observe(self, feedback: Private) -> None:
         """Put the outcomes of all arms played in the tree."""
+        self.check_feedback(feedback)
         self._feed(self.super_arm, feedback)
 
 
@@ -131,5 +134,6 @@ class CUCBDPLeast(_PrintedTreeLearner):
 
     def observe(self, feedback: Private) -> None:
         """Put the outcome of the least-pulled arm played in the tree, ties by the lowest id."""
+        self.check_feedback(feedback)
         place = least_counted(self.count, self.super_arm)
         self._feed(gather(self.super_arm, place), feedback.take(place))

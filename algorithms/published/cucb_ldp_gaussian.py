@@ -83,6 +83,7 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""
+        self.check_feedback(feedback)
         played = self.super_arm >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
         count = gather(self.count, self.super_arm) + 1.0

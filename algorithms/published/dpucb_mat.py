@@ -56,6 +56,7 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
 
     def observe(self, feedback: Private) -> None:
         """Lines 6-13: append to the buffers, release the full ones."""
+        self.check_feedback(feedback)
         self.batches.add(self.basis, feedback)
 
     def _noise_margin(self, log_term: float) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -41,7 +42,7 @@ def test_another_process_is_named_and_a_killed_one_holds_nothing(tmp_path: Path)
 
 def test_released_or_forgotten_it_is_free(tmp_path: Path) -> None:
     first = FileLock(tmp_path / "lock")
-    with pytest.raises(InUse, match=f"process {os.getpid()} "):
+    with pytest.raises(InUse, match=rf"held by this process, in another object \(process {os.getpid()} "):
         FileLock(tmp_path / "lock")
     first.release()
     first.release()
@@ -104,3 +105,33 @@ def test_a_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("accountant.file_lock.fcntl", None)
     with pytest.warns(UserWarning, match="no flock"):
         FileLock(tmp_path / "lock").check()
+
+
+def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("apt lock 123")
+    with pytest.raises(ValueError, match=r"lock: is no lock of this library: it holds 'apt lock 123'"):
+        FileLock(tmp_path / "lock")
+    assert (tmp_path / "lock").read_text() == "apt lock 123"
+    for left in ("", "\0" * 60, "proc", "process 7 on vm since 2026"):  # what a crash leaves
+        (tmp_path / "lock").write_text(left)
+        FileLock(tmp_path / "lock").release()
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr("accountant.file_lock.fcntl.flock", refuse)
+    with pytest.raises(OSError, match=r"gives no locks \(flock\).*local disk.*/lock'") as refusal:
+        FileLock(tmp_path / "lock")
+    assert refusal.value.errno == code
+
+
+def test_it_says_whether_it_is_held(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert lock.held
+    lock.release()
+    assert not lock.held

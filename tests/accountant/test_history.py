@@ -31,7 +31,16 @@ class Kept(Journal):
     """A journal in memory that can be read."""
 
     def rows(self) -> list[Any]:
-        return [json.loads(line) for line in self._pending.splitlines()]
+        return [json.loads(line) for line in self._content.ahead.splitlines()]
+
+
+def note(history: History, ledger: Ledger, sums: list[TracedSums]) -> list[int]:
+    """Note what is new in a ledger and in sums, and return their numbers."""
+    notes = history.begin()
+    notes.ledger(ledger)
+    numbers = [notes.sums(one) for one in sums]
+    notes.commit()
+    return numbers
 
 
 records = st.sampled_from(["ann", "bob", 7, "7"])
@@ -50,6 +59,7 @@ steps = st.one_of(
     ),
     st.tuples(st.just("clear"), st.integers(0, 1), st.lists(st.booleans(), min_size=SIZE, max_size=SIZE)),
     st.tuples(st.just("note")),
+    st.tuples(st.just("left"), st.integers(0, 3)),
     st.tuples(st.just("restart")),
 )
 
@@ -76,6 +86,15 @@ def apply(step: tuple[Any, ...], ledger: Ledger, sums: list[TracedSums]) -> None
             sums[which].clear(np.array([where]))
 
 
+def leave(history: History, ledger: Ledger, sums: list[TracedSums], after: int) -> None:
+    """Begin to note and stop in the middle, as when a save is interrupted."""
+    notes = history.begin()
+    if after > 0:
+        notes.ledger(ledger)
+    for one in sums[: after - 1]:
+        notes.sums(one)
+
+
 def contents(ledger: Ledger, sums: list[TracedSums]) -> list[Any]:
     held = [(one.to_dict(), one._held) for one in sums]
     return [ledger.to_dict(), {record: ledger.spent(record) for record in ledger.records()}, held]
@@ -86,19 +105,21 @@ def test_a_replay_is_the_same_ledger_and_the_same_sums(taken: list[tuple[Any, ..
     ledger, sums = Ledger(BasicComposition()), [TracedSums(SIZE), TracedSums(SIZE)]
     journal = Kept()
     history = History(journal)
-    numbers = [history.note_sums(one) for one in sums]
+    numbers = note(history, ledger, sums)
     for step in [*taken, ("restart",)]:
         apply(step, ledger, sums)
+        if step[0] == "left":
+            leave(history, ledger, sums, step[1])
         if step[0] in ("note", "restart"):
-            history.note_ledger(ledger)
-            assert [history.note_sums(one) for one in sums] == numbers
+            assert note(history, ledger, sums) == numbers
         if step[0] == "restart":
             before = contents(ledger, sums)
             history, ledger, found = History.replay(journal, journal.rows(), BasicComposition())
             sums = [found[number] for number in numbers]
             assert contents(ledger, sums) == before
             sums.append(TracedSums(SIZE))
-            numbers.append(history.note_sums(sums[-1]))
+            leave(history, ledger, sums, len(sums) + 1)
+            numbers = note(history, ledger, sums)
             assert len(set(numbers)) == len(numbers)
 
 
@@ -106,7 +127,7 @@ def test_sums_met_late_are_described_in_full() -> None:
     ledger, sums = Ledger(BasicComposition()), TracedSums(SIZE)
     sums.add(Traced({"ann": INFLUENCES[1]}), np.array([[0, 2]]))
     journal = Kept()
-    number = History(journal).note_sums(sums)
+    [number] = note(History(journal), ledger, [sums])
     _, _, found = History.replay(journal, journal.rows(), BasicComposition())
     assert contents(ledger, [found[number]]) == contents(ledger, [sums])
 
@@ -116,6 +137,6 @@ def test_what_repeats_is_written_once() -> None:
     history = History(journal)
     for i in range(9):
         ledger.commit([entry(0, Fraction(1, 3), [f"user-{i}"])])
-        history.note_ledger(ledger)
-        history.note_ledger(ledger)
+        note(history, ledger, [])
+        note(history, ledger, [])
     assert journal.rows()[1:] == [[0, f"user-{i}"] for i in range(9)]

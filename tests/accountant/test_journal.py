@@ -17,16 +17,22 @@ ROWS: list[Any] = [[0, "ann", 7], {"kind": {"note": "ä"}}, [1], [], {"sums": 3}
 def test_rows_come_back_and_it_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     journal = Journal()
-    journal.note(ROWS[0])
+    journal.extend(ROWS[:1], None)
     with pytest.raises(ValueError, match="has no file"):
         journal.sync()
     journal.create(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     marks = [journal.sync()]
     assert journal.sync() == marks[0]
-    for row in ROWS[1:]:
-        journal.note(row)
+    for number, row in enumerate(ROWS[1:]):
+        journal.extend([row], number)
+        assert journal.noted == number
         marks.append(journal.sync())
+        if number % 2:
+            journal.settle(marks[number])  # the mark before: what came since is still ahead
+        assert journal.sync() == marks[-1]
+    with pytest.raises(ValueError, match="is kept in"):
+        journal.create(tmp_path / "elsewhere")
     journal.close()
     with pytest.raises(ValueError, match="has no file"):
         journal.sync()
@@ -37,7 +43,7 @@ def test_rows_come_back_and_it_goes_on(tmp_path: Path) -> None:
         again.close()
     again, _ = Journal.read(path, marks[0])
     for row in ROWS[1:]:
-        again.note(row)
+        again.extend([row], None)
     assert again.sync() == marks[-1]
 
 
@@ -46,8 +52,9 @@ def test_every_other_byte_is_noticed(tmp_path: Path) -> None:
     journal = Journal()
     journal.create(path)
     for row in ROWS:
-        journal.note(row)
+        journal.extend([row], None)
     mark = journal.sync()
+    journal.settle(mark)
     whole = path.read_bytes()
     damaged = [whole[:end] for end in range(len(whole))]
     damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))]
@@ -68,9 +75,9 @@ def test_a_write_that_failed_is_repeated(
     path = tmp_path / "journal"
     journal = Journal()
     journal.create(path)
-    journal.note(ROWS[0])
+    journal.extend(ROWS[:1], None)
     first = journal.sync()
-    journal.note(ROWS[1])
+    journal.extend(ROWS[1:2], None)
     real = getattr(os, broken)
 
     def fail(file: int, *arguments: Any) -> Any:
@@ -82,7 +89,7 @@ def test_a_write_that_failed_is_repeated(
         failing.setattr(f"accountant.journal.os.{broken}", fail)
         with pytest.raises(OSError, match="no space"):
             journal.sync()
-    journal.note(ROWS[2])
+    journal.extend(ROWS[2:3], None)
     second = journal.sync()
     journal.close()
     assert Journal.read(path, second)[1] == ROWS[:3]
@@ -94,7 +101,7 @@ def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     journal = Journal()
     journal.create(path)
     for row in ROWS:
-        journal.note(row)
+        journal.extend([row], None)
     real = os.write
     monkeypatch.setattr("accountant.journal.os.write", lambda file, content: real(file, content[:3]))
     mark = journal.sync()
@@ -107,7 +114,7 @@ def test_an_old_file_is_replaced_and_a_link_not_followed(tmp_path: Path) -> None
     (tmp_path / "journal").symlink_to(tmp_path / "elsewhere")
     journal = Journal()
     journal.create(tmp_path / "journal")
-    journal.note([1])
+    journal.extend([[1]], None)
     journal.sync()
     assert (tmp_path / "elsewhere").read_bytes() == b"untouched"
     assert not (tmp_path / "journal").is_symlink()
@@ -120,3 +127,32 @@ def test_an_empty_journal(tmp_path: Path) -> None:
     assert mark == Mark(0, mark.digest)
     journal.close()
     assert Journal.read(tmp_path / "journal", mark)[1] == []
+
+
+def test_a_file_that_was_deleted_or_replaced_is_noticed(tmp_path: Path) -> None:
+    """Else every later save would go to a file that nobody can open."""
+    path = tmp_path / "journal"
+    journal = Journal()
+    journal.create(path)
+    journal.extend(ROWS, None)
+    mark = journal.sync()
+    path.rename(tmp_path / "kept")
+    with pytest.raises(ValueError, match=r"journal: was deleted or replaced"):
+        journal.sync()
+    path.write_bytes((tmp_path / "kept").read_bytes())
+    with pytest.raises(ValueError, match=r"journal: was deleted or replaced"):
+        journal.sync()
+    (tmp_path / "kept").replace(path)
+    assert journal.sync() == mark
+
+
+def test_a_beginning_that_failed_is_begun_elsewhere(tmp_path: Path) -> None:
+    journal = Journal()
+    journal.create(tmp_path / "full")
+    journal.extend(ROWS[:2], None)
+    journal.sync()  # the state that would count it could not be written
+    journal.create(tmp_path / "other")
+    journal.extend(ROWS[2:], None)
+    mark = journal.sync()
+    journal.close()
+    assert Journal.read(tmp_path / "other", mark)[1] == ROWS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,28 @@ from algorithms.durable_run import CodeChanged
 from algorithms.problems import TopK
 from algorithms.state import StateError
 
+SHOP = {
+    "shop/__init__.py": "from .prices import RATE\nfrom .unrelated import other\n",
+    "shop/config.py": "EXPLORE = 0.5\nTABLE = [1, 2]\n",
+    "shop/prices.py": "RATE = 2.0\n",
+    "shop/lazy.py": "from . import deep\ndef g(x): return x + deep.ONE\n",
+    "shop/deep.py": "ONE = 1\n",
+    "shop/unrelated.py": "def other(): pass\n",
+    "shop/only_types.py": "class T: pass\n",
+    "shop/learner.py": """
+from typing import TYPE_CHECKING
+from shop.config import EXPLORE
+from shop import RATE
+if TYPE_CHECKING:
+    from shop.only_types import T
+class Learner:
+    def act(self):
+        from .lazy import g
+        return g(EXPLORE * RATE)
+""",
+}
+
+
 OURS = frozenset({"algorithms", "accountant", "mechanisms"})
 
 
@@ -33,9 +56,9 @@ def load(path: Path, **settings: Any) -> DurableRun[Any]:
 @pytest.fixture(autouse=True)
 def fresh_digests() -> Iterator[None]:
     """Forget digests before and after a test that changes sources."""
-    code_fingerprint._digest.cache_clear()
+    code_fingerprint.forget_sources()
     yield
-    code_fingerprint._digest.cache_clear()
+    code_fingerprint.forget_sources()
 
 
 class Editor:
@@ -52,7 +75,7 @@ class Editor:
     def edit(self, old: str, new: str) -> None:
         assert old in self.source
         self.source = self.source.replace(old, new)
-        code_fingerprint._digest.cache_clear()
+        code_fingerprint.forget_sources()
 
 
 def test_changed_code_is_refused_until_somebody_says_so(
@@ -78,7 +101,7 @@ def test_changed_code_is_refused_until_somebody_says_so(
     with pytest.raises(CodeChanged):  # what was said once does not hold for ever
         load(path, code=accepted)
     with pytest.raises(
-        StateError, match=r"other parameters.*mechanism.*\(and the code of algorithms.cucb_batch"
+        StateError, match=r"other parameters.*epsilon.*\(and the code of algorithms.cucb_batch"
     ):
         load(path, build=lambda gate: build(gate, 2.0))
 
@@ -122,3 +145,60 @@ def test_what_else_was_imported_does_not_count(monkeypatch: pytest.MonkeyPatch) 
     assert code_digests(["server"], OURS | {"server"}) == {}
     server.update = sys.modules["algorithms.lanes"].gather  # type: ignore[attr-defined]
     assert set(code_digests(["server"], OURS | {"server"})) >= {"algorithms.lanes"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package of somebody's own, on the path."""
+    (tmp_path / "shop").mkdir()
+    for name, source in SHOP.items():
+        (tmp_path / name).write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    importlib.invalidate_caches()
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "shop"]:
+        del sys.modules[name]
+
+
+def test_plain_values_and_imports_inside_functions_count(shop: Path) -> None:
+    learner = importlib.import_module("shop.learner")
+
+    def digests() -> dict[str, str]:
+        code_fingerprint.forget_sources()
+        return code_digests(["shop.learner"], frozenset({"shop"}))
+
+    before = digests()
+    assert set(before) == {f"shop.{name}" for name in ("learner", "config", "prices", "lazy", "deep")}
+    assert "shop.lazy" not in sys.modules  # read, not imported
+    learner.Learner().act()
+    assert digests() == before  # whether it has been imported makes no difference
+    for name, old, new in (
+        ("config", "0.5", "0.9"),
+        ("prices", "2.0", "3.0"),
+        ("lazy", "x +", "x -"),
+        ("deep", "= 1", "= 2"),
+        ("learner", "EXPLORE *", "EXPLORE +"),
+    ):
+        path = shop / "shop" / f"{name}.py"
+        source = path.read_text()
+        path.write_text(source.replace(old, new) + "\n" * len(name))
+        changed = digests()
+        assert [key for key in before if changed[key] != before[key]] == [f"shop.{name}"]
+        path.write_text(f"# only a comment, and a longer file\n{source}")
+        assert digests() == before
+
+
+def test_an_import_that_cannot_be_followed_is_left_out(shop: Path) -> None:
+    (shop / "shop" / "learner.py").write_text(
+        "from shop.config import *\ndef f():\n    from ....far import x\n    import shop.missing\n"
+        "    from shop.broken import y\n    import shop.deep as d, json\n"
+    )
+    (shop / "shop" / "broken.py").write_text("def (:\n")
+    importlib.import_module("shop.learner")
+    code_fingerprint.forget_sources()
+    assert set(code_digests(["shop.learner"], frozenset({"shop"}))) == {
+        "shop.learner",
+        "shop.config",
+        "shop.deep",
+    }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import gc
 import json
 import math
 import os
+import shutil
 import stat
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.durable import RandomnessMismatch
+from accountant.history import Notes
 from algorithms import (
     CUCBBatchAll,
     CUCBBatchLeast,
@@ -118,7 +123,11 @@ def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
                     run.save(tmp_path / "run")
                     run.close()
                     run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
-                    np.testing.assert_equal(vars(run.learner.open_phase), vars(before))
+                    names = [field.name for field in dataclasses.fields(before)]
+                    now, then = (
+                        [getattr(phase, name) for name in names] for phase in (run.learner.open_phase, before)
+                    )
+                    np.testing.assert_equal(now, then)
                 domain = phase.domain
                 values = np.cos(client + np.arange(math.prod(domain.shape)))[np.newaxis]
                 run.learner.observe(run.accountant.private(values, domain, client))
@@ -201,7 +210,7 @@ def test_a_learner_with_other_parameters_is_refused_by_name(tmp_path: Path) -> N
     def other(gate: Any) -> CUCBBatchLeast:
         return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=2.0, horizon=1000)
 
-    with pytest.raises(StateError, match=r"other parameters.*mechanism"):
+    with pytest.raises(StateError, match=r"other parameters.*epsilon \(1\.0 then, 2\.0 now\)$"):
         DurableRun.load(tmp_path / "run", other, noise=np.random.default_rng(0))
     with pytest.raises(StateError, match="structure"):
         DurableRun.load(
@@ -231,14 +240,16 @@ def test_noise_from_elsewhere_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.SFC64, np.random.Philox, np.random.PCG64])
 def test_every_numpy_generator_goes_on(kind: Any, tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant(np.random.Generator(kind(5))))
-    observe(run, "ann")
+    calm = DurableRun(build_least, open_accountant(np.random.Generator(kind(5))))
+    for one in (run, calm):
+        observe(one, "ann")
     run.save(tmp_path / "run")
     run.close()
     again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.Generator(kind(6)))
     for t in range(5):
-        for one in (run, again):
+        for one in (calm, again):
             observe(one, f"user-{t}")
-    np.testing.assert_array_equal(run.learner.batches.mean, again.learner.batches.mean)
+    np.testing.assert_array_equal(calm.learner.batches.mean, again.learner.batches.mean)
 
 
 def test_a_closed_accountant_is_not_saved(tmp_path: Path) -> None:
@@ -265,23 +276,24 @@ class Odd:
 
 
 def test_shared_objects_stay_shared_and_counters_come_back(tmp_path: Path) -> None:
-    run = DurableRun(lambda gate: Odd(gate, None), open_accountant())
+    run, calm = (DurableRun(lambda gate: Odd(gate, None), open_accountant()) for _ in range(2))
     domain = build_least(run.accountant).feedback_domain
     at = np.array([[2, -1]])
-    for t in range(6):
-        run.learner.counter.step(run.accountant.private([1.0, 0.5], domain, t), at)
-    run.learner.random.random(3)
+    for one in (run, calm):
+        for t in range(6):
+            one.learner.counter.step(one.accountant.private([1.0, 0.5], domain, t), at)
+        one.learner.random.random(3)
     run.save(tmp_path / "run")
     run.close()
     again = DurableRun.load(tmp_path / "run", lambda gate: Odd(gate, None), noise=np.random.default_rng(0))
     assert again.learner.again is again.learner.shared
     assert again.learner.table == run.learner.table
     assert math.copysign(1.0, again.learner.table["a", 1][2]) == -1.0
-    assert again.learner.random.random() == run.learner.random.random()
+    assert again.learner.random.random() == calm.learner.random.random()
     for t in range(6, 12):
         totals = [
             one.learner.counter.step(one.accountant.private([1.0, 0.5], domain, t), at)
-            for one in (run, again)
+            for one in (calm, again)
         ]
         np.testing.assert_array_equal(*totals)
 
@@ -382,7 +394,7 @@ def test_the_first_save_needs_a_folder() -> None:
 def test_a_run_is_open_once(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     run.save(tmp_path / "run")
-    with pytest.raises(InUse, match=rf"lock is held by process {os.getpid()} on "):
+    with pytest.raises(InUse, match=rf"lock is held by this process, .* \(process {os.getpid()} on "):
         DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
     with pytest.raises(InUse):
         DurableRun(build_least, open_accountant()).save(tmp_path / "run")
@@ -470,6 +482,18 @@ def test_linear_learners_are_refused_with_other_actions(tmp_path: Path) -> None:
         DurableRun.load(tmp_path / "run", lambda gate: build(gate, 0.1), noise=np.random.default_rng(0))
 
 
+def test_an_argument_that_leaves_no_attribute_counts(tmp_path: Path) -> None:
+    def build(gate: Any, **other: Any) -> DPDPECentral:
+        settings = {"epsilon": 1.0, "delta": 0.1, "horizon": 20, "population": 50, "sigma": 0.1, **other}
+        return DPDPECentral(np.eye(3) * 0.5, gate, **settings)
+
+    DurableRun(build, open_accountant()).save(tmp_path / "run")
+    for name, value in (("population", 60), ("replacement", True), ("horizon", 21)):
+        other = functools.partial(build, **{name: value})
+        with pytest.raises(StateError, match=rf"they differ in {name} \(\w+ then, {value} now\)$"):
+            DurableRun.load(tmp_path / "run", other, noise=np.random.default_rng(0))
+
+
 def test_what_a_structure_remembers_is_no_parameter(tmp_path: Path) -> None:
     """A matroid that was used before the run began keeps a table in a cached property."""
     problem = build_problem("linear-matroid", {})
@@ -507,3 +531,247 @@ def test_a_linear_learner_says_what_it_was_playing(tmp_path: Path) -> None:
     again = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0))
     assert again.learner.open_phase.counts.tolist() == phase.counts.tolist()
     assert again.learner.next_action == phase.support[0]
+
+
+def test_what_build_raises_reaches_the_caller(tmp_path: Path) -> None:
+    saved_run(tmp_path / "run")
+
+    def broken(gate: Any) -> CUCBBatchLeast:
+        build_least(gate)
+        return {}["no such table"]  # type: ignore[no-any-return]
+
+    for error, build in ((KeyError, broken), (ZeroDivisionError, lambda gate: 1 // 0)):
+        with pytest.raises(error):
+            DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0))
+    with pytest.raises(StateError, match="but build made a NoneType"):
+        DurableRun.load(tmp_path / "run", lambda gate: None, noise=np.random.default_rng(0))
+    DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)).close()
+
+
+class Shuffled:
+    """A learner that draws while it is built, and later."""
+
+    def __init__(self, gate: Any, *, quietly: bool) -> None:
+        drawn = gate.random.permutation(20)
+        self.gate, self.order = gate, None if quietly else drawn
+
+
+@pytest.mark.parametrize("quietly", [False, True])
+def test_a_learner_may_draw_while_it_is_built(tmp_path: Path, quietly: bool) -> None:
+    def build(gate: Any) -> Shuffled:
+        return Shuffled(gate, quietly=quietly)
+
+    calm = DurableRun(build, open_accountant())
+    run = DurableRun(build, open_accountant())
+    for _ in range(3):  # a loaded run is loaded again
+        for one in (run, calm):
+            one.accountant.random.random(3)
+        run.save(tmp_path / "run")
+        run.close()
+        run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(0))
+        np.testing.assert_equal(run.learner.order, calm.learner.order)
+        np.testing.assert_array_equal(run.accountant.random.random(4), calm.accountant.random.random(4))
+
+
+def test_believed_stabilities_come_back(tmp_path: Path) -> None:
+    """The ledger rests on them: a run that was loaded must not look as if it rested on nothing."""
+    run = DurableRun(build_least, open_accountant())
+    value = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, "ann")
+    value.map(lambda values: values * 0.3, stability=0.3)
+    assert list(run.accountant.believed.values()) == [0.3]
+    run.save(tmp_path / "run")
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+    assert again.accountant.believed == run.accountant.believed
+
+
+def test_a_fork_and_a_closed_run_release_nothing(tmp_path: Path) -> None:
+    """Both would spend a budget that another process, or a later load, spends again."""
+    run = DurableRun(build_least, open_accountant())
+    observe(run, "ann")
+    run.save(tmp_path / "run")
+    waiting = run.learner.batches._sums
+    value = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, "bob")
+    noise = Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity)
+
+    def refusals() -> list[str]:
+        asked = [
+            lambda: observe(run, "cid"),
+            lambda: run.accountant.release(noise, waiting),
+            lambda: run.accountant.declassify(waiting, "shown"),
+            lambda: waiting.add(value, np.array([[0, 1]])),
+            run.save,
+        ]
+        found = []
+        for ask in asked:
+            try:
+                ask()
+            except (GateClosed, InUse) as refusal:
+                found.append(f"{type(refusal).__name__} {'fork' in str(refusal)}")
+        return found
+
+    ends = os.pipe()
+    child = os.fork()
+    if child == 0:  # no assertion may leave this branch
+        try:
+            os.write(ends[1], ",".join(refusals()).encode())
+            run.close()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(ends[0], 200).decode().split(",") == [*["GateClosed True"] * 4, "InUse True"]
+    observe(run, "dan")  # the parent goes on
+    run.save()
+    run.close()
+    assert refusals() == [*["GateClosed False"] * 4, "InUse False"]
+    for end in ends:
+        os.close(end)
+
+
+def test_a_fork_that_closes_a_run_removes_nothing(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("algorithms.run_folder.RunFolder.kept", property(lambda folder: False))
+        patch.setattr("algorithms.durable_run.DurableRun._leave_unkept", lambda run: None)
+        run.save(tmp_path / "run")
+        child = os.fork()
+        if child == 0:
+            run.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+    run.save()
+    assert (tmp_path / "run" / "journal.jsonl").exists()
+
+
+def test_a_first_save_that_fails_binds_the_run_to_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = DurableRun(build_least, open_accountant())
+    observe(run, "ann")
+
+    def full(*arguments: Any, **arrays: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(np, "savez", full)
+        with pytest.raises(OSError, match="No space"):
+            run.save(tmp_path / "full")
+    assert [file.name for file in (tmp_path / "full").iterdir()] == ["lock"]
+    with pytest.raises(ValueError, match="folder=None"):
+        run.save()
+    run.save(tmp_path / "run")
+    saved_run(tmp_path / "full")  # it is free for another
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+    assert again.accountant.to_dict() == run.accountant.to_dict()
+
+
+def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path: Path) -> None:
+    for name, word in (
+        ("notes.txt", "holds 'notes.txt'"),
+        ("state.npz.backup", "holds 'state.npz.backup'"),
+        ("journal.jsonl", "but no state.npz"),
+        ("lock", "no lock of this library"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_text("somebody else's")
+        with pytest.raises(ValueError, match=word):
+            DurableRun(build_least, open_accountant()).save(folder)
+        assert [file.read_text() for file in folder.iterdir()] == ["somebody else's"]
+
+
+def test_a_lost_state_is_not_the_end_of_the_charges(tmp_path: Path) -> None:
+    folder = saved_run(tmp_path / "run")
+    (folder / "state.npz").rename(tmp_path / "state.npz")
+    charges = (folder / "journal.jsonl").read_bytes()
+    with pytest.raises(ValueError, match="charges of a run whose state was lost"):
+        DurableRun(build_least, open_accountant()).save(folder)
+    with pytest.raises(ValueError, match="charges of a run whose state was lost"):
+        DurableRun.load(folder, build_least)
+    assert (folder / "journal.jsonl").read_bytes() == charges
+    (tmp_path / "state.npz").rename(folder / "state.npz")
+    DurableRun.load(folder, build_least, noise=np.random.default_rng(0)).close()
+
+
+def test_a_journal_that_was_deleted_or_replaced_stops_every_save(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    observe(run, "ann")
+    run.save(tmp_path / "run")
+    journal = tmp_path / "run" / "journal.jsonl"
+    kept = journal.read_bytes()
+    journal.rename(tmp_path / "kept")
+    for content in (None, kept):
+        if content is not None:
+            journal.write_bytes(content)
+        for attempt in range(2):
+            observe(run, f"user-{content is None}-{attempt}")
+            with pytest.raises(ValueError, match="was deleted or replaced"):
+                run.save()
+    (tmp_path / "kept").replace(journal)
+    run.save()
+    run.close()
+    again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
+    assert again.accountant.to_dict() == run.accountant.to_dict()
+
+
+def test_a_run_of_an_earlier_version_is_called_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with path.open("wb") as file:
+        np.savez(file, run=as_bytes({"format": "dpwitness-run-1", "learner": "CUCBBatchAll"}))
+    with pytest.raises(
+        ValueError, match=r"run: was saved by an earlier version of dpwitness as a single file"
+    ):
+        DurableRun.load(path, build_least)
+
+
+def test_a_folder_may_be_named_by_a_link(tmp_path: Path) -> None:
+    saved_run(tmp_path / "run")
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    with DurableRun.load(tmp_path / "link", build_least, noise=np.random.default_rng(0)) as run:
+        run.save(tmp_path / "run")
+
+
+def test_nobody_enters_sums_while_a_save_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that did was in the saved values, and not among those who wait and will be charged; or forgotten."""
+    run = DurableRun(lambda gate: Odd(gate, gate.sums(1)), open_accountant())
+    share, at = Interval(0, 1), np.array([[0]])
+    sums = run.learner.extra
+    sums.add(run.accountant.private([0.5], share, "ann"), at)
+    late = run.accountant.private([0.25], share, "bob")
+    noted, thread = Notes.sums, threading.Thread(target=lambda: sums.add(late, at))
+
+    def note_and_wait(notes: Notes, origin: Any) -> int:
+        number = noted(notes, origin)
+        if thread.ident is None and origin is sums._provenance:
+            thread.start()
+            thread.join(0.2)
+        return number
+
+    def saved() -> tuple[float, list[str]]:
+        shutil.copytree(tmp_path / "run", tmp_path / "copy")
+        with DurableRun.load(
+            tmp_path / "copy", lambda gate: Odd(gate, gate.sums(1)), noise=np.random.default_rng(0)
+        ) as one:
+            held = one.learner.extra
+        shutil.rmtree(tmp_path / "copy")
+        return held._values.item(), [record for record, _ in held._provenance.to_dict()["entries"][0]]
+
+    monkeypatch.setattr(Notes, "sums", note_and_wait)
+    run.save(tmp_path / "run")
+    thread.join()
+    assert saved() == (0.5, ["ann"])
+    run.save()
+    assert saved() == (0.75, ["ann", "bob"])
+
+
+def test_nobody_saves_while_somebody_holds_the_lock(tmp_path: Path) -> None:
+    run = DurableRun(build_least, open_accountant())
+    saver = threading.Thread(target=run.save, args=(tmp_path / "run",))
+    with run.lock:
+        saver.start()
+        saver.join(0.1)
+        assert saver.is_alive()
+        run.save(tmp_path / "run")  # who holds it may
+    saver.join()
+    run.save()
