@@ -1,0 +1,83 @@
+"""What an accountant is built of, checked before anything else happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mechanisms import NoiseSource, OpenDPNoise, Randomness, noise_source
+
+from .budget import Budget
+from .composition import BasicComposition, Composition
+from .plan import Plan, PlannedComposition
+from .trust import Trust
+
+_THEOREM = ("charge", "check", "fits", "guarantee", "left", "amount", "zero")  # what the accounts call
+_DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source
+
+
+def checked_budget(budget: object) -> Budget:
+    """Return the budget; raise `ValueError` unless it is a `Budget`."""
+    if not isinstance(budget, Budget):
+        raise ValueError(f"budget={budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
+    return budget
+
+
+def checked_theorem(composition: object, plan: object) -> Composition:
+    """Return the composition theorem: the one given, that of the plan, or basic composition.
+
+    Raises
+    ------
+    ValueError
+        If both are given, the composition is no instance of a theorem, or the plan no `Plan`.
+    """
+    if plan is not None:
+        if composition is not None:
+            raise ValueError("give a composition or a plan, not both: a plan has its own theorem")
+        if not isinstance(plan, Plan):
+            raise ValueError(f"plan={plan!r}: must be a Plan, such as Plan((Step(mechanism, count=3),))")
+        return PlannedComposition(plan)
+    if composition is None:
+        return BasicComposition()
+    if isinstance(composition, type) or not all(hasattr(composition, name) for name in _THEOREM):
+        raise ValueError(
+            f"composition={composition!r}: must be a composition theorem, such as GaussianComposition() "
+            "(an instance, not the class)"
+        )
+    theorem: Any = composition
+    return theorem  # type: ignore[no-any-return]
+
+
+def checked_trust(trust: object) -> Trust:
+    """Return the trust model; raise `ValueError` unless it is a `Trust`: its name would enforce nothing."""
+    if not isinstance(trust, Trust):
+        raise ValueError(f"trust={trust!r}: must be Trust.CENTRAL or Trust.LOCAL")
+    return trust
+
+
+def checked_noise(noise: Any) -> NoiseSource:
+    """Return the noise source: OpenDP's for None, NumPy's from a generator.
+
+    Raises
+    ------
+    ValueError
+        If `noise` is neither a noise source nor a generator: a release would be charged and then fail.
+    """
+    if noise is None:
+        return OpenDPNoise()
+    known = all(callable(getattr(noise, name, None)) for name in _DRAWS)
+    if isinstance(noise, type) or not (known or isinstance(noise, Randomness)):
+        raise ValueError(
+            f"noise={noise!r}: must be a noise source, a numpy.random.Generator such as "
+            "numpy.random.default_rng(), or None for OpenDP's samplers"
+        )
+    return noise_source(noise)
+
+
+def checked_generator(seed: Any) -> np.random.Generator:
+    """Return a generator of this seed; raise `ValueError` if NumPy takes no such seed."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"seed={seed!r}: must be None or a whole number of at least 0 ({error})") from None

@@ -1,0 +1,69 @@
+"""What a learner was built with, by the names that its constructor has for it."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+BuiltType = TypeVar("BuiltType")
+GateType = TypeVar("GateType")
+Plain = bool | int | float | str | None
+
+
+def build_watched(
+    build: Callable[[GateType], BuiltType], gate: GateType
+) -> tuple[BuiltType, dict[str, Plain]]:
+    """Return what `build` makes on a gate, and the plain arguments of its constructor: numbers, texts, None.
+
+    The constructor's call is seen by a profile function, so it does not matter how `build` makes the object; what a
+    constructor hands on under another name (a default of its base class, say) counts, too. If there
+    is a profile function already, or no constructor in Python, the arguments are empty.
+    """
+    if sys.getprofile() is not None:
+        return build(gate), {}
+    seen: dict[int, tuple[object, dict[str, Any]]] = {}  # by id; objects are kept, so that ids stay theirs
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "__init__":
+            names, _, keywords, values = inspect.getargvalues(frame)
+            if names:
+                made = values[names[0]]
+                given = {name: values[name] for name in names[1:]} | (values[keywords] if keywords else {})
+                outer = seen[id(made)][1] if id(made) in seen else {}
+                seen[id(made)] = made, given | outer
+
+    sys.setprofile(watch)
+    try:
+        built = build(gate)
+    finally:
+        sys.setprofile(None)
+    _, given = seen.get(id(built), (None, {}))
+    return built, {name: _plain(value) for name, value in given.items() if _is_plain(value)}
+
+
+def differing(saved: dict[str, Plain], now: dict[str, Plain]) -> list[str]:
+    """Say which arguments of both differ, and how."""
+    common = sorted(saved.keys() & now.keys())
+    return [
+        f"{name} ({saved[name]!r} then, {now[name]!r} now)"
+        for name in common
+        if not _same(saved[name], now[name])
+    ]
+
+
+def _same(one: Plain, other: Plain) -> bool:
+    return one == other or (one != one and other != other)  # not a number is itself here
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | numbers.Real | bool)
+
+
+def _plain(value: Any) -> Plain:
+    if value is None or isinstance(value, bool | str):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)

@@ -1,0 +1,82 @@
+"""What learners of linear bandits are built of, checked before anything is played or charged."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, check_gate
+from algorithms.claim import ClaimForm
+
+FloatArray = npt.NDArray[np.float64]
+
+_UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
+
+
+def checked_gate(gate: Gate, claim: ClaimForm, learner: str) -> Gate:
+    """Return the gate of a learner.
+
+    Raises
+    ------
+    ValueError
+        If it is no gate, or has more than one lane.
+    TrustViolation
+        If its trust is local and the learner's claim is not.
+    """
+    check_gate(gate, claim.model, learner)
+    if gate.lanes != 1:
+        raise ValueError(
+            f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
+        )
+    return gate
+
+
+def checked_actions(actions: npt.ArrayLike) -> FloatArray:
+    """Return a copy of the actions, shape (k, d).
+
+    Raises
+    ------
+    ValueError
+        Unless they are k >= 1 vectors of d >= 1 finite numbers each, of length at most 1.
+    """
+    try:
+        array = np.array(actions, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"actions: must be numbers of shape (k, d) ({error})") from None
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"actions of shape {array.shape}: must be of shape (k, d), k vectors of d numbers")
+    lengths = np.linalg.norm(array, axis=1)
+    wrong = np.flatnonzero(~(lengths <= _UNIT))
+    if wrong.size:
+        rule = "at most 1" if np.isfinite(array).all() else "at most 1, and every number finite"
+        raise ValueError(f"actions[{wrong[0]}] has length {lengths[wrong[0]]:g}: must be {rule}")
+    return array
+
+
+def checked_sigma(sigma: Any) -> float:
+    """Return sigma as a float; raise `ValueError` unless it is a finite number, at least 0."""
+    number = _number(sigma)
+    if not 0.0 <= number < math.inf:
+        raise ValueError(f"sigma={sigma!r}: must be a finite number, at least 0")
+    return number
+
+
+def checked_reward_bound(reward_bound: Any, why: str = "") -> float:
+    """Return B as a float; raise `ValueError` unless it is a finite number above 0, and say why it must be."""
+    number = _number(reward_bound)
+    if not 0.0 < number < math.inf:
+        raise ValueError(f"reward_bound={reward_bound!r}: must be a finite number above 0{why}")
+    return number
+
+
+def _number(value: Any) -> float:
+    """Return a real number as a float, and NaN for everything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,79 @@
+"""A release and an addition to sums are each one step for other threads; what maps were believed is saved."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget
+from mechanisms import Interval, Laplace
+
+SHARE = Interval(0, 1)
+NOISE = Laplace.for_epsilon(1.0, sensitivity=SHARE.sensitivity)
+PLACE = np.array([[0]])
+
+
+def meanwhile(
+    accountant: Accountant, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]
+) -> threading.Thread:
+    """Let another thread act between the charge of the next release and its sample."""
+    thread = threading.Thread(target=act)
+    pay: Any = accountant._pay
+
+    def pay_and_wait(*arguments: Any) -> None:
+        pay(*arguments)
+        thread.start()
+        thread.join(0.2)
+
+    monkeypatch.setattr(accountant, "_pay", pay_and_wait)
+    return thread
+
+
+@pytest.mark.parametrize("how", ["release", "declassify", "reserve"])
+def test_nobody_enters_sums_between_their_charge_and_their_release(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """A record that did would be in what is shown, and pay nothing."""
+    accountant = Accountant(Budget(float("inf")), noise=np.random.default_rng(0))
+    sums = accountant.sums(1)
+    sums.add(accountant.private([0.5], SHARE, "ann"), PLACE)
+    late = accountant.private([0.5], SHARE, "bob")
+    if how == "reserve":
+        reservation = accountant.reserve(accountant.price(NOISE, sums))
+        real: Any = accountant._check_unchanged
+        thread = threading.Thread(target=lambda: sums.add(late, PLACE))
+
+        def check_and_wait(quote: Any) -> None:
+            real(quote)
+            thread.start()
+            thread.join(0.2)
+
+        monkeypatch.setattr(accountant, "_check_unchanged", check_and_wait)
+        shown = reservation.release()
+        quiet = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+        assert shown == quiet.release(NOISE, quiet.private([0.5], SHARE, "ann"))
+    else:
+        thread = meanwhile(accountant, monkeypatch, lambda: sums.add(late, PLACE))
+        if how == "release":
+            shown = accountant.release(NOISE, sums)
+            quiet = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+            assert shown == quiet.release(NOISE, quiet.private([0.5], SHARE, "ann"))
+        else:
+            assert accountant.declassify(sums, "for the test") == 0.5
+    thread.join()
+    assert set(accountant.ledger.records()) == {"ann"}
+    assert sums._values.item() == 1.0  # now bob is there
+
+
+def test_what_was_believed_is_saved_with_the_ledger(tmp_path: Any) -> None:
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    accountant.private([0.5], SHARE, "ann").map(lambda values: values / 3, stability=1 / 3)
+    assert len(accountant.believed) == 1
+    accountant.save(tmp_path / "ledger.json")
+    assert Accountant.load(tmp_path / "ledger.json").believed == accountant.believed
+    older = {key: value for key, value in accountant.to_dict().items() if key != "believed"}
+    assert Accountant.from_dict(older).believed == {}
