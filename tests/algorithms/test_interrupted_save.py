@@ -164,6 +164,7 @@ def test_a_charge_that_was_half_taken_back_is_charged_or_not(tmp_path: Path) -> 
         folder, run = tmp_path / f"run-{line}", begin()
         play(run, 0, 3)
         reserved = reserve(run, "ann", 1e-3)
+        play(run, 3, 9)  # other charges come after it
         run.save(folder)
         stopped, before = StoppedAt(line), sys.gettrace()
         sys.settrace(stopped)
