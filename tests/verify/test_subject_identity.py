@@ -73,7 +73,7 @@ def test_mechanisms_and_learners_differ_by_parameters_and_bases():
         PlainBandit(DPUCB, arms=2, rounds=4).against(ChallengeOnPlay(0, 1)),
         PlainBandit(DPUCB, arms=2, rounds=4).against(ChallengeOnPlay(0, 2)),
     ],
-    ids=str,
+    ids=["class", "rounds", "arms", "rewards", "select", "update", "contexts", "adversary", "its-arms"],
 )
 def test_bandits_differ_by_class_and_by_every_parameter(changed):
     same = [source_digest(resolve(PlainBandit(DPUCB, arms=2, rounds=4))) for _ in range(2)]
