@@ -160,7 +160,7 @@ def test_both_worlds_get_the_same_random_numbers_unless_these_go_against_each_ot
 
 
 def test_wide_views_are_drawn_less_often_but_the_search_of_narrow_ones_is_not_cut():
-    """Nine tenths of the draws are the main test's, of which 65 % decide; of eight columns 7/8, of ten and more 7/10."""
+    """Nine tenths of the draws for the main test, of which 65 % decide; of eight columns 7/8, of ten and more 7/10."""
 
     def final_draws(columns):
         @claimed(data=AnyTwo(Interval(0, 1)))
