@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verify.assertion import DPViolation, assert_dp
+    from verify.findings import Finding, LowerBound, UpperBound, Witness
     from verify.neighbouring.adjacency import (
         AddOrRemoveOne,
         Adjacency,
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
         ReplaceOne,
         Within,
     )
+    from verify.result import Verification
+    from verify.subjects.claimed import claimed
     from verify.subjects.plain_bandit import PlainBandit
-    from verify.subjects.subject import SubjectError, claimed
-    from verify.verdict import Finding, LowerBound, UpperBound, Verification, Witness
+    from verify.subjects.subject import SubjectError
     from verify.verification import verify
 
 _HOMES = {
@@ -34,8 +36,10 @@ _HOMES = {
         "Within",
     ),
     "verify.subjects.plain_bandit": ("PlainBandit",),
-    "verify.subjects.subject": ("SubjectError", "claimed"),
-    "verify.verdict": ("Finding", "LowerBound", "UpperBound", "Verification", "Witness"),
+    "verify.subjects.claimed": ("claimed",),
+    "verify.subjects.subject": ("SubjectError",),
+    "verify.findings": ("Finding", "LowerBound", "UpperBound", "Witness"),
+    "verify.result": ("Verification",),
     "verify.verification": ("verify",),
 }
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from mechanisms import Domain
 from verify.neighbouring.adjacency import Adjacency
 from verify.reporting.report import render
-from verify.verdict import Verification
+from verify.result import Verification
 from verify.verification import verify
 
 REMARKS = frozenset(

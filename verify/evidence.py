@@ -7,16 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.independence import DEPENDENT
 from verify.statistics.delta_band import pair_profile
-from verify.verdict import Finding, LowerBound, UpperBound, Witness
-
-Progress = Callable[[float, str], None]
-"""Called with the share that is done and what is being done."""
-
-
-def silent(share: float, doing: str) -> None:
-    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +51,11 @@ class Evidence:
         lower
             The bound to be kept; by default the result's own.
         """
-        self.offer(lower or result.lower_bound(), witness)
         self.details["black_box"] = result.to_dict()
+        if result.dependent is not None:  # then no count proves anything
+            self.findings.append(Finding("dependent-draws", "", DEPENDENT.format(how=result.dependent)))
+            return
+        self.offer(lower or result.lower_bound(), witness)
         self.details["detection_floor"] = result.detection_floor_words
         upper, reach = self._upper_profile(), 1.5 * result.claim_epsilon
         self.details["band"] = (
@@ -92,6 +89,8 @@ class Evidence:
         """Note that a black-box test was stopped before it had drawn anything that could decide."""
         self.details["interrupted"] = True
         message = "stopped before the black-box test's final draws: it says nothing"
+        if "black_box" in self.details:
+            message = "stopped before a further test's final draws: what stands is that of the test before it"
         self.findings.append(Finding("interrupted", "", message, failing=False))
 
     def offer(self, lower: LowerBound, witness: Witness) -> None:

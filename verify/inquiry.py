@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from algorithms.catalogue import learner_builder
 from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, Value
-from verify.effort import Effort
-from verify.evidence import Evidence, Progress
+from verify.conduct import Conduct
+from verify.evidence import Evidence
 from verify.functions.verify_function import verify_function
 from verify.learners.anytime import bet_on_bandit, bet_on_learner
+from verify.learners.learner_case import LearnerCase
 from verify.learners.verify_bandit import verify_bandit
 from verify.learners.verify_learner import verify_learner
-from verify.sampling.anytime_bettor import GROUND_SEED, BetInstead, Bettor
+from verify.sampling.anytime_bettor import BetInstead, Bettor
 from verify.subjects.adversary import Adversary
 from verify.subjects.learner_subject import choose_problem, initial_records
 from verify.subjects.linear_subject import is_linear, verify_linear_subject
@@ -31,12 +32,8 @@ class Inquiry:
     ----------
     subject, claim
         The subject, and what it is held to.
-    effort, seed, seconds
-        How much work, the seed of everything random, and the time limit.
-    reproduce
-        The command that repeats the verification.
-    progress
-        Called with the share done and what is being done.
+    conduct
+        How the verification is carried out.
     problem, settings, horizon, adversary
         Of learners; the adversary of a plain bandit is its own already.
     floating_point
@@ -47,11 +44,7 @@ class Inquiry:
 
     subject: Subject
     claim: Claim
-    effort: Effort
-    seed: int
-    seconds: float
-    reproduce: str
-    progress: Progress
+    conduct: Conduct
     problem: Problem | LinearBandit | str | None = None
     settings: Mapping[str, Value] = field(default_factory=dict)
     horizon: int | None = None
@@ -80,7 +73,8 @@ class Inquiry:
     def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         problem, settings, _ = choose_problem(subject, self.problem, self.settings)
         own = getattr(subject.make, "own_horizon", None)
-        effort = self.effort.for_horizon(own if self.horizon is None else self.horizon)
+        effort = self.conduct.effort.for_horizon(own if self.horizon is None else self.horizon)
+        conduct = replace(self.conduct, effort=effort)
         claim = self.claim
         build = learner_builder(
             subject.make,
@@ -94,80 +88,29 @@ class Inquiry:
         if initial == "separate":
             unit = f"{claim.unit}; before the first, every arm's outcome is a record of its own"
             claim = replace(claim, unit=unit)
+        case = LearnerCase(build, problem, claim, initial, self.adversary)
         if self.bettor is not None:
-            return claim, bet_on_learner(
-                self.bettor,
-                build,
-                problem,
-                claim,
-                initial=initial,
-                effort=effort,
-                adversary=self.adversary,
-            )
-        return claim, verify_learner(
-            build,
-            problem,
-            claim,
-            initial=initial,
-            effort=effort,
-            seed=self.seed,
-            reproduce=self.reproduce,
-            progress=self.progress,
-            adversary=self.adversary,
-            seconds=self.seconds,
-        )
+            bettor = replace(self.bettor, conduct=conduct)
+            return claim, bet_on_learner(bettor, case)
+        return claim, verify_learner(case, conduct)
 
     def _of_linear_learner(self, subject: LearnerSubject, bets: BetInstead | None) -> tuple[Claim, Evidence]:
+        conduct = self.conduct if self.bettor is None else self.bettor.on_the_ground
         return verify_linear_subject(
-            subject,
-            self.claim,
-            self.problem,
-            self.settings,
-            horizon=self.horizon,
-            effort=self.effort,
-            seed=self.seed if bets is None else GROUND_SEED,
-            reproduce=self.reproduce,
-            progress=self.progress,
-            seconds=self.seconds,
-            instead=bets,
+            subject, self.claim, self.problem, self.settings, conduct, horizon=self.horizon, instead=bets
         )
 
     def _of_bandit(self, subject: BanditSubject) -> Evidence:
         if self.bettor is not None:
             return bet_on_bandit(self.bettor, subject.bandit, self.claim)
-        return verify_bandit(
-            subject.bandit,
-            self.claim,
-            effort=self.effort,
-            seed=self.seed,
-            reproduce=self.reproduce,
-            progress=self.progress,
-            seconds=self.seconds,
-        )
+        return verify_bandit(subject.bandit, self.claim, self.conduct)
 
     def _of_mechanism(self, subject: MechanismSubject, bets: BetInstead | None) -> Evidence:
         return verify_mechanism(
-            subject.mechanism,
-            self.claim,
-            built_in=subject.built_in,
-            effort=self.effort,
-            seed=self.seed,
-            reproduce=self.reproduce,
-            progress=self.progress,
-            seconds=self.seconds,
-            instead=bets,
+            subject.mechanism, self.claim, self.conduct, built_in=subject.built_in, instead=bets
         )
 
     def _of_function(self, subject: FunctionSubject) -> Evidence:
         if self.bettor is not None:
             return bet_on_function(subject, self.bettor)
-        return verify_function(
-            subject,
-            self.claim,
-            effort=self.effort,
-            seed=self.seed,
-            reproduce=self.reproduce,
-            progress=self.progress,
-            seconds=self.seconds,
-            floating_point=self.floating_point,
-        )
+        return verify_function(subject, self.claim, self.conduct, floating_point=self.floating_point)

@@ -16,9 +16,9 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from verify.evidence import Progress
+from verify.findings import Finding
+from verify.progress import Progress
 from verify.subjects.subject import SubjectError
-from verify.verdict import Finding
 
 Result = TypeVar("Result")
 

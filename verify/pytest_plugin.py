@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from verify.verdict import Verification
+    from verify.result import Verification
 
 _PROPERTY = "dpwitness"
 _DEFAULT = 1e-4  # `verify.effort.FALSE_ALARM`, which is not loaded before a test asks

@@ -10,9 +10,10 @@ from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, Value
 from mechanisms import Domain
 from verify.effort import FALSE_ALARM
-from verify.functions.verify_function import SECONDS
 from verify.neighbouring.adjacency import Adjacency
-from verify.subjects.subject import FunctionSubject, Subject, every_learner
+from verify.subjects.resolve import every_learner
+from verify.subjects.subject import BanditSubject, FunctionSubject, Subject
+from verify.time_limit import SECONDS
 
 _DEFAULTS = {
     "samples": None,
@@ -53,7 +54,8 @@ def reproduction(
             given["settings"] = dict(settings)
         if neighbours is not None:
             given["neighbours"] = neighbours
-        return f"verify({name}, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
+        called = found.bandit.call if isinstance(found, BanditSubject) else name
+        return f"verify({called}, {', '.join(f'{key}={value!r}' for key, value in given.items())})"
     parts = ["dpwitness", "verify", *(arguments or (name,))]
     parts += ["--epsilon", f"{claim.epsilon!r}".removesuffix(".0")]
     if claim.delta:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from accountant import Place
 from verify.evidence import Evidence
+from verify.findings import Finding
 from verify.time_limit import TimeLimitReached, check_time_limit, time_limit
-from verify.verdict import Finding
 
 _HERE = Path(__file__).resolve().parent
 
@@ -44,6 +44,20 @@ def stopped_in_time(evidence: Evidence, seconds: float) -> Iterator[None]:
                 f"stopped after the time limit of {limit:g} s: how far it came depends on the machine",
             )
         )
+
+
+@contextmanager
+def stopped_by_hand(evidence: Evidence) -> Iterator[None]:
+    """End the block at Ctrl-C and remark on it: for black-box tests, after which no check is left to be done.
+
+    A time limit passes through.
+    """
+    try:
+        yield
+    except TimeLimitReached:
+        raise
+    except KeyboardInterrupt:
+        evidence.interrupted()
 
 
 def _place_of(stopped: TimeLimitReached) -> Place:

@@ -10,6 +10,9 @@ from types import FrameType
 
 from mechanisms.parameters import ParameterError, real
 
+SECONDS = 600.0
+"""The default time limit of one verification."""
+
 LONGEST = 1e8  # seconds, three years: what is longer is no limit, and more than a timer can hold
 AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 

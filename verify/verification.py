@@ -16,32 +16,29 @@ from threadpoolctl import threadpool_limits
 from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, ProblemError, Value
 from mechanisms import Domain
+from verify.conduct import Conduct
 from verify.effort import EFFORTS, FALSE_ALARM, Effort
-from verify.evidence import Evidence, Progress, silent
-from verify.functions.verify_function import SECONDS
+from verify.evidence import Evidence
+from verify.findings import Finding, UpperBound
 from verify.inquiry import Inquiry
 from verify.isolation import in_own_process
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT
 from verify.neighbouring.adjacency import Adjacency
 from verify.options import check_types
+from verify.progress import Progress, silent
 from verify.reproduction import reproduction
+from verify.result import Verification
 from verify.sampling.anytime_bettor import Bettor
 from verify.sampling.wealth_file import open_account
 from verify.subjects.adversary import Adversary
 from verify.subjects.learner_subject import beyond_the_runs
 from verify.subjects.linear_subject import beyond_the_linear_runs, is_linear
 from verify.subjects.named_adversary import named_adversary
-from verify.subjects.subject import (
-    BanditSubject,
-    FunctionSubject,
-    LearnerSubject,
-    Subject,
-    SubjectError,
-    resolve,
-)
+from verify.subjects.resolve import resolve
+from verify.subjects.subject import BanditSubject, FunctionSubject, LearnerSubject, Subject, SubjectError
 from verify.subjects.subject_identity import adversary_words
-from verify.time_limit import check_time_limit
-from verify.verdict import Finding, UpperBound, Verification, decide
+from verify.time_limit import SECONDS, check_time_limit
+from verify.verdict import decide
 
 
 def verify(
@@ -193,18 +190,14 @@ def verify(
     )
 
     def work(tell: Progress) -> Verification:
-        bettor = None
+        conduct, bettor = Conduct(chosen, int(seed), reproduce, tell, time_limit), None
         if options["anytime"]:
-            bettor = Bettor(claim, chosen, int(seed), reproduce, tell, time_limit, account, file)
+            bettor = Bettor(claim, conduct, account, file)
         with _one_thread():
             answer = Inquiry(
                 found,
                 claim,
-                chosen,
-                int(seed),
-                time_limit,
-                reproduce,
-                tell,
+                conduct,
                 problem,
                 settings or {},
                 horizon,

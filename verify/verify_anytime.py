@@ -14,23 +14,28 @@ from typing import Any
 
 import numpy as np
 
+from verify.conduct import Conduct
 from verify.events.view_sample import ViewSample
 from verify.evidence import Evidence
-from verify.functions.probe import NOTHING_TO_TEST, REPEATS, NeverEnds, Probe, probe, words_of
+from verify.findings import Finding, UpperBound
+from verify.functions.noise_checks import REPEATS
+from verify.functions.probe import NeverEnds, probe
+from verify.functions.probe_result import Probe, words_of
 from verify.functions.repeats import repeats_an_event
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, Listed, NotNeighbours, Pair
-from verify.neighbouring.neighbour_search import MOST_EXAMPLES, candidate_of, search_neighbours
+from verify.neighbouring.neighbour_search import MOST_EXAMPLES, search_neighbours
+from verify.neighbouring.pair_draws import candidate_of
 from verify.sampling.anytime_bettor import Bettor
 from verify.sampling.anytime_result import AnytimeResult
 from verify.sampling.anytime_scout import Scout, Scouted
 from verify.sampling.anytime_seat import FIRST_BATCH
 from verify.sampling.draws import Candidate
-from verify.sampling.placebo import drifts
+from verify.sampling.independence import DEPENDENT
+from verify.sampling.placebo import drifts, hangs_together
 from verify.sampling.wealth_file import WealthError
 from verify.stopping import stopped_in_time
 from verify.subjects.subject import FunctionSubject, SubjectError
-from verify.verdict import Finding, UpperBound
 
 _PAIRS = 12  # known pairs that are bet on
 _KEPT = 3  # pairs of a search that the next run begins with
@@ -60,7 +65,7 @@ def bet_on_function(subject: FunctionSubject, bettor: Bettor) -> Evidence:
     bets = _FunctionBets(FunctionRuns(subject, subject.takes_lanes), bettor, 1.0)
     if subject.takes_lanes and subject.single_lanes:
         bets = _FunctionBets(bets.runs, bettor, 1.0 - _RESERVE)
-    with stopped_in_time(evidence, bettor.seconds):
+    with stopped_in_time(evidence, bettor.conduct.seconds):
         try:
             try:
                 bets.play(evidence)
@@ -95,9 +100,13 @@ class _FunctionBets:
         return self.runs.subject
 
     @property
+    def conduct(self) -> Conduct:
+        return self.bettor.conduct
+
+    @property
     def samples(self) -> int:
         """All draws of the run."""
-        effort = self.bettor.effort
+        effort = self.conduct.effort
         if not self.subject.single_lanes:  # a command
             return effort.samples
         many = self.subject.takes_lanes and self.runs.lanes_together
@@ -108,10 +117,14 @@ class _FunctionBets:
         self.searched = self._earlier_pairs()
         most = max(1, min(_PAIRS, self.samples // (2 * FIRST_BATCH)))
         self.pairs = _different([*self.searched, *self.subject.neighbours.seeds()])[:most]
-        looked = probe(self.runs, self.pairs, self.bettor.seed, self.bettor.seconds)
+        looked = probe(
+            self.runs, self.subject.neighbours, self.pairs, self.conduct.seed, self.conduct.seconds
+        )
         evidence.findings.extend(looked.findings)
-        if any(finding.kind in NOTHING_TO_TEST for finding in looked.findings):
+        if looked.nothing_to_test:
             return
+        if looked.elsewhere is not None:
+            self.pairs = _different([looked.elsewhere, *self.pairs])[:most]
         self.looked = looked
         self.result = self.bettor.bet(
             [self._candidate(pair) for pair in self.pairs],
@@ -133,24 +146,24 @@ class _FunctionBets:
         """A search for more pairs; None if all are known or there are too few draws for it."""
         neighbours = self.subject.neighbours
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self.pairs)
-        samples = min(int(_SEARCH_SHARE * self.samples), self.bettor.effort.search_samples)
+        samples = min(int(_SEARCH_SHARE * self.samples), self.conduct.effort.search_samples)
         return None if all_known or samples < _LEAST_SEARCH else Scout(self._search, samples)
 
     def _search(self, left: int) -> Scouted:
         """Search for more pairs."""
         single = self.subject.single_lanes
-        samples = min(int(_SEARCH_SHARE * left), self.bettor.effort.search_samples)
+        samples = min(int(_SEARCH_SHARE * left), self.conduct.effort.search_samples)
         found = search_neighbours(
             self.subject.neighbours,
             self.draw,
             samples=samples,
             delta=self.bettor.claim.delta,
-            error=self.bettor.effort.false_alarm,
-            seed=self.bettor.seed,
+            error=self.conduct.effort.false_alarm,
+            seed=self.conduct.seed,
             seeds=_SEEDS if single else _COMMAND_SEEDS,
             examples=MOST_EXAMPLES if single else _COMMAND_EXAMPLES,
             final_samples=(left - samples) // 4,
-            tell=lambda share, doing: self.bettor.progress((self.samples - left) / self.samples, doing),
+            tell=lambda share, doing: self.conduct.progress(1.0 - left / self.samples, doing),
         )
         new = _different([*self.pairs, *found.pairs])[len(self.pairs) :]
         self.pairs += new
@@ -167,17 +180,23 @@ class _FunctionBets:
             result.refuted
             and not result.stopped
             and self.runs.together
-            and repeats_an_event(self.draw, pair, result, self.runs.width, self.bettor.seed)
+            and repeats_an_event(self.draw, pair, result, self.runs.width, self.conduct.seed)
         ):
             evidence.findings.append(Finding("repeats", "", REPEATS.format(share="a part")))
             evidence.details["anytime"] = result.to_dict()
             return
         in_doubt = result.refuted or not looked.repeatable
-        if in_doubt and not result.stopped and drifts(self.draw, pair, result, self.bettor.seed):
+        if in_doubt and not result.stopped and drifts(self.draw, pair, result, self.conduct.seed):
             message = "outputs on one and the same data set drift with the number of calls: draws are not independent"
             evidence.findings.append(Finding("drift", "", message))
             evidence.details["anytime"] = result.to_dict()
             return
+        if result.refuted and not result.stopped:
+            how = hangs_together(self.draw, pair, result, self.conduct.seed)
+            if how is not None:
+                evidence.findings.append(Finding("dependent-draws", "", DEPENDENT.format(how=how)))
+                evidence.details["anytime"] = result.to_dict()
+                return
         self.bettor.conclude(
             evidence, result, (words_of(pair.data), words_of(pair.other)), self._kept(result)
         )

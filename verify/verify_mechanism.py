@@ -13,16 +13,18 @@ from accountant import Place, Plan, Step
 from algorithms.claim import Claim
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
+from verify.conduct import Conduct
 from verify.effort import Effort
 from verify.events.view_sample import Column, ViewSample
-from verify.evidence import Evidence, Progress, UpperProfile, silent
+from verify.evidence import Evidence, UpperProfile
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.progress import Progress, silent
 from verify.sampling.anytime_bettor import Instead
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
-from verify.stopping import stopped_in_time
-from verify.time_limit import TimeLimitReached
-from verify.verdict import Finding, LowerBound, UpperBound, Witness
+from verify.statistics.likeliest_event import likeliest_event
+from verify.stopping import stopped_by_hand, stopped_in_time
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -32,18 +34,14 @@ _MOST_COORDINATES = 8
 def verify_mechanism(
     mechanism: Mechanism,
     claim: Claim,
+    conduct: Conduct,
     *,
     built_in: bool,
-    effort: Effort,
-    seed: int,
-    reproduce: str,
-    progress: Progress,
-    seconds: float = math.inf,
     instead: Instead | None = None,
 ) -> Evidence:
     """Compare a claim with a mechanism's profile, and with samples of its output, or do something `instead`."""
-    evidence = Evidence()
-    with stopped_in_time(evidence, seconds):
+    evidence, effort = Evidence(), conduct.effort
+    with stopped_in_time(evidence, conduct.seconds):
         evidence.upper = _upper_bound(mechanism, claim.delta)
         if not built_in:
             evidence.findings.append(
@@ -58,24 +56,25 @@ def verify_mechanism(
             candidates, words = mechanism_candidates(mechanism)
             instead(evidence, candidates, words, effort.batch_samples)
             return evidence
-        try:
+        with stopped_by_hand(evidence):
             result, pairs = _test(
-                mechanism, claim.epsilon, claim.delta, effort.batch_samples, effort, seed, progress
+                mechanism,
+                claim.epsilon,
+                claim.delta,
+                effort.batch_samples,
+                effort,
+                conduct.seed,
+                conduct.progress,
             )
-        except TimeLimitReached:
-            raise
-        except KeyboardInterrupt:
-            evidence.interrupted()
-        else:
             data, data_prime = pairs[result.candidate]
-            witness = result.witness({"data": data, "data_prime": data_prime}, reproduce)
+            witness = result.witness({"data": data, "data_prime": data_prime}, conduct.reproduce)
             profile = mechanism.profile()
             evidence.profile = UpperProfile(
                 lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
             )
             evidence.keep(result, witness)
         if built_in and mechanism.profile().exact:
-            evidence.offer(*_exact_lower(mechanism, claim, reproduce))
+            evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence
 
 
@@ -95,16 +94,9 @@ def _upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
 
 
 def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[LowerBound, Witness]:
-    """Return what an exact profile says: the least epsilon at the claimed delta, and the best event.
-
-    With p and q the probabilities under D and D' of {privacy loss > epsilon},
-    ``delta(epsilon) = p - e^epsilon q``, and ``q`` is minus the slope of delta in ``e^epsilon``.
-    """
+    """Return what an exact profile says: the least epsilon at the claimed delta, and the best event."""
     profile = mechanism.profile()
-    step = 1e-6
-    at, beyond = float(profile.delta(claim.epsilon)), float(profile.delta(claim.epsilon + step))
-    slope = math.exp(claim.epsilon) * math.expm1(step)
-    q = min(1.0, max(0.0, (at - beyond) / slope))
+    p, q = likeliest_event(lambda at: float(profile.delta(at)), claim.epsilon)
     lower = LowerBound(
         epsilon=max(0.0, math.nextafter(profile.epsilon(claim.delta), 0.0)),
         delta=claim.delta,
@@ -120,7 +112,7 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
             "data_prime": f"the value moved by {moved.l1:g} (L1), {moved.l2:g} (L2)",
         },
         event=f"the output is more than e^{claim.epsilon:g} times likelier on D than on D′",
-        probability=min(1.0, at + math.exp(claim.epsilon) * q),
+        probability=p,
         probability_prime=q,
         reproduce=reproduce,
     )

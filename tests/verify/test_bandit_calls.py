@@ -11,6 +11,7 @@ from verify.subjects.adversary import AdversaryError, ChallengeOnPlay
 from verify.subjects.bandit_arguments import Arguments, ArgumentsError, arguments_of, role_of
 from verify.subjects.bandit_calls import BanditError
 from verify.subjects.bandit_environment import Environment, GameOver
+from verify.subjects.subject import SubjectError
 
 SEED = np.random.SeedSequence(0)
 ROUNDS = 6
@@ -302,3 +303,200 @@ def test_an_adversary_may_come_from_a_file(tmp_path):
     assert "pays 0, and 1 once in round 2" in result.witness.neighbours["data"]
     with pytest.raises(AdversaryError, match="no adversary"):
         verify("zoo/plain-bandit-stops", effort="quick", adversary=f"{path}:number")
+
+
+class Policy:
+    """As in SMPyBandits: `startGame` sets what the constructor does not."""
+
+    def __init__(self, nbArms):
+        self.nbArms = nbArms
+
+    def startGame(self):
+        self.pulls = [0] * self.nbArms
+
+    def choice(self):
+        return self.pulls.index(min(self.pulls))
+
+    def getReward(self, arm, reward):
+        self.pulls[arm] += 1
+
+
+class Counted:
+    """As in the Bandits Book: `initialize(n_arms)`."""
+
+    def initialize(self, n_arms):
+        self.counts = [0] * n_arms
+
+    def select_arm(self):
+        return self.counts.index(min(self.counts))
+
+    def update(self, chosen_arm, reward):
+        self.counts[chosen_arm] += 1
+
+
+@pytest.mark.parametrize("make", [Policy, Counted])
+def test_what_must_be_called_before_the_first_round_is_called(make):
+    bandit = PlainBandit(make, arms=3, rounds=6)
+    actions = bandit.actions(np.zeros((7, 3)), 2, np.random.SeedSequence(0))
+    assert actions[:, :, 0].tolist() == [[0, 1, 2, 0, 1, 2]] * 2
+
+
+def test_an_object_is_no_way_to_make_bandits():
+    with pytest.raises(ValueError, match="must be a class or a function"):
+        PlainBandit(Counted(), arms=3, rounds=6)
+
+
+class OfManyArms:
+    """As in MABWiser: a list of arms, and arrays of decisions and rewards."""
+
+    def __init__(self, rng, arms: list[int]):
+        self.rng, self.arms, self.told = rng, list(arms), []
+
+    def partial_fit(self, decisions, rewards, contexts=None):
+        assert contexts is None
+        self.told.append((np.asarray(decisions).tolist(), np.asarray(rewards).tolist()))
+
+    def predict(self, contexts=None):
+        return self.arms[len(self.told) % 2]
+
+
+class OfArmsUnsaid(OfManyArms):
+    def __init__(self, rng, arms):
+        super().__init__(rng, arms)
+
+
+@pytest.mark.parametrize("kind", [OfManyArms, OfArmsUnsaid])
+def test_lists_of_arms_and_arrays_of_rewards_are_given(kind):
+    made = []
+
+    def make(rng, arms):
+        made.append(kind(rng, arms))
+        return made[-1]
+
+    for maker in (kind, make):
+        actions = PlainBandit(maker, arms=2, rounds=4).actions(np.ones((5, 2)), 1, SEED)
+        assert actions[0, :, 0].tolist() == [0, 1, 0, 1]
+    assert made[-1].arms == [0, 1]
+    assert made[-1].told == [([arm], [1.0]) for arm in (0, 1, 0, 1)]
+
+
+def test_losses_are_told_like_rewards():
+    class Exp2:
+        def predict(self, t):
+            return t % 2
+
+        def observe_loss(self, t, val):
+            told.append((t, val))
+
+    told = []
+    table = np.array([[0, 0], [0.25, 0], [0, 0.75]])
+    PlainBandit(Exp2, arms=2, rounds=2).actions(table, 1, SEED)
+    assert told == [(0, 0.25), (1, 0.75)]
+
+
+def test_the_claims_epsilon_is_said_where_it_is_missing():
+    with pytest.raises(BanditError, match=r"make=lambda: NeedsEpsilon\(n_arms=2, epsilon=0\.5\)"):
+        verify(PlainBandit(NeedsEpsilon, 2, ROUNDS), epsilon=0.5)
+
+
+class Eliminates:
+    """Plays each arm twice, stops, and says which is better."""
+
+    def __init__(self, env, rng, says=int):
+        self.env, self.says = env, says
+
+    def run(self):
+        paid = [self.env.pull(0) + self.env.pull(0), self.env.pull(1) + self.env.pull(1)]
+        return self.says(np.argmax(paid))
+
+
+@pytest.mark.parametrize(
+    ("says", "rounds", "seen"),
+    [
+        (int, 7, [0, 0, 1, 1, 1, 2, 2]),
+        (lambda arm: (4.0, arm), 7, [0, 0, 1, 1, 1, 2, 2]),
+        (lambda arm: None, 7, [0, 0, 1, 1, 2, 2, 2]),
+        (int, 4, [0, 0, 1, 1]),
+        (int, 3, [0, 0, 1]),
+    ],
+)
+def test_when_a_bandit_stops_and_its_answer_are_seen(says, rounds, seen):
+    table = np.tile([0.0, 1.0], (rounds + 1, 1))
+    bandit = PlainBandit(
+        lambda rng, env: Eliminates(env, rng, says), arms=2, rounds=rounds, play="run", stops=True
+    )
+    assert bandit.actions(table, 1, SEED)[0, :, 0].tolist() == seen
+
+
+def test_a_bandit_whose_answer_is_raw_is_refuted():
+    bandit = PlainBandit(Eliminates, arms=2, rounds=12, play="run", stops=True)
+    result = verify(bandit, epsilon=1.0, effort="quick")
+    assert result.verdict == "refuted"
+    assert "arm 2 stands for none" in result.witness.neighbours["data"]
+    with pytest.raises(BanditError, match="stops=True"):
+        PlainBandit(Eliminates, arms=2, rounds=12, play=lambda bandit: None).actions(TABLE, 1, SEED)
+    with pytest.raises(ParameterError, match="stops"):
+        PlainBandit(Usual, arms=2, rounds=12, stops=True)
+
+
+def made_in_a_file(rng):
+    return Usual()
+
+
+@pytest.mark.parametrize(
+    ("bandit", "name", "call"),
+    [
+        (PlainBandit(Usual, 2, 9), "Usual", "PlainBandit(Usual, arms=2, rounds=9)"),
+        (
+            PlainBandit(lambda: Usual(), 2, 9, rewards=(0.0, 2.0)),
+            "Usual",
+            "PlainBandit(lambda: Usual(...), arms=2, rounds=9, rewards=(0.0, 2.0))",
+        ),
+        (
+            PlainBandit(made_in_a_file, 2, 9),
+            "made_in_a_file",
+            "PlainBandit(made_in_a_file, arms=2, rounds=9)",
+        ),
+        (PlainBandit(lambda: 3, 2, 9), "bandit", "PlainBandit(lambda: ..., arms=2, rounds=9)"),
+        (
+            PlainBandit(Usual, 2, 9, update=lambda bandit, arm, reward: None),
+            "Usual",
+            "PlainBandit(Usual, arms=2, rounds=9, update=...)",
+        ),
+    ],
+)
+def test_a_bandit_is_named_by_its_class_and_how_it_is_called(bandit, name, call):
+    assert bandit.name == name
+    assert bandit.call == call
+
+
+def test_a_report_says_the_call_that_shows_it_again():
+    result = verify(PlainBandit(Eliminates, 2, 12, play="run", stops=True), epsilon=1.0, effort="quick")
+    call = "verify(PlainBandit(Eliminates, arms=2, rounds=12, play='run', stops=True), epsilon=1.0,"
+    assert result.witness.reproduce.startswith(call)
+
+
+def test_a_function_that_makes_a_bandit_is_told_of_plain_bandits():
+    with pytest.raises(SubjectError, match=r"verify\.PlainBandit\(.*, arms=\.\.\., rounds=\.\.\.\)"):
+        verify(lambda: Usual(), epsilon=1.0)
+
+
+class AnswersBits:
+    """Randomised response that is private for bits alone: 1/2 is answered by itself."""
+
+    def __init__(self, rng):
+        self.rng, self.sum = rng, 0.0
+
+    def select_arm(self):
+        return {0.0: 0, 0.5: 1}.get(self.sum, 2)
+
+    def update(self, arm, reward):
+        self.sum = reward if self.rng.random() < 1.0 / (1.0 + np.exp(-1.0)) else 1.0 - reward
+
+
+def test_rewards_between_the_ends_are_played_where_they_are_said_to_occur():
+    settings = {"arms": 3, "rounds": 8}
+    bits = verify(PlainBandit(AnswersBits, **settings), epsilon=1.0, effort="quick")
+    assert bits.verdict == "unproven"
+    every = verify(PlainBandit(AnswersBits, rewards=(0.0, 0.5, 1.0), **settings), epsilon=1.0, effort="quick")
+    assert every.verdict == "refuted"

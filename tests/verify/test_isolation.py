@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from verify import isolation, verify
-from verify.evidence import silent
+from verify.findings import Finding
 from verify.isolation import in_own_process
+from verify.progress import silent
 from verify.subjects.subject import SubjectError
-from verify.verdict import Finding
 
 SUBJECTS = Path(__file__).parent / "subjects" / "misbehaving.py"
 

@@ -11,7 +11,7 @@ from algorithms.catalogue import learner_builder
 from mechanisms import Laplace
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, SubjectError, verify
-from verify.learners import verify_bandit
+from verify.learners import second_test
 from verify.sampling.black_box import black_box_test
 from verify.subjects.adversary import AdversaryError, ChallengeOnPlay, Turn, learner_against
 from verify.subjects.bandit_calls import BanditError
@@ -215,6 +215,30 @@ def test_a_bandit_that_never_varies_is_not_tested():
     assert verify(against, epsilon=1.0, effort="quick").findings == result.findings
 
 
+class NoisyMaxAtLast:
+    """Plays ten arms in turn for 300 rounds, then the noisily best one."""
+
+    def __init__(self, rng):
+        self.rng, self.sums, self.best, self.played = rng, np.zeros(10), None, 0
+
+    def select_arm(self):
+        if self.played < 300:
+            return self.played % 10
+        if self.best is None:
+            self.best = int(np.argmax(self.sums + self.rng.exponential(2.0, 10)))
+        return self.best
+
+    def update(self, arm, reward):
+        self.sums[arm] += reward
+        self.played += 1
+
+
+def test_a_bandit_that_decides_late_is_not_taken_for_one_that_never_varies():
+    report = verify(PlainBandit(NoisyMaxAtLast, 10, 330), epsilon=1.0, effort="quick")
+    assert [finding.kind for finding in report.findings] == []
+    assert report.lower is not None
+
+
 class Endless(Coin):
     def select_arm(self):
         while True:
@@ -356,7 +380,7 @@ def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monke
         used.append(workers)
         return black_box_test(candidates, workers=workers, **others)
 
-    monkeypatch.setattr(verify_bandit, "black_box_test", spy)
+    monkeypatch.setattr(second_test, "black_box_test", spy)
     bandit = PlainBandit(NoisyOwnGenerator, arms=2, rounds=2)
     result = verify(bandit, epsilon=1.0, effort="quick", samples=4_096, workers=2)
     assert used == [1]

@@ -1,17 +1,20 @@
-"""What counts as a function, and whose word on neighbours holds."""
+"""How subjects are found: what counts as a function, and whose word on neighbours holds."""
 
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mechanisms import Interval, Laplace
 from verify import SubjectError, claimed
-from verify.subjects.subject import FunctionSubject, resolve
+from verify.subjects.resolve import resolve
+from verify.subjects.subject import FunctionSubject, LearnerSubject, MechanismSubject
 
 UNIT = Interval(0, 1)
+FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
 
 
 def plain(data: float, rng: Any, scale: float = 1.0) -> float:
@@ -58,3 +61,24 @@ def test_what_is_no_function_takes_no_neighbours() -> None:
         resolve(Laplace(scale=1.0), UNIT)
     with pytest.raises(SubjectError, match=r"\(obj\); must be \(data, rng\)"):
         resolve(len, UNIT)
+
+
+def test_subjects_are_classified() -> None:
+    assert isinstance(resolve("cucb"), LearnerSubject)
+    assert isinstance(resolve(f"{FUNCTIONS}:MECHANISM"), MechanismSubject)
+    function = resolve(f"{FUNCTIONS}:through_the_gate")
+    assert isinstance(function, FunctionSubject)
+    assert function.takes_gate
+    assert not function.takes_lanes
+
+
+def test_functions_that_lack_their_neighbours_are_named_too(tmp_path: Path) -> None:
+    file = tmp_path / "two.py"
+    file.write_text(
+        "import numpy as np\n"
+        "def noisy(data, rng): return data + rng.laplace()\n"
+        "def mean(values): return np.mean(values)\n"
+        "def _hidden(data, rng): return data\n"
+    )
+    with pytest.raises(SubjectError, match=r"in it: none; given --neighbours or --data also noisy$"):
+        resolve(f"{file}:absent")

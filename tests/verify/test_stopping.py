@@ -12,7 +12,8 @@ import pytest
 from mechanisms import Laplace
 from verify import verify
 from verify.evidence import Evidence
-from verify.stopping import stopped_in_time
+from verify.stopping import stopped_by_hand, stopped_in_time
+from verify.time_limit import TimeLimitReached
 
 LEARNERS = Path(__file__).parent / "subjects" / "learners.py"
 
@@ -71,6 +72,18 @@ def test_linear_learners_keep_the_limit() -> None:
     result = verify("dp-dpe-central", epsilon=10.0, delta=0.25, effort="quick", time_limit=0.05)
     assert result.verdict == "unproven"
     assert "time-limit" in findings_of(result)
+
+
+def test_a_test_stopped_by_hand_is_a_remark_and_a_time_limit_passes_through() -> None:
+    evidence = Evidence()
+    with stopped_by_hand(evidence):
+        raise KeyboardInterrupt
+    (remark,) = evidence.findings
+    assert (remark.kind, remark.failing) == ("interrupted", False)
+    assert evidence.details == {"interrupted": True}
+    with pytest.raises(TimeLimitReached), stopped_by_hand(evidence):
+        raise TimeLimitReached
+    assert evidence.findings == [remark]
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])

@@ -9,7 +9,7 @@ from mechanisms import Interval, Laplace
 from verify import PlainBandit
 from verify.subjects.adversary import ChallengeOnPlay
 from verify.subjects.command_subject import command_subject
-from verify.subjects.subject import resolve
+from verify.subjects.resolve import resolve
 from verify.subjects.subject_identity import source_digest
 from verify.zoo.plain_bandits import DPUCB, SeededNoise
 

@@ -7,7 +7,6 @@ import pytest
 
 from mechanisms import Interval
 from verify import SubjectError, claimed, verify
-from verify.subjects.subject import FunctionSubject, LearnerSubject, MechanismSubject, resolve
 
 FOLDER = Path(__file__).parent / "subjects"
 FUNCTIONS = FOLDER / "functions.py"
@@ -201,25 +200,6 @@ def test_what_cannot_be_verified_is_refused(subject, words):
         verify(subject, epsilon=1.0, effort="quick")
 
 
-def test_a_file_that_does_not_import_names_its_line(tmp_path):
-    broken = tmp_path / "broken.py"
-    broken.write_text("import numpy\n\nvalue = numpy.nothing\n")
-    with pytest.raises(SubjectError, match=r"broken\.py:3 does not import: AttributeError"):
-        resolve(f"{broken}:f")
-    broken.write_text("def f(:\n")
-    with pytest.raises(SubjectError, match=r"broken\.py:1 does not import: SyntaxError"):
-        resolve(f"{broken}:f")
-
-
-def test_subjects_are_classified():
-    assert isinstance(resolve("cucb"), LearnerSubject)
-    assert isinstance(resolve(f"{FUNCTIONS}:MECHANISM"), MechanismSubject)
-    function = resolve(f"{FUNCTIONS}:through_the_gate")
-    assert isinstance(function, FunctionSubject)
-    assert function.takes_gate
-    assert not function.takes_lanes
-
-
 def test_a_word_is_an_output():
     @claimed(data=Interval(0, 1))
     def mood(data, rng):
@@ -229,15 +209,3 @@ def test_a_word_is_an_output():
     assert result.verdict == "refuted"
     assert result.witness.event in ("the output is high", "the output is low")
     assert not result.findings
-
-
-def test_functions_that_lack_their_neighbours_are_named_too(tmp_path):
-    file = tmp_path / "two.py"
-    file.write_text(
-        "import numpy as np\n"
-        "def noisy(data, rng): return data + rng.laplace()\n"
-        "def mean(values): return np.mean(values)\n"
-        "def _hidden(data, rng): return data\n"
-    )
-    with pytest.raises(SubjectError, match=r"in it: none; given --neighbours or --data also noisy$"):
-        verify(f"{file}:absent", epsilon=1.0)

@@ -1,8 +1,7 @@
-"""The verdict rules, case by case, and the JSON form."""
+"""The verdict rules, case by case."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,17 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.verdict import (
-    ClaimLike,
-    Decision,
-    Finding,
-    LowerBound,
-    UpperBound,
-    Verification,
-    Witness,
-    decide,
-    json_able,
-)
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.verdict import ClaimLike, decide
 
 
 @dataclass(frozen=True)
@@ -141,94 +131,3 @@ def test_the_rules_hold_for_every_combination(
         assert not declassified
         assert not (low > 1.0 and decisive and in_view)
     assert decision.reasons
-
-
-def verification(decision: Decision, **changed: Any) -> Verification:
-    fields: dict[str, Any] = {
-        "subject": "cucb-ldp2",
-        "claim": CLAIM,
-        "decision": decision,
-        "upper": UpperBound(math.inf, 1.0, "declassified"),
-        "lower": LowerBound(math.inf, 1e-5, 1.0, "enumeration", 0, decisive=True),
-        "witness": WITNESS,
-        "findings": (FAILURE,),
-        "seed": 7,
-        "versions": {"dpwitness": "0.1.0"},
-        **changed,
-    }
-    return Verification(**fields)
-
-
-def test_json_has_the_stable_keys_and_no_infinity() -> None:
-    result = verification(
-        Decision("refuted", ("because",)),
-        details={
-            "coupled": {"largest_loss": np.float64(math.inf)},
-            "rounds": np.arange(2),
-            "scale": -math.inf,
-        },
-    )
-    data = json.loads(json.dumps(result.json(), allow_nan=False))
-    assert list(data)[:10] == [
-        "subject",
-        "claim",
-        "verdict",
-        "reasons",
-        "upper",
-        "lower",
-        "witness",
-        "findings",
-        "seed",
-        "versions",
-    ]
-    assert data["claim"].keys() >= {"model", "epsilon", "delta", "unit", "view", "neighbours"}
-    assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified"}
-    assert data["lower"].keys() >= {"epsilon", "delta", "confidence", "method", "samples"}
-    assert data["findings"][0].keys() >= {"kind", "where", "message"}
-    assert data["witness"]["neighbours"] == {"data": "0", "data_prime": "1"}
-    assert data["coupled"] == {"largest_loss": "inf"}
-    assert (data["rounds"], data["scale"]) == ([0, 1], "-inf")
-
-
-def test_json_of_nothing_is_null() -> None:
-    data = verification(Decision("unproven", ("x",)), upper=None, lower=None, witness=None).json()
-    assert (data["upper"], data["lower"], data["witness"]) == (None, None, None)
-
-
-def test_exit_codes() -> None:
-    codes = {
-        verdict: verification(Decision(verdict, ())).exit_code
-        for verdict in ("certified", "refuted", "unproven")
-    }
-    assert codes == {"certified": 0, "refuted": 1, "unproven": 3}
-
-
-def test_json_refuses_what_it_cannot_say() -> None:
-    with pytest.raises(ValueError, match="nan"):
-        json_able({"a": [math.nan]})
-    with pytest.raises(ValueError, match="JSON data"):
-        json_able({"a": object()})
-    with pytest.raises(ValueError, match="verdict"):
-        verification(Decision("unproven", ()), details={"verdict": "certified"}).json()
-
-
-def test_json_able_keeps_exact_values() -> None:
-    plain = json_able(
-        {"a": (True, 3, 0.1, None, "x"), "b": np.bool_(False), "c": np.int64(4), "d": np.array([[0.5]])}
-    )
-    assert plain == {"a": [True, 3, 0.1, None, "x"], "b": False, "c": 4, "d": [[0.5]]}
-    assert type(plain["b"]) is bool
-    assert type(plain["c"]) is int
-
-
-def test_impossible_bounds_and_witnesses_are_refused() -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        UpperBound(math.nan, 0.0, "x")
-    with pytest.raises(ValueError, match="delta"):
-        LowerBound(1.0, 1.5, 0.99, "x", 1)
-    with pytest.raises(ValueError, match="confidence"):
-        LowerBound(1.0, 0.0, 0.0, "x", 1)
-    with pytest.raises(ValueError, match="probability_prime"):
-        replace(WITNESS, probability_prime=math.nan)
-    with pytest.raises(ValueError, match="neighbours"):
-        replace(WITNESS, neighbours={"data": "0"})

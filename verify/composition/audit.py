@@ -10,7 +10,7 @@ from accountant.certified_interval import CertifiedInterval
 from accountant.composed_loss import compose
 from accountant.theorems import EXACT, theorem_table
 from mechanisms import PrivacyProfile
-from verify.composition.release_file import Counted, Group, Releases, maximal
+from verify.composition.releases import Counted, Group, Releases, maximal
 
 _MOST = 10**12
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from accountant.calibration import OutOfReach, least_noise
 from accountant.composed_loss import compose
-from verify.composition.release_file import Counted, Releases, maximal
+from verify.composition.releases import Counted, Releases, maximal
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.events.float_lattice import LatticeReading
+from verify.events.joint_readings import Combination, Distance, Product
 from verify.events.readings import (
     Difference,
     Reading,
@@ -29,12 +30,15 @@ from verify.events.readings import (
     reading_from_dict,
     spoken,
 )
+from verify.events.rounding import Rounded
 from verify.events.scores import AdditiveScore, TreeScore
+from verify.events.summary import Summary
 from verify.events.view_sample import Column, FloatArray, ViewSample
 
 __all__ = [
-    "AdditiveScore", "Both", "Column", "Difference", "Event", "HalfLine", "Interval", "LatticeReading", "Near",
-    "ReportCount", "RowTable", "TreeScore", "Value", "ViewSample", "event_from_dict", "report_counts", "row_keys",
+    "AdditiveScore", "Both", "Column", "Combination", "Difference", "Distance", "Event", "HalfLine",
+    "Interval", "LatticeReading", "Near", "Product", "ReportCount", "Rounded", "RowTable", "Summary", "TreeScore",
+    "Value", "ViewSample", "event_from_dict", "report_counts", "row_keys",
 ]  # fmt: skip
 
 BoolArray = npt.NDArray[np.bool_]
@@ -115,7 +119,7 @@ class HalfLine(Event):
     above: bool
 
     def holds(self, sample: ViewSample) -> BoolArray:
-        values = self.reading.of(sample)
+        values = sample.read(self.reading)
         return values >= self.threshold if self.above else values <= self.threshold
 
     @property
@@ -161,7 +165,7 @@ class Interval(Event):
     complement: bool = False
 
     def holds(self, sample: ViewSample) -> BoolArray:
-        values = self.reading.of(sample)
+        values = sample.read(self.reading)
         if self.complement:
             outside: BoolArray = (values < self.low) | (values > self.high)
             return outside
@@ -186,20 +190,27 @@ class Interval(Event):
 
 @dataclass(frozen=True, slots=True)
 class Near(Event):
-    """A reading is a given number, to within a tolerance: one noise draw shared by two values shows so."""
+    """A reading is a given number, to within a tolerance: one noise draw shared by two values shows so.
+
+    For the complement, it is present and is not.
+    """
 
     kind: ClassVar[str] = "near"
     reading: Reading
     centre: float
     tolerance: float
+    complement: bool = False
 
     def holds(self, sample: ViewSample) -> BoolArray:
-        inside: BoolArray = np.abs(self.reading.of(sample) - self.centre) <= self.tolerance
-        return inside
+        with np.errstate(invalid="ignore"):
+            away = np.abs(sample.read(self.reading) - self.centre)
+        held: BoolArray = away > self.tolerance if self.complement else away <= self.tolerance
+        return held
 
     @property
     def words(self) -> str:
-        return f"{self.reading.words} is {spoken(self.centre)} to within {self.tolerance:.1g}"
+        negation = "not " if self.complement else ""
+        return f"{self.reading.words} is {negation}{spoken(self.centre)} to within {self.tolerance:.1g}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -207,6 +218,7 @@ class Near(Event):
             "reading": self.reading.to_dict(),
             "centre": self.centre,
             "tolerance": self.tolerance,
+            "complement": self.complement,
         }
 
 
@@ -226,7 +238,7 @@ class RowTable(Event):
         table = np.asarray(self.rows, dtype=np.float64).reshape(len(self.rows), len(self.readings))
         table_keys = row_keys([table[:, j] for j in range(len(self.readings))])
         order = np.argsort(table_keys, kind="stable")
-        values = [reading.of(sample) for reading in self.readings]
+        values = [sample.read(reading) for reading in self.readings]
         keys = row_keys(values)
         place = np.minimum(np.searchsorted(table_keys[order], keys), len(order) - 1)
         inside = table_keys[order][place] == keys
@@ -287,6 +299,10 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
                 f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
             )
         return Both(first, second)
+    if kind == "rounded_columns":
+        from verify.events.rounded_columns import OfRounded  # it is an event of this module's events
+
+        return OfRounded.from_dict(data, columns)
     if kind not in (HalfLine.kind, Interval.kind, Near.kind):
         raise ValueError(f"kind must name an event, got {kind!r}")
     reading = reading_from_dict(data["reading"], columns)
@@ -294,12 +310,14 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
         return HalfLine(reading, decode(data["threshold"]), data["above"])
     if kind == Interval.kind:
         return Interval(reading, decode(data["low"]), decode(data["high"]), data["complement"])
-    return Near(reading, data["centre"], data["tolerance"])
+    return Near(reading, data["centre"], data["tolerance"], data.get("complement", False))
 
 
 def _said(reading: Reading, value: float) -> str:
     """A reading's value in words: its label where its column has one."""
     labels = dict(reading.column.labels) if isinstance(reading, Value) else {}
+    if labels and value not in labels and value > max(labels):
+        return f"a word not seen at first (its code is {value:.0f})"
     return labels.get(value, spoken(value))
 
 

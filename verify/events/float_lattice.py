@@ -39,7 +39,7 @@ class LatticeReading(Reading):
     reading: Reading
 
     def of(self, sample: ViewSample) -> FloatArray:
-        return lattice_values(self.aspect, self.reading.of(sample))
+        return lattice_values(self.aspect, sample.read(self.reading))
 
     @property
     def words(self) -> str:

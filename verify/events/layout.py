@@ -8,22 +8,28 @@ from itertools import chain
 
 import numpy as np
 
-from verify.events.families import (
-    Family,
-    Sorted,
-    Worlds,
-    certain_family,
+from verify.events.discriminant import Discriminant
+from verify.events.families import Family, Sorted, Worlds
+from verify.events.features import Draws, feature_of, features, most_telling
+from verify.events.float_lattice import LatticeReading
+from verify.events.line_families import (
     half_line_family,
     interval_family,
     near_family,
-    quadrant_family,
-    report_count_family,
     score_family,
+    tails_family,
 )
-from verify.events.float_lattice import LatticeReading
-from verify.events.readings import Difference, Operation, Reading, Summary, Value, Where
-from verify.events.score_fit import Draws, feature_of, features, logistic, most_telling, naive_bayes
+from verify.events.one_sided import one_sided_families
+from verify.events.plane import FEW_COLUMNS, plane_families
+from verify.events.quadrant_family import quadrant_family
+from verify.events.readings import Difference, Reading, Value, Where
+from verify.events.relations import relation_families
+from verify.events.report_families import certain_family, report_count_family
+from verify.events.rounding import Rounding
+from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
+from verify.events.sequences import prefix_families, sequences
+from verify.events.summary import Operation, Summary
 from verify.events.table_families import pair_families, row_families, value_families
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column
@@ -93,25 +99,41 @@ def all_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
         if value.column.kind == "real" and different > 2:
             yield from half_line_family(view)
             if different > FEW_VALUES:
+                yield from one_sided_families(view)
                 yield from interval_family(view)
+                yield from tails_family(view)
     pairs = _nearest_pairs(kinds.smooth, MOST_PAIRS)
-    for i, j in pairs:
-        view = Sorted.of(Difference(j, columns[j], i, columns[i]), fit, choose)
+    rounding = Rounding(fit)
+    steps = [rounding.applied(Difference(j, columns[j], i, columns[i]), (i, j)) for i, j in pairs]
+    for (i, _), step in zip(pairs, steps, strict=True):
+        view = Sorted.of(step, fit, choose)
         yield from near_family(view, _size(fit, i))
         yield from half_line_family(view)
-    summaries = _summaries(columns, kinds) + _counts_from(fit, kinds)
+        if len(kinds.smooth) <= FEW_COLUMNS:
+            yield from interval_family(view)
+    yield from plane_families(fit, choose, kinds.smooth)
+    yield from relation_families(fit, choose)
+    lists = sequences(columns)
+    summaries = _summaries(columns, kinds, lists, rounding) + _counts_from(fit, kinds)
     for summary in summaries:
         view = Sorted.of(summary, fit, choose)
         yield from value_families(view)
         yield from half_line_family(view)
-    for reading in _placed(columns, kinds):
+    for reading in _placed(columns, kinds, rounding):
         yield from half_line_family(Sorted.of(reading, fit, choose))
-    for cell, number in _cells(columns, kinds):
+    for cell, number in _cells(columns, kinds, rounding):
         yield from quadrant_family(fit, choose, cell, number)
+    if kinds.absent:
+        for entries in lists:
+            if not set(entries).isdisjoint(kinds.few):
+                yield from prefix_families(fit, choose, values, entries)
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= MOST_FEW_PAIRS:
         yield from pair_families(fit, choose, [values[i] for i in kinds.few])
-    steps = [Difference(j, columns[j], i, columns[i]) for i, j in pairs[: max(0, len(kinds.smooth) - 1)]]
-    yield from _learned_families(fit, choose, values, steps, summaries)
+    discriminant = Discriminant.of(fit, kinds.smooth)
+    if discriminant is not None:
+        yield discriminant.family(fit, choose)
+        summaries += [discriminant.reading] if discriminant.hidden else []
+    yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 
 def quick_families(fit: Worlds, choose: Worlds, score: Reading) -> Iterator[Family]:
@@ -128,6 +150,7 @@ def quick_families(fit: Worlds, choose: Worlds, score: Reading) -> Iterator[Fami
             yield from half_line_family(view)
     for cell, reading in _cells(columns, kinds):
         yield from quadrant_family(fit, choose, cell, reading)
+    yield from relation_families(fit, choose)
     yield score_family(score, choose)
     if len(values) > 1:
         yield from row_families(fit, choose, values)
@@ -163,8 +186,11 @@ def _learned_families(
     spare: Worlds = (fit[0].rows(FIT_ROWS, len(fit[0].values)), fit[1].rows(FIT_ROWS, len(fit[1].values)))
     draws = Draws.of((len(part[0].values), len(part[1].values)))
     plain = features(part, values)
+    if not plain:  # every column is the same in all draws
+        yield certain_family(choose)
+        return
     yield score_family(naive_bayes(plain, draws), spare, choose)
-    if len(values) == 1 or not plain:
+    if len(values) == 1:
         return
     if min(len(part[0].values), len(part[1].values)) < FEWEST_ROWS:
         yield from row_families(fit, choose, values)
@@ -184,29 +210,36 @@ def _learned_families(
         yield score_family(trees, spare, choose)
 
 
-def _summaries(columns: Sequence[Column], kinds: _Kinds) -> list[Reading]:
-    """Summaries of all columns, and of the smooth ones where they are not all."""
+def _summaries(
+    columns: Sequence[Column], kinds: _Kinds, lists: Sequence[tuple[int, ...]], rounding: Rounding
+) -> list[Reading]:
+    """Summaries of all columns, of the smooth ones where they are not all, and of sequences among them."""
     everything = tuple(range(len(columns)))
     if len(everything) < 2:
         return []
     found: list[Reading] = []
 
     def add(operation: Operation, indices: Sequence[int], value: float = 0.0) -> None:
-        found.append(Summary(operation, tuple(indices), tuple(columns[i] for i in indices), value))
+        summary = Summary(operation, tuple(indices), tuple(columns[i] for i in indices), value)
+        found.append(rounding.applied(summary, indices) if operation == "sum" else summary)
 
-    for value in kinds.atoms():
-        add("count of", everything, value)
-        add("first of", everything, value)
+    for entries in lists or [everything]:  # the same number may stand for different words elsewhere
+        for value in kinds.atoms():
+            add("count of", entries, value)
+            add("first of", entries, value)
+            if kinds.absent:
+                add("last of", entries, value)
     real = [i for i in everything if columns[i].kind == "real"]
     if len(real) > 1:
         for operation in _OF_NUMBERS:
-            add(operation, real)
-    if kinds.absent:
-        add("present", everything)
-        add("last", everything)
-    if kinds.few:
-        add("first change", everything)
-        add("changes", everything)
+            add(operation, real, rounding.step(real) if operation.startswith("place") else 0.0)
+    for entries in lists or [everything]:
+        if kinds.absent:
+            add("present", entries)
+            add("last", entries)
+        if kinds.few:
+            add("first change", entries)
+            add("changes", entries)
     return found
 
 
@@ -223,7 +256,9 @@ def _counts_from(fit: Worlds, kinds: _Kinds) -> list[Reading]:
     return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
 
 
-def _cells(columns: Sequence[Column], kinds: _Kinds) -> list[tuple[Reading, Reading]]:
+def _cells(
+    columns: Sequence[Column], kinds: _Kinds, rounding: Rounding | None = None
+) -> list[tuple[Reading, Reading]]:
     """A reading that takes few values, and a measurement to be read together with it."""
     real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
     if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
@@ -231,17 +266,21 @@ def _cells(columns: Sequence[Column], kinds: _Kinds) -> list[tuple[Reading, Read
     of = tuple(columns[i] for i in real)
     if kinds.absent:
         return [(Summary("present", real, of), Summary("last", real, of))]
-    return [(Summary("place of largest", real, of), Summary("largest", real, of))]
+    step = 0.0 if rounding is None else rounding.step(real)
+    return [(Summary("place of largest", real, of, step), Summary("largest", real, of))]
 
 
-def _placed(columns: Sequence[Column], kinds: _Kinds) -> list[Reading]:
+def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
     """The last measurement by its place, or the largest if measurements are mixed with a default: a sequence
     that ends with a number (a noisy value above a threshold) has its length and that number to be read together.
     """
     real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
     if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
         return []
-    place = Summary("present" if kinds.absent else "place of largest", real, tuple(columns[i] for i in real))
+    of = tuple(columns[i] for i in real)
+    place = Summary("present", real, of)
+    if not kinds.absent:
+        place = Summary("place of largest", real, of, rounding.step(real))
     return [Where(Value(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
 
 

@@ -1,4 +1,4 @@
-"""Numbers that can be read from a view: a value, a difference, a sum, the place of the largest value ...
+"""Numbers that can be read from a view: a value, a difference, and others (`verify.events.summary`, ...).
 
 A reading is code-free data, as an event is: `Reading.to_dict` writes it down, `reading_from_dict` reads it
 back, and `Reading.words` says it as part of a sentence.
@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from verify.events.view_sample import Column, FloatArray, ViewSample, column_index
-
-BoolArray = npt.NDArray[np.bool_]
-
-BLOCK = 4096  # draws that are summed up at once
 
 
 class Reading(abc.ABC):
@@ -119,115 +114,6 @@ class Difference(Reading):
         return cls(index, columns[index], minus, columns[minus])
 
 
-Operation = Literal[
-    "sum",
-    "largest",
-    "smallest",
-    "place of largest",
-    "place of smallest",
-    "count of",
-    "count from",
-    "first of",
-    "first change",
-    "changes",
-    "present",
-    "last",
-]
-
-_PHRASES: dict[Operation, str] = {
-    "sum": "the sum of {of}",
-    "largest": "the largest of {of}",
-    "smallest": "the smallest of {of}",
-    "place of largest": "the place (from 1) of the largest of {of}",
-    "place of smallest": "the place (from 1) of the smallest of {of}",
-    "count of": "the number of {value:.6g} among {of}",
-    "count from": "the number of values of at least {value:.6g} among {of}",
-    "first of": "the place (from 1; 0 if none) of the first {value:.6g} among {of}",
-    "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
-    "changes": "the number of {of} that differ from the one before",
-    "present": "how many of {of} are present",
-    "last": "the last of {of} that is present",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Summary(Reading):
-    """One number that sums up several columns, in their order; absent values are passed over.
-
-    Attributes
-    ----------
-    operation
-        What is read (`words` says it). Of equal largest or smallest values the first counts. Sums and
-        extremes of nothing are absent.
-    indices, columns
-        The columns.
-    value
-        The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; 0 for the others.
-    """
-
-    kind: ClassVar[str] = "summary"
-    operation: Operation
-    indices: tuple[int, ...]
-    columns: tuple[Column, ...]
-    value: float = 0.0
-
-    def of(self, sample: ViewSample) -> FloatArray:
-        result = np.empty(len(sample.values))
-        indices = list(self.indices)
-        for start in range(0, len(result), BLOCK):  # blocks that stay in the processor's cache
-            block = np.ascontiguousarray(sample.values[start : start + BLOCK, indices].T)
-            result[start : start + BLOCK] = self._of_columns(list(block))
-        return result
-
-    def _of_columns(self, values: Sequence[FloatArray]) -> FloatArray:
-        match self.operation:
-            case "sum":
-                return _sum(values)
-            case "largest":
-                return _extreme(values, 1.0)
-            case "smallest":
-                return _extreme(values, -1.0)
-            case "place of largest" | "place of smallest":
-                best = _extreme(values, 1.0 if self.operation == "place of largest" else -1.0)
-                place = _first(column == best for column in values)
-                place[np.isnan(best)] = np.nan
-                return place
-            case "count of":
-                return _count(column == self.value for column in values)
-            case "count from":
-                return _count(column >= self.value for column in values)
-            case "first of":
-                return _first(column == self.value for column in values)
-            case "changes":
-                return _count(_changes(values))
-            case "first change":
-                return _first(_changes(values))
-            case "present":
-                return _count(~np.isnan(column) for column in values)
-            case "last":
-                last = values[0]
-                for column in values[1:]:
-                    last = np.where(np.isnan(column), last, column)
-                return last
-
-    @property
-    def words(self) -> str:
-        names = listed([column.words for column in self.columns], 4)
-        return _PHRASES[self.operation].format(of=names, value=self.value)
-
-    def to_dict(self) -> dict[str, Any]:
-        names = [column.name for column in self.columns]
-        return {"kind": self.kind, "operation": self.operation, "columns": names, "value": encode(self.value)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Summary:
-        operation = data["operation"]
-        if operation not in _PHRASES:
-            raise ValueError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")
-        indices = tuple(column_index(name, columns) for name in data["columns"])
-        return cls(operation, indices, tuple(columns[i] for i in indices), decode(data["value"]))
-
-
 @dataclass(frozen=True, slots=True)
 class Where(Reading):
     """A reading of those draws in which another reading has a given value; absent in the others."""
@@ -238,7 +124,7 @@ class Where(Reading):
     value: float
 
     def of(self, sample: ViewSample) -> FloatArray:
-        return np.where(self.condition.of(sample) == self.value, self.reading.of(sample), np.nan)
+        return np.where(sample.read(self.condition) == self.value, sample.read(self.reading), np.nan)
 
     @property
     def words(self) -> str:
@@ -258,57 +144,12 @@ class Where(Reading):
         return cls(reading, condition, decode(data["value"]))
 
 
-def _sum(values: Sequence[FloatArray]) -> FloatArray:
-    total, present = np.zeros(values[0].size), np.zeros(values[0].size, dtype=np.bool_)
-    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a sum is absent
-        for column in values:
-            here = ~np.isnan(column)
-            total += np.where(here, column, 0.0)
-            present |= here
-    total[~present] = np.nan
-    return total
-
-
-def _extreme(values: Sequence[FloatArray], sign: float) -> FloatArray:
-    """The largest (sign 1) or smallest (sign -1) value; NaN if all are absent."""
-    better = np.fmax if sign > 0.0 else np.fmin  # they pass over NaN
-    best = values[0].copy()
-    for column in values[1:]:
-        better(best, column, out=best)
-    return best
-
-
-def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:
-    """For each column, where it is present and differs from the last present one before it."""
-    last = np.full(values[0].size, np.nan)
-    for column in values:
-        present = ~np.isnan(column)
-        yield present & ~np.isnan(last) & (column != last)
-        last = np.where(present, column, last)
-
-
-def _count(marks: Iterator[BoolArray]) -> FloatArray:
-    count = next(marks).astype(np.float64)
-    for mark in marks:
-        count += mark
-    return count
-
-
-def _first(marks: Iterator[BoolArray]) -> FloatArray:
-    """The place, from 1, of the first mark; 0 if there is none."""
-    first = next(marks).astype(np.float64)
-    missing = first == 0.0
-    for number, mark in enumerate(marks, start=2):
-        here = mark & missing
-        first[here] = number
-        missing &= ~here
-    return first
-
-
 def listed(parts: Sequence[str], limit: int) -> str:
-    """Parts with commas and "and"; all those beyond `limit` as their number."""
+    """Parts with commas and "and"; all those beyond `limit` as their number; "nothing" if there are none."""
     if len(parts) > limit:
         return ", ".join(parts[:limit]) + f" and {len(parts) - limit} more"
+    if not parts:
+        return "nothing"
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 

@@ -9,113 +9,27 @@ log-likelihood ratio is a hundredth, 16 free numbers per reading drown it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from verify.events.families import Worlds, runs
-from verify.events.readings import Reading
-from verify.events.scores import AdditiveScore, Bins, ScoreTable, bin_of
+from verify.events.binned import Bins
+from verify.events.features import Draws, Feature
+from verify.events.scores import AdditiveScore, ScoreTable
 from verify.events.view_sample import FloatArray
 
-MOST_BINS = 16  # of one reading, beside those of its tails and of frequent values
-TAILS = np.array([1 / 1024, 1 / 256, 1 / 64])  # quantiles at which tails are cut
-ATOM = 1.0 / 32.0  # a value with this share of the draws gets a bin of its own
 GRAM_ROWS = 20_000  # draws from which the Hessian is estimated
 PENALTIES = (3e5, 1e4, 3e2, 1e1)  # on the roughness of tables, from almost straight lines to almost free
 RIDGE = 1.0  # on every table entry
 NEGLIGIBLE = 0.1  # of the largest spread of any reading's table entries: readings below may be dropped
 MISSED = 1.0  # of log-likelihood, that the validating draws may lose by it
 NEWTON_STEPS = 4
+LEAST_GAIN = 0.1  # of log-likelihood, that is worth another step: far below what the draws can tell
+STALE = 0.1  # mean relative change of p(1-p) from which the Hessian is estimated again
 MOST_PRODUCTS = 200  # matrix-vector products of one Newton step
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """A reading of the pooled draws, in bins.
-
-    Attributes
-    ----------
-    reading
-        The reading.
-    cuts
-        Bin i holds the values v with cuts[i-1] ≤ v < cuts[i]; bin len(cuts) + 1 is for absent values.
-    bins
-        Of each draw.
-    ordered
-        Whether neighbouring bins are expected to be alike.
-    """
-
-    reading: Reading
-    cuts: FloatArray
-    bins: Bins
-    ordered: bool
-
-    @property
-    def size(self) -> int:
-        """The number of bins."""
-        return int(self.cuts.size) + 2
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """Pooled draws to fit a score to: the first `train` rows of each world fit, the others validate."""
-
-    label: FloatArray
-    train: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, sizes: tuple[int, int]) -> Draws:
-        """Draws of the first world (label 1), then of the second (label 0); a quarter of each validates."""
-        label = np.repeat([1.0, 0.0], sizes)
-        train = np.concatenate([np.arange(size) < size - size // 4 for size in sizes])
-        return cls(label, train)
-
-
-def feature_of(reading: Reading, values: FloatArray) -> Feature:
-    """A reading in bins, from its value at each draw."""
-    cuts, ordered = bin_cuts(values)
-    return Feature(reading, cuts, bin_of(cuts, values), ordered)
-
-
-def features(fit: Worlds, readings: Sequence[Reading]) -> list[Feature]:
-    """Each reading of the pooled draws in bins; readings that are constant are left out."""
-    found = []
-    for reading in readings:
-        feature = feature_of(reading, np.concatenate([reading.of(world) for world in fit]))
-        if np.any(feature.bins != feature.bins[0]):
-            found.append(feature)
-    return found
-
-
-def most_telling(found: Sequence[Feature], draws: Draws, most: int) -> list[Feature]:
-    """The readings whose bins differ most between the worlds (by the chi-squared statistic), in order."""
-    if len(found) <= most:
-        return list(found)
-    gains = []
-    for feature in found:
-        count = np.bincount(feature.bins, minlength=feature.size)
-        first = np.bincount(feature.bins, weights=draws.label, minlength=feature.size)
-        gains.append(np.sum((first - count * draws.label.mean()) ** 2 / (count + 1.0)))
-    return [found[j] for j in sorted(np.argsort(-np.asarray(gains), kind="stable")[:most])]
-
-
-def bin_cuts(values: FloatArray) -> tuple[FloatArray, bool]:
-    """Cuts between the values if they are few, else at quantiles, with frequent values in bins of their own.
-
-    Returns the cuts, and whether the values were too many for a bin each.
-    """
-    present = np.sort(values[~np.isnan(values)])
-    starts, lengths = runs(present)
-    if starts.size <= MOST_BINS:
-        return present[starts[1:]], False
-    atoms = present[starts[lengths >= max(ATOM * present.size, 2.0)]]
-    levels = np.concatenate([TAILS, np.arange(1, MOST_BINS) / MOST_BINS, 1.0 - TAILS])
-    even = present[(levels * present.size).astype(np.int64)]
-    cuts = np.unique(np.concatenate([even, atoms, np.nextafter(atoms, np.inf)]))
-    return cuts[cuts > present[0]], True
 
 
 def naive_bayes(found: Sequence[Feature], draws: Draws) -> AdditiveScore:
@@ -142,29 +56,24 @@ def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, Flo
     tuple or None
         The score and its value at each draw; None if no penalty improves on knowing nothing.
     """
-    offsets = np.concatenate([[0], np.cumsum([feature.size for feature in found])])
-    weights = np.zeros(offsets[-1])
+    model = _Model.of(found, draws)
+    weights = np.zeros(model.offsets[-1])
     best: tuple[float, FloatArray] = (log_loss(np.zeros(draws.label.size), draws), weights)
     for penalty in PENALTIES:
-        roughness = _roughness(found, offsets, penalty)
-        weights = _newton(found, offsets, draws, roughness, weights)
-        loss = log_loss(_score(found, offsets, weights), draws)
+        weights = model.newton(model.roughness(penalty), weights)
+        loss = log_loss(model.score(weights), draws)
         if loss >= best[0]:
             break
         best = (loss, weights)
     if not best[1].any():
         return None
-    weights, kept = _without_negligible(found, offsets, draws, *best)
-    tables = [_table(found[j], weights[offsets[j] : offsets[j + 1]]) for j in kept]
-    return AdditiveScore(tuple(tables)), _score(found, offsets, weights)
+    weights, kept = _without_negligible(model, draws, *best)
+    tables = [_table(found[j], weights[model.parts[j]]) for j in kept]
+    return AdditiveScore(tuple(tables)), model.score(weights)
 
 
 def _without_negligible(
-    found: Sequence[Feature],
-    offsets: npt.NDArray[np.int64],
-    draws: Draws,
-    loss: float,
-    weights: FloatArray,
+    model: _Model, draws: Draws, loss: float, weights: FloatArray
 ) -> tuple[FloatArray, list[int]]:
     """Drop the readings that add next to nothing to a score, unless the validating draws miss them.
 
@@ -175,16 +84,23 @@ def _without_negligible(
     tuple
         The weights, 0 for what was dropped, and which readings are left.
     """
-    parts = [slice(offsets[j], offsets[j + 1]) for j in range(len(found))]
-    spread = [float(weights[part][feature.bins].std()) for part, feature in zip(parts, found, strict=True)]
+    parts = list(zip(model.parts, model.found, strict=True))
+    spread = [_spread(weights[part], feature) for part, feature in parts]
     kept = [j for j, size in enumerate(spread) if size >= NEGLIGIBLE * max(spread)]
     fewer = np.zeros_like(weights)
     for j in kept:
-        fewer[parts[j]] = weights[parts[j]]
+        fewer[model.parts[j]] = weights[model.parts[j]]
     allowed = loss + MISSED / int(np.count_nonzero(~draws.train))
-    if log_loss(_score(found, offsets, fewer), draws) <= allowed:
+    if log_loss(model.score(fewer), draws) <= allowed:
         return fewer, kept
-    return weights, list(range(len(found)))
+    return weights, list(range(len(spread)))
+
+
+def _spread(weights: FloatArray, feature: Feature) -> float:
+    """The standard deviation of a table's entries over the draws."""
+    share = np.bincount(feature.bins, minlength=feature.size) / feature.bins.size
+    centred = weights - float(np.sum(share * weights))
+    return float(np.sqrt(np.sum(share * centred**2)))
 
 
 def log_loss(score: FloatArray, draws: Draws) -> float:
@@ -194,46 +110,116 @@ def log_loss(score: FloatArray, draws: Draws) -> float:
     return float(np.mean(np.logaddexp(0.0, sign * score[validate])))
 
 
-def _newton(
-    found: Sequence[Feature],
-    offsets: npt.NDArray[np.int64],
-    draws: Draws,
-    roughness: FloatArray,
-    weights: FloatArray,
-) -> FloatArray:
-    """Minimise the penalised log loss over the training draws, from `weights`.
+@dataclass(slots=True)
+class _Model:
+    """All bins of all readings, one weight each; and the last Hessian.
 
-    Newton's method with a Hessian from part of the draws; a step that does not improve is halved.
+    Attributes
+    ----------
+    found
+        The readings.
+    offsets, parts
+        Where each reading's weights begin, and the slice that they are.
+    train
+        The bins of the training draws, of each reading.
+    label
+        Of the training draws.
+    curvature, hessian
+        p(1-p) of the training draws when the Hessian was estimated last, and that Hessian; empty before.
     """
-    train = draws.train
-    label = draws.label[train]
 
-    def objective(candidate: FloatArray) -> tuple[float, FloatArray]:
-        score = _score(found, offsets, candidate, train)
-        loss = float(np.sum(np.logaddexp(0.0, score) - label * score))
-        return loss + 0.5 * float(np.sum(candidate * _times(roughness, candidate))), score
+    found: Sequence[Feature]
+    offsets: npt.NDArray[np.int64]
+    parts: list[slice]
+    train: list[Bins]
+    label: FloatArray
+    curvature: FloatArray = field(default_factory=lambda: np.zeros(0))
+    hessian: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
-    value, score = objective(weights)
-    for _ in range(NEWTON_STEPS):
-        probability = special.expit(score)
-        residual = label - probability
-        gradient = np.concatenate(
-            [np.bincount(f.bins[train], weights=residual, minlength=f.size) for f in found]
-        )
-        gradient -= _times(roughness, weights)
-        hessian = _hessian(found, offsets, train, probability * (1.0 - probability)) + roughness
-        step = _solve(hessian, gradient)
-        for _ in range(6):
-            new_value, new_score = objective(weights + step)
-            if new_value <= value:
+    @classmethod
+    def of(cls, found: Sequence[Feature], draws: Draws) -> _Model:
+        """The model of some readings of pooled draws."""
+        offsets = np.concatenate([[0], np.cumsum([feature.size for feature in found])])
+        parts = [slice(start, stop) for start, stop in pairwise(offsets.tolist())]
+        train = [feature.bins[draws.train] for feature in found]
+        return cls(found, offsets, parts, train, draws.label[draws.train])
+
+    def score(self, weights: FloatArray, *, train: bool = False) -> FloatArray:
+        """The value at each draw, or at each training draw."""
+        bins = self.train if train else [feature.bins for feature in self.found]
+        score = np.zeros(bins[0].size)
+        for part, column in zip(self.parts, bins, strict=True):
+            if weights[part].any():
+                score += np.take(weights[part], column)
+        return score
+
+    def newton(self, roughness: FloatArray, weights: FloatArray) -> FloatArray:
+        """Minimise the penalised log loss over the training draws, from `weights`.
+
+        Newton's method with a Hessian from part of the draws, kept as long as it hardly changes; a step that does not
+        improve is halved.
+        """
+
+        def objective(candidate: FloatArray) -> tuple[float, FloatArray]:
+            score = self.score(candidate, train=True)
+            loss = float(np.sum(np.logaddexp(0.0, score) - self.label * score))
+            return loss + 0.5 * float(np.sum(candidate * _times(roughness, candidate))), score
+
+        value, score = objective(weights)
+        for _ in range(NEWTON_STEPS):
+            probability = special.expit(score)
+            residual = self.label - probability
+            gradient = np.concatenate(
+                [
+                    np.bincount(bins, weights=residual, minlength=feature.size)
+                    for bins, feature in zip(self.train, self.found, strict=True)
+                ]
+            )
+            gradient -= _times(roughness, weights)
+            self._update_hessian(probability * (1.0 - probability))
+            step = _solve(self.hessian + roughness, gradient)
+            if 0.5 * float(np.sum(gradient * step)) < LEAST_GAIN:  # half the Newton decrement squared
+                return weights + step  # where there is so little to gain, it is not worth a look at all draws
+            for _ in range(6):
+                new_value, new_score = objective(weights + step)
+                if new_value <= value:
+                    break
+                step = 0.5 * step
+            else:
+                return weights
+            gain, value, score, weights = value - new_value, new_value, new_score, weights + step
+            if gain < LEAST_GAIN:
                 break
-            step = 0.5 * step
-        else:
-            return weights
-        gain, value, score, weights = value - new_value, new_value, new_score, weights + step
-        if gain < 0.1:  # log-likelihood units: far below what the draws can tell
-            break
-    return weights
+        return weights
+
+    def _update_hessian(self, curvature: FloatArray) -> None:
+        """Estimate Σ p(1-p) x xᵀ over one-hot rows x, from every few of the training draws, unless it is known well."""
+        if self.curvature.size:
+            changed = float(np.sum(np.abs(curvature - self.curvature)))
+            if changed <= STALE * float(np.sum(self.curvature)):
+                return
+        self.curvature = curvature
+        every = max(1, curvature.size // GRAM_ROWS)
+        some = curvature[::every] * every
+        bins = [column[::every].astype(np.intp) for column in self.train]
+        self.hessian = np.zeros((self.offsets[-1], self.offsets[-1]))
+        for i, left in enumerate(self.found):
+            for j in range(i, len(bins)):
+                size = self.found[j].size
+                block = np.bincount(bins[i] * size + bins[j], weights=some, minlength=left.size * size)
+                here = self.parts[i], self.parts[j]
+                self.hessian[here] = block.reshape(left.size, size)
+                self.hessian[here[1], here[0]] = self.hessian[here].T
+
+    def roughness(self, penalty: float) -> FloatArray:
+        """The penalty's matrix: squared second differences of ordered tables, and a ridge on everything."""
+        matrix = RIDGE * np.eye(self.offsets[-1])
+        for part, feature in zip(self.parts, self.found, strict=True):
+            if feature.ordered:
+                second = np.diff(np.eye(feature.size - 1), n=2, axis=0)
+                here = slice(part.start + 1, part.stop)  # the first is that of absent values
+                matrix[here, here] += penalty * second.T @ second
+        return matrix
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
@@ -260,58 +246,9 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     """The product, always added up in one order."""
-    return np.asarray((matrix * vector).sum(axis=1))
-
-
-def _hessian(
-    found: Sequence[Feature],
-    offsets: npt.NDArray[np.int64],
-    train: npt.NDArray[np.bool_],
-    curvature: FloatArray,
-) -> FloatArray:
-    """Σ p(1-p) x xᵀ over one-hot rows x, from every few of the training draws."""
-    every = max(1, curvature.size // GRAM_ROWS)
-    some = curvature[::every] * every
-    bins = [feature.bins[train][::every].astype(np.intp) for feature in found]
-    hessian = np.zeros((offsets[-1], offsets[-1]))
-    for i, left in enumerate(found):
-        for j in range(i, len(found)):
-            size = found[j].size
-            block = np.bincount(bins[i] * size + bins[j], weights=some, minlength=left.size * size)
-            here = slice(offsets[i], offsets[i + 1]), slice(offsets[j], offsets[j + 1])
-            hessian[here] = block.reshape(left.size, size)
-            hessian[here[1], here[0]] = hessian[here].T
-    return hessian
-
-
-def _roughness(found: Sequence[Feature], offsets: npt.NDArray[np.int64], penalty: float) -> FloatArray:
-    """The penalty's matrix: squared second differences of ordered tables, and a ridge on everything."""
-    matrix = RIDGE * np.eye(offsets[-1])
-    for j, feature in enumerate(found):
-        if feature.ordered:
-            second = np.diff(np.eye(feature.size - 1), n=2, axis=0)
-            here = slice(offsets[j], offsets[j + 1] - 1)
-            matrix[here, here] += penalty * second.T @ second
-    return matrix
-
-
-def _score(
-    found: Sequence[Feature],
-    offsets: npt.NDArray[np.int64],
-    weights: FloatArray,
-    rows: npt.NDArray[np.bool_] | None = None,
-) -> FloatArray:
-    score = np.zeros(found[0].bins.size if rows is None else int(np.count_nonzero(rows)))
-    for j, feature in enumerate(found):
-        bins = feature.bins if rows is None else feature.bins[rows]
-        score += weights[offsets[j] : offsets[j + 1]][bins]
-    return score
+    product: FloatArray = np.einsum("ij,j->i", matrix, vector)
+    return product
 
 
 def _table(feature: Feature, weights: FloatArray) -> ScoreTable:
-    return ScoreTable(
-        feature.reading,
-        tuple(feature.cuts.tolist()),
-        tuple(weights[:-1].tolist()),
-        float(weights[-1]),
-    )
+    return ScoreTable(feature.binned, tuple(weights[1:].tolist()), float(weights[0]))

@@ -7,20 +7,20 @@ is exact; how scores are fitted (`verify.events.score_fit`) matters only for how
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from verify.events.binned import Binned, Bins
 from verify.events.readings import Reading, decode, encode, listed, reading_from_dict
 from verify.events.view_sample import Column, FloatArray, ViewSample
 
-Bins = npt.NDArray[np.uint8]
-
-MOST_CUTS = 254  # of one reading, so that bins are bytes
-BLOCK = 16_384  # values that are put into bins at once, and stay in the processor's cache
+NEVER = 255
+"""In place of a bin: no value reaches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +29,34 @@ class ScoreTable:
 
     Attributes
     ----------
-    reading
-        The reading.
-    cuts
-        Increasing; bin i holds the values v with cuts[i-1] ≤ v < cuts[i].
+    binned
+        The reading, in bins.
     weights
-        One for each of the len(cuts) + 1 bins.
+        One for each of the len(cuts) + 1 bins of values.
     absent
         The weight of NaN.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many weights as bins.
     """
 
-    reading: Reading
-    cuts: tuple[float, ...]
+    binned: Binned
     weights: tuple[float, ...]
     absent: float
 
     def __post_init__(self) -> None:
-        if len(self.cuts) > MOST_CUTS or len(self.weights) != len(self.cuts) + 1:
+        if len(self.weights) != len(self.binned.cuts) + 1:
             raise ValueError(
-                f"cuts must be at most {MOST_CUTS}, with one more weight than cuts, got {len(self.cuts)} cuts "
-                f"and {len(self.weights)} weights"
+                f"weights must be one more than cuts, got {len(self.binned.cuts)} cuts and {len(self.weights)} weights"
             )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data for `from_dict`."""
         return {
-            "reading": self.reading.to_dict(),
-            "cuts": [encode(cut) for cut in self.cuts],
+            "reading": self.binned.reading.to_dict(),
+            "cuts": [encode(cut) for cut in self.binned.cuts],
             "weights": list(self.weights),
             "absent": self.absent,
         }
@@ -64,7 +65,8 @@ class ScoreTable:
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ScoreTable:
         """The inverse of `to_dict`."""
         cuts = tuple(decode(cut) for cut in data["cuts"])
-        return cls(reading_from_dict(data["reading"], columns), cuts, tuple(data["weights"]), data["absent"])
+        binned = Binned(reading_from_dict(data["reading"], columns), cuts)
+        return cls(binned, tuple(data["weights"]), data["absent"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +79,13 @@ class AdditiveScore(Reading):
     def of(self, sample: ViewSample) -> FloatArray:
         score = np.zeros(len(sample.values))
         for table in self.tables:
-            weights = np.asarray((*table.weights, table.absent))
-            score += weights[bin_of(np.asarray(table.cuts), table.reading.of(sample))]
+            score += np.take([table.absent, *table.weights], sample.read(table.binned))
         return score
 
     @property
     def words(self) -> str:
         most = sorted(self.tables, key=lambda table: min(table.weights) - max(table.weights))
-        names = listed([table.reading.words for table in most], 3)
+        names = listed([table.binned.reading.words for table in most], 3)
         if len(self.tables) == 1:
             return f"the score of {names}, looked up in a table,"
         return (
@@ -104,25 +105,25 @@ class AdditiveScore(Reading):
 class Tree:
     """A decision tree of depth d in which every path has d questions.
 
-    Node i asks whether its reading is at least its cut (absent counts as no) and goes on at node 2i + 1 if
-    not, at 2i + 2 if so; node 0 is asked first.
+    Node i asks whether its reading lies in its bin or in one beyond (absent values, in bin 0, do not) and goes on at
+    node 2i + 1 if not, at 2i + 2 if so; node 0 is asked first.
 
     Attributes
     ----------
     readings
         For each of the 2^d - 1 nodes, the index of its reading.
-    cuts
-        For each node, its cut.
+    bins
+        For each node, the first bin of its reading for which the answer is yes; `NEVER` if there is none.
     leaves
         The 2^d values, from "no, no, ..." to "yes, yes, ...".
     """
 
     readings: tuple[int, ...]
-    cuts: tuple[float, ...]
+    bins: tuple[int, ...]
     leaves: tuple[float, ...]
 
-    def of(self, values: Sequence[FloatArray]) -> FloatArray:
-        """The leaf value of each draw, from the draws' readings."""
+    def of(self, values: Sequence[Bins]) -> FloatArray:
+        """The leaf value of each draw, from the bins of the draws' readings."""
         leaf = np.zeros(len(values[0]), dtype=np.uint8)
         depth = len(self.leaves).bit_length() - 1
         for level in range(depth):
@@ -130,10 +131,12 @@ class Tree:
             answer = np.zeros(len(leaf), dtype=np.bool_)
             for offset in range(1 << level):
                 node = first + offset
-                yes = values[self.readings[node]] >= self.cuts[node]
+                if self.bins[node] == NEVER:
+                    continue
+                yes = values[self.readings[node]] >= self.bins[node]
                 answer |= yes if level == 0 else (yes & (leaf == offset))
-            leaf = 2 * leaf + answer
-        return np.asarray(self.leaves)[leaf]
+            leaf = 2 * leaf + answer.view(np.uint8)
+        return np.take(self.leaves, leaf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +155,14 @@ class TreeScore(Reading):
 
     kind: ClassVar[str] = "tree score"
     base: AdditiveScore
-    readings: tuple[Reading, ...]
+    readings: tuple[Binned, ...]
     trees: tuple[Tree, ...]
 
     def of(self, sample: ViewSample) -> FloatArray:
-        score = self.base.of(sample)
-        values = [reading.of(sample) for reading in self.readings]
+        score = sample.read(self.base).copy()
+        bins = [sample.read(binned) for binned in self.readings]
         for tree in self.trees:
-            score += tree.of(values)
+            score += tree.of(bins)
         return score
 
     @property
@@ -167,7 +170,8 @@ class TreeScore(Reading):
         spread = np.zeros(len(self.readings))
         for tree in self.trees:
             spread[tree.readings[0]] += max(tree.leaves) - min(tree.leaves)
-        most = [self.readings[i].words for i in np.argsort(-spread, kind="stable") if spread[i] > 0.0]
+        order = np.argsort(-spread, kind="stable")
+        most = [self.readings[i].reading.words for i in order if spread[i] > 0.0]
         return (
             f"a score that adds the values of {len(self.trees)} small decision trees (first questions: "
             f"{listed(most, 3)}) to table entries for {len(self.base.tables)} reading"
@@ -178,37 +182,42 @@ class TreeScore(Reading):
         return {
             "kind": self.kind,
             "base": self.base.to_dict(),
-            "readings": [reading.to_dict() for reading in self.readings],
+            "readings": [binned.reading.to_dict() for binned in self.readings],
             "trees": [
                 {
                     "readings": list(tree.readings),
-                    "cuts": [encode(cut) for cut in tree.cuts],
+                    "cuts": [encode(cut) for cut in self._cuts(tree)],
                     "leaves": list(tree.leaves),
                 }
                 for tree in self.trees
             ],
         }
 
+    def _cuts(self, tree: Tree) -> list[float]:
+        """The cut that each question of a tree asks about: NaN, which no value reaches, for `NEVER`."""
+        asked = zip(tree.readings, tree.bins, strict=True)
+        return [math.nan if at == NEVER else self.readings[j].cuts[at - 2] for j, at in asked]
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> TreeScore:
-        trees = tuple(
-            Tree(tuple(tree["readings"]), tuple(decode(cut) for cut in tree["cuts"]), tuple(tree["leaves"]))
+        trees = [
+            (tuple(tree["readings"]), [decode(cut) for cut in tree["cuts"]], tuple(tree["leaves"]))
             for tree in data["trees"]
+        ]
+        cuts: list[set[float]] = [set() for _ in data["readings"]]
+        for indices, asked, _ in trees:
+            for j, cut in zip(indices, asked, strict=True):
+                cuts[j] |= set() if math.isnan(cut) else {cut}
+        ordered = [tuple(sorted(found)) for found in cuts]
+
+        def bin_from(j: int, cut: float) -> int:
+            return NEVER if math.isnan(cut) else 2 + bisect_left(ordered[j], cut)
+
+        return cls(
+            AdditiveScore.from_dict(data["base"], columns),
+            tuple(
+                Binned(reading_from_dict(reading, columns), cuts)
+                for reading, cuts in zip(data["readings"], ordered, strict=True)
+            ),
+            tuple(Tree(js, tuple(map(bin_from, js, asked)), leaves) for js, asked, leaves in trees),
         )
-        readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
-        return cls(AdditiveScore.from_dict(data["base"], columns), readings, trees)
-
-
-def bin_of(cuts: FloatArray, values: FloatArray) -> Bins:
-    """Bin of each value: i if cuts[i-1] ≤ value < cuts[i], len(cuts) + 1 if the value is absent (NaN).
-
-    Counting the cuts that a value reaches, one comparison for all values of a block at a time, is several
-    times faster than a binary search for each value.
-    """
-    bins = np.zeros(values.size, dtype=np.uint8)
-    for start in range(0, values.size, BLOCK):
-        block, here = np.ascontiguousarray(values[start : start + BLOCK]), bins[start : start + BLOCK]
-        for cut in cuts:
-            here += block >= cut
-        here[np.isnan(block)] = len(cuts) + 1
-    return bins

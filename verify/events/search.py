@@ -20,15 +20,14 @@ from verify.events.event import Event
 from verify.events.families import Family, Worlds
 from verify.events.layout import all_families, lattice_families, quick_families
 from verify.events.readings import Reading
+from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.view_sample import FloatArray
-from verify.statistics.predicted_bound import coupled_variance, predicted_epsilon
+from verify.statistics.cautious_estimates import moved_apart, wilson_bound
+from verify.statistics.predicted_bound import predicted_epsilon
 
 LESS_CAUTION = 0.3  # as CAUTION, for events that fresh draws will judge once more
 DECADES = 5  # of probability, in each half of which an event is listed for that
 CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
-MOST_SPLIT = (
-    2.0  # times the pairs that independent draws would split: what the same random numbers can do at worst
-)
 SHORTLIST = 64  # events of all families that are looked at closely
 OF_A_FAMILY = 8  # events of a family that are looked at closely
 SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
@@ -115,11 +114,15 @@ def search_events(
     Found
         Among events within 1 % of the best prediction (5 % in the band) the one simplest to say is taken.
     """
+    # What bits tell is told as it is; a quick search only compares pairs of data.
+    rounded = None if lattice or quick is not None else rounded_columns(fit)
+    if rounded is not None:
+        fit, choose = ((rounded.of(one), rounded.of(other)) for one, other in (fit, choose))
     if quick is not None:
         families = quick_families(fit, choose, quick)
     else:
         families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
-    counted = _Counted.of(list(families))
+    counted = _Counted.of(list(families), rounded)
     best = (
         _best_of_order(counted, False, final_samples, delta, error),
         _best_of_order(counted, True, final_samples, delta, error),
@@ -147,6 +150,8 @@ class _Counted:
         Shape (2, events): the first world, then the second.
     split
         As `Family.split`; NaN where it was not counted.
+    rounded
+        The columns that were read rounded, None if none were.
     """
 
     families: Sequence[Family]
@@ -155,9 +160,10 @@ class _Counted:
     hits: FloatArray
     trials: FloatArray
     split: FloatArray
+    rounded: RoundedColumns | None
 
     @classmethod
-    def of(cls, families: Sequence[Family]) -> _Counted:
+    def of(cls, families: Sequence[Family], rounded: RoundedColumns | None = None) -> _Counted:
         sizes = [family.hits.size for family in families]
         trials = [np.repeat([[float(n)] for n in family.trials], family.hits.size, 1) for family in families]
         split = [np.full(f.hits.size, np.nan) if f.split is None else f.split for f in families]
@@ -168,6 +174,7 @@ class _Counted:
             np.concatenate([np.stack([family.hits, family.hits_prime]) for family in families], axis=1) + 0.0,
             np.concatenate(trials, axis=1),
             np.concatenate(split),
+            rounded,
         )
 
     def cautious(self, swapped: bool, delta: float, caution: float) -> tuple[FloatArray, FloatArray]:
@@ -178,11 +185,13 @@ class _Counted:
         starts = np.flatnonzero(np.diff(self.family, prepend=-1))
         parts = np.split(mass, starts[1:])
         alike = [family.alternatives(part) for family, part in zip(self.families, parts, strict=True)]
-        return _moved(first / n, second / m, (n, m), self.split, np.concatenate(alike), delta, caution)
+        return moved_apart(first / n, second / m, (n, m), self.split, np.concatenate(alike), delta, caution)
 
     def chosen(self, index: int, predicted: float, swapped: bool) -> ChosenEvent:
         """The event at an index."""
         event = self.families[self.family[index]].build(int(self.at[index]))
+        if self.rounded is not None:
+            event = OfRounded(event, self.rounded)
         return ChosenEvent(event, predicted, swapped)
 
     def simplest(
@@ -204,39 +213,8 @@ class _Counted:
 def cautious_estimates(
     family: Family, swapped: bool, delta: float, caution: float = CAUTION
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimates of p and q of each event of a family, moved towards the harmless side.
-
-    The best of many noisy estimates is too good on average (the winner's curse): among K unrelated ones by
-    about sqrt(2 ln K) standard errors. So ln((p - δ)/q) is moved by as many, K by `Family.alternatives`; p
-    and q share the move in proportion to their variances, as they do in the final bound. The moves are
-    Wilson's score bounds, which stay sound at counts of zero.
-
-    Where both worlds were drawn with the same random numbers, the standard error of the ratio is that of the pairs that
-    the event splits: at δ = 0 the variance of ln(p/q) is s/(p q n), s their share. (Independent draws have
-    s = p + q - 2 p q on average, which gives the sum of both variances; for δ > 0 see `coupled_variance`.)
-    """
+    """Estimates of p and q of each event of a family, moved towards the harmless side: `moved_apart`."""
     return _Counted.of([family]).cautious(swapped, delta, caution)
-
-
-def _moved(
-    p: FloatArray,
-    q: FloatArray,
-    trials: tuple[FloatArray, FloatArray],
-    split: FloatArray,
-    alternatives: FloatArray,
-    delta: float,
-    caution: float,
-) -> tuple[FloatArray, FloatArray]:
-    n, m = trials
-    p_one, q_one = (p * n + 1.0) / (n + 2.0), (q * m + 1.0) / (m + 2.0)
-    excess = np.maximum(p_one - delta, 1e-3 * p_one)
-    p_error = np.sqrt(p_one * (1.0 - p_one) / n) / excess
-    q_error = np.sqrt((1.0 - q_one) / (m * q_one))
-    both = np.hypot(p_error, q_error)
-    share = np.where(np.isnan(split), 1.0, coupled_variance(p_one, q_one, excess, split))
-    coupled = np.sqrt(np.minimum(share, MOST_SPLIT))
-    move = caution * np.sqrt(2.0 * np.log1p(alternatives)) * coupled
-    return _wilson(p, n, -move * p_error / both), _wilson(q, m, move * q_error / both)
 
 
 def _best_of_order(
@@ -288,7 +266,7 @@ def _band(
     bounds = []
     for swapped in (False, True):
         p, q = counted.cautious(swapped, delta, CAUTION)
-        bounds.append([_wilson(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
+        bounds.append([wilson_bound(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
     found: dict[tuple[int, bool], ChosenEvent] = {}
     for epsilon in epsilons:
         factor = float(np.exp(min(epsilon, 700.0)))
@@ -306,13 +284,5 @@ def _rough_ratio(
 ) -> FloatArray:
     """Roughly (p - δ)/q as a test of n draws a side will show it, p and q bearing this share of the score each."""
     z = -share * float(special.ndtri(error))
-    low, up = (_wilson(x, n, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
+    low, up = (wilson_bound(x, n, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
     return np.asarray(np.maximum(low - delta, 0.0) / up)
-
-
-def _wilson(p: FloatArray, n: int | FloatArray, z: FloatArray) -> FloatArray:
-    """Wilson's score bound |z| standard errors above (z > 0) or below (z < 0) the estimate p."""
-    square = z * z / n
-    centre = p + 0.5 * square
-    half = np.sign(z) * np.sqrt(square * (p * (1.0 - p) + 0.25 * square))
-    return np.asarray(np.clip((centre + half) / (1.0 + square), 0.0, 1.0))

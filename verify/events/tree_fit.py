@@ -7,15 +7,15 @@ Annals of Statistics 29, 2001). Trees are added while draws set aside say that t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from verify.events.score_fit import Draws, Feature, log_loss
-from verify.events.scores import AdditiveScore, Tree, TreeScore
+from verify.events.features import Draws, Feature
+from verify.events.score_fit import log_loss
+from verify.events.scores import NEVER, AdditiveScore, Tree, TreeScore
 from verify.events.view_sample import FloatArray
 
 DEPTH = 3
@@ -52,7 +52,7 @@ def boosted_trees(
         if grown is None:
             break
         trees.append(grown)
-        score += _value(grown, [found[j] for j in kept])
+        score += grown.of([found[j].bins for j in kept])
         residual = label - special.expit(score[train])
         loss = log_loss(score, draws)
         if loss < least:
@@ -63,9 +63,9 @@ def boosted_trees(
         return None
     used = sorted({j for tree in trees[:best] for j in tree.readings})
     renamed = tuple(
-        Tree(tuple(used.index(j) for j in tree.readings), tree.cuts, tree.leaves) for tree in trees[:best]
+        Tree(tuple(used.index(j) for j in tree.readings), tree.bins, tree.leaves) for tree in trees[:best]
     )
-    return TreeScore(base, tuple(found[kept[j]].reading for j in used), renamed)
+    return TreeScore(base, tuple(found[kept[j]].binned for j in used), renamed)
 
 
 def _telling(found: Sequence[Feature], train: npt.NDArray[np.bool_], residual: FloatArray) -> list[int]:
@@ -89,7 +89,7 @@ def _grow(
     curvature = probability * (1.0 - probability)
     leaf = np.zeros(residual.size, dtype=np.intp)
     readings: list[int] = []
-    cuts: list[float] = []
+    firsts: list[int] = []
     for level in range(DEPTH):
         nodes = 1 << level
         gain = np.full(nodes, -np.inf)
@@ -99,7 +99,7 @@ def _grow(
             gradient = np.bincount(where, weights=residual, minlength=nodes * WIDTH).astype(np.float64)
             weight = np.bincount(where, weights=curvature, minlength=nodes * WIDTH).astype(np.float64)
             at, value = _best_cut(
-                gradient.reshape(nodes, WIDTH), weight.reshape(nodes, WIDTH), int(feature.cuts.size)
+                gradient.reshape(nodes, WIDTH), weight.reshape(nodes, WIDTH), feature.size - 2
             )
             better = value > gain
             gain[better], choice[better, 0], choice[better, 1] = value[better], j, at[better]
@@ -107,29 +107,29 @@ def _grow(
             return None
         answer = np.zeros(leaf.size, dtype=np.bool_)
         for node in range(nodes):
-            j, cut = (int(entry) for entry in choice[node])
-            possible = gain[node] > -np.inf and found[j].cuts.size > 0
+            j, first = (int(entry) for entry in choice[node])
+            possible = gain[node] > -np.inf and found[j].size > 2
             readings.append(j)
-            cuts.append(float(found[j].cuts[cut]) if possible else math.nan)
+            firsts.append(first if possible else NEVER)
             if possible:
-                yes = (bins[j] > cut) & (bins[j] <= found[j].cuts.size)
+                yes = bins[j] >= first
                 answer |= yes if nodes == 1 else yes & (leaf == node)
         leaf = 2 * leaf + answer
     total = np.bincount(leaf, weights=residual, minlength=1 << DEPTH)
     curvatures = np.bincount(leaf, weights=curvature, minlength=1 << DEPTH)
     leaves = STEP * total / (curvatures + LEAF_RIDGE)
-    return Tree(tuple(readings), tuple(cuts), tuple(leaves.tolist()))
+    return Tree(tuple(readings), tuple(firsts), tuple(leaves.tolist()))
 
 
 def _best_cut(
     gradient: FloatArray, curvature: FloatArray, cuts: int
 ) -> tuple[npt.NDArray[np.intp], FloatArray]:
-    """For each node the cut with the largest gain, and the gain; "yes" is bins above the cut, absent is "no"."""
+    """For each node the first bin to be answered yes with the largest gain, and the gain; absent, bin 0, is "no"."""
     nodes = len(gradient)
     if cuts == 0:
         return np.zeros(nodes, dtype=np.intp), np.full(nodes, -np.inf)
     yes_gradient, yes_curvature = (
-        np.cumsum(table[:, cuts:0:-1], axis=1)[:, ::-1] for table in (gradient, curvature)
+        np.cumsum(table[:, cuts + 1 : 1 : -1], axis=1)[:, ::-1] for table in (gradient, curvature)
     )
     all_gradient, all_curvature = gradient.sum(axis=1, keepdims=True), curvature.sum(axis=1, keepdims=True)
     gain = (
@@ -139,19 +139,4 @@ def _best_cut(
     )
     gain[(yes_curvature < LEAST_LEAF) | (all_curvature - yes_curvature < LEAST_LEAF)] = -np.inf
     at = np.argmax(gain, axis=1)
-    return at, gain[np.arange(nodes), at]
-
-
-def _value(tree: Tree, found: Sequence[Feature]) -> FloatArray:
-    """The tree's leaf value at every draw, from bins: value ≥ cuts[i] is bin > i, unless absent."""
-    leaf = np.zeros(found[0].bins.size, dtype=np.uint8)
-    for level in range(DEPTH):
-        answer = np.zeros(leaf.size, dtype=np.bool_)
-        for offset in range(1 << level):
-            node = (1 << level) - 1 + offset
-            feature = found[tree.readings[node]]
-            at = int(np.searchsorted(feature.cuts, tree.cuts[node]))
-            yes = (feature.bins > at) & (feature.bins <= feature.cuts.size)
-            answer |= yes if level == 0 else yes & (leaf == offset)
-        leaf = 2 * leaf + answer
-    return np.asarray(tree.leaves)[leaf]
+    return at + 2, gain[np.arange(nodes), at]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,40 @@ class ViewSample:
     def rows(self, start: int, stop: int) -> ViewSample:
         """The draws start, ..., stop - 1 (no copy)."""
         return ViewSample(self.values[start:stop], self.columns)
+
+    def read(self, reading: Readable[Result]) -> Result:
+        """What is read of each draw."""
+        return reading.of(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadOnce(ViewSample):
+    """Draws of which nothing is read twice, for events that share their readings; columns are contiguous.
+
+    What has been read is known by the identity of what read it: a score is long, and its hash as dear as a count.
+    """
+
+    known: dict[int, tuple[object, Any]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, sample: ViewSample) -> ReadOnce:
+        """The same draws."""
+        return cls(np.asfortranarray(sample.values), sample.columns)
+
+    def read(self, reading: Readable[Result]) -> Result:
+        """What is read of each draw, remembered; not to be changed."""
+        if id(reading) not in self.known:
+            self.known[id(reading)] = reading, reading.of(self)  # kept with what read it: no other has its id
+        result: Result = self.known[id(reading)][1]
+        return result
+
+
+class Readable(Protocol[Result_co]):
+    """Something that can be read of each draw."""
+
+    def of(self, sample: ViewSample, /) -> Result_co:
+        """What is read of each of the n draws; its first axis is the draws."""
+        ...
 
 
 def column_index(name: str, columns: Sequence[Column]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from verify.functions.shapes import shape_of
 
 DEEPEST = 50
 """How deep lists may lie within lists."""
+
+_NUMBERS = (int, float, np.integer, np.floating)
+_LABELS = (str, bytes, int, type(None))
 
 SINGLE = (float, int, str, bytes, type(None), np.bool_, np.integer, np.floating)
 
@@ -33,10 +36,12 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
         _check_depth(depth)
         for key in output:
             yield from entries_of(output[key], f"{name}.{key}", depth + 1)
-    elif isinstance(output, list | tuple | set | frozenset):
+    elif isinstance(output, set | frozenset):
         _check_depth(depth)
-        items = sorted(output, key=repr) if isinstance(output, set | frozenset) else output
-        for i, item in enumerate(items, start=1):
+        yield from _members(output, name, depth)
+    elif isinstance(output, list | tuple):
+        _check_depth(depth)
+        for i, item in enumerate(output, start=1):
             yield from entries_of(item, f"{name}[{i}]", depth + 1)
     elif isinstance(output, np.ndarray):
         if output.dtype.kind not in "biufUSO":
@@ -52,6 +57,22 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
         raise UnreadableOutput(
             f"returned {output!r:.80}: must be a number or an array of numbers, a word, None, or a list of these"
         )
+
+
+def _members(output: Set[Any], name: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield which labels and whole numbers are in a set; of numbers, also the smallest, the second smallest, ..."""
+    numbers = all(isinstance(item, _NUMBERS) for item in output)
+    items = [
+        item.item() if isinstance(item, np.generic) else item
+        for item in (sorted(output) if numbers else sorted(output, key=repr))
+    ]
+    labels = all(isinstance(item, _LABELS) for item in items)
+    if labels:
+        for item in items:
+            yield f"{name}{{{item!r}}}", True
+    if numbers or not labels:
+        for i, item in enumerate(items, start=1):
+            yield from entries_of(item, f"{name}[{i}]", depth + 1)
 
 
 def _check_depth(depth: int) -> None:

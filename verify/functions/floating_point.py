@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verify.functions.columns import Layout
+from verify.findings import Finding
+from verify.functions.layout import Layout
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.neighbour_search import Draw
+from verify.neighbouring.pair_draws import Draw
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.verdict import Finding, number
+from verify.sentences import number
 
 _LOOK = 6  # first entry of the spawn keys
 

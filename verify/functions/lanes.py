@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from verify.functions.outputs import read_outputs
-from verify.functions.readings import FloatArray, Readings, UnreadableOutput, WholeArray, exact, flat_names
-from verify.functions.shapes import entries_in_words
+from verify.functions.readings import (
+    FloatArray,
+    Readings,
+    UnreadableOutput,
+    WholeArray,
+    distinct_names,
+    exact,
+    flat_names,
+)
+from verify.functions.shapes import entries_in_words, shape_of
 from verify.functions.words import NO_WORD, Words, words_of_array
 
-_WANTED = "must be an array whose leading axis is the lanes, a tuple of such arrays, or a list of one output for each"
+_WANTED = (
+    "must be an array whose leading axis is the lanes, a tuple or a dictionary of such arrays, or a list of one output "
+    "for each"
+)
 
 
-def read_lanes(result: Any, lanes: int) -> Readings:
-    """Read what a function returned for several lanes: an array, a tuple of arrays, or a list of outputs.
+def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) -> Readings:
+    """Read what a function returned for several lanes: an array, arrays in a tuple or dictionary, or a list of outputs.
+
+    `known` is as for `read_outputs`; arrays have no other entries.
 
     Raises
     ------
@@ -26,15 +39,20 @@ def read_lanes(result: Any, lanes: int) -> Readings:
         If the leading axis is not one output for each lane.
     """
     if isinstance(result, list) and len(result) == lanes:
-        return read_outputs(result)
+        return read_outputs(result, known)
+    keys = list(result) if isinstance(result, Mapping) else None
     parts = result if isinstance(result, tuple) else (result,)
-    arrays = [_array(part, lanes) for part in parts]
+    arrays = [_array(part, lanes) for part in (parts if keys is None else result.values())]
     if not arrays or any(array.dtype.kind not in "biufUS" for array in arrays):
         single = len(arrays) == 1
         rows = list(arrays[0]) if single else list(zip(*arrays, strict=True))
+        if keys is not None:
+            return read_outputs(
+                [dict(zip(keys, row, strict=True)) for row in zip(*arrays, strict=True)], known
+            )
         if single and arrays[0].ndim > 1:
             rows = [row[0] if np.shape(row) == (1,) else row for row in rows]
-        return read_outputs(rows)
+        return read_outputs(rows, known)
     if len(arrays) == 1 and math.prod(arrays[0].shape[1:]) == 0:
         raise UnreadableOutput(f"returned an array of shape {arrays[0].shape}: there is no output in it")
     values: list[FloatArray] = []
@@ -56,10 +74,31 @@ def read_lanes(result: Any, lanes: int) -> Readings:
     return Readings(
         values[0] if len(values) == 1 else np.concatenate(values, axis=1),
         words,
-        (" and ".join(entries_in_words(array.shape[1:]) for array in arrays),),
-        ("",) if len(arrays) == 1 and arrays[0].ndim == 1 else flat_names(start),
+        (_shape(arrays, keys),),
+        _names(arrays, keys),
         frozenset(truths),
         whole=whole,
+    )
+
+
+def _shape(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> str:
+    """Say the shape of one lane's output."""
+    if keys is not None:
+        return shape_of({key: array[0] for key, array in zip(keys, arrays, strict=True)})
+    return " and ".join(entries_in_words(array.shape[1:]) for array in arrays)
+
+
+def _names(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> tuple[str, ...]:
+    """Name the places of one lane's output, as those of outputs that are returned one at a time."""
+    if keys is None and len(arrays) == 1 and arrays[0].ndim == 1:
+        return ("",)
+    sizes = [math.prod(array.shape[1:]) for array in arrays]
+    if keys is None:
+        return flat_names(sum(sizes))
+    return distinct_names(
+        f".{key}{inner}"
+        for key, array, size in zip(keys, arrays, sizes, strict=True)
+        for inner in (("",) if array.ndim == 1 else flat_names(size))
     )
 
 

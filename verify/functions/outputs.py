@@ -7,22 +7,38 @@ of one length or of several. A number that is absent is NaN, as are masked entri
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from verify.functions.entries import SINGLE, entries_of, is_flat, take_apart
-from verify.functions.readings import EXACT, FloatArray, Raised, Readings, exact, flat_names
+from verify.functions.readings import (
+    EXACT,
+    FloatArray,
+    Raised,
+    Readings,
+    distinct_names,
+    exact,
+    flat_names,
+)
 from verify.functions.shapes import entries_in_words, shape_of
-from verify.functions.words import words_of_list
+from verify.functions.words import Words, words_of_list
 
 
-def read_outputs(outputs: Sequence[Any]) -> Readings:
+def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -> Readings:
     """Read outputs that were returned one at a time.
 
     Entries of the same name share a place: in a dictionary those of the same key, however many others there are.
+
+    Parameters
+    ----------
+    outputs
+        The outputs.
+    known
+        Names of the entries that are wanted; others are only counted (`Readings.beyond`), so that outputs with ever
+        new keys do not fill the memory. All, if not given.
 
     Raises
     ------
@@ -44,17 +60,30 @@ def read_outputs(outputs: Sequence[Any]) -> Readings:
         numbers, rows = alike.setdefault(tuple(marks), ([], []))
         numbers.append(i)
         rows.append(entries)
-    columns = _Columns(len(outputs))
+    columns = _Columns(len(outputs), None if known is None else frozenset(known))
     for numbers, rows in alike.values():
         columns.add(outputs[numbers[0]], np.array(numbers), rows)
-    return columns.readings({i: output for i, output in enumerate(outputs) if isinstance(output, Raised)})
+    raised = {i: output for i, output in enumerate(outputs) if isinstance(output, Raised)}
+    return columns.readings(raised, _orders(outputs))
+
+
+def _orders(outputs: Sequence[Any]) -> Words | None:
+    """Return the keys of dictionaries in their order, which can be seen where they are printed; None without any."""
+    if not any(isinstance(output, Mapping) and len(output) > 1 for output in outputs):
+        return None
+    return words_of_list(
+        ", ".join(map(str, output)) if isinstance(output, Mapping) and len(output) > 1 else None
+        for output in outputs
+    )
 
 
 class _Columns:
     """The places of n outputs, filled in one form of output after the other."""
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, known: frozenset[str] | None = None) -> None:
         self.n = n
+        self.known = known
+        self.beyond = np.zeros(n, dtype=np.int64)
         self.places: dict[str, int] = {}
         self.values = np.full((n, 1), np.nan)  # grows to the right
         self.words: dict[int, npt.NDArray[np.object_]] = {}
@@ -73,26 +102,40 @@ class _Columns:
             self._add_flat(which, rows)
             return
         named = list(entries_of(example))
-        columns = zip(*rows, strict=True)
-        for place, (_, value), column in zip(
-            self.numbered([name for name, _ in named]), named, columns, strict=True
-        ):
-            self.fill(place, which, column, type(value))
+        names = distinct_names(name for name, _ in named)
+        wanted = [name for name in names if self.known is None or name in self.known]
+        places = dict(zip(wanted, self.numbered(wanted), strict=True))
+        for name, (_, value), column in zip(names, named, zip(*rows, strict=True), strict=True):
+            if name in places:
+                self.fill(places[name], which, column, type(value))
+            else:
+                self.beyond[which] += 1 if isinstance(value, str) else ~np.isnan(_as_floats(column))
 
     def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
         """Add lists of numbers."""
         length = len(rows[0])
-        places = list(range(length)) if length <= self.flat else self.numbered(flat_names(length))
-        if places[-1] == length - 1:
-            self.flat = max(self.flat, length)
-        self.not_truth.update(places)
         try:
             values = np.array(rows, dtype=np.float64)
         except OverflowError:
             values = np.array([[_as_float(value) for value in row] for row in rows])
-        self.values[which[:, None], places] = values
+        entries = list(range(length))
+        if self.known is not None:
+            names = flat_names(length)
+            entries = [j for j in entries if names[j] in self.known]
+            if len(entries) < length:
+                self.beyond[which] += (~np.isnan(values)).sum(axis=1) - (~np.isnan(values[:, entries])).sum(
+                    axis=1
+                )
+        places = entries
+        if length > self.flat:
+            places = self.numbered([flat_names(length)[j] for j in entries])
+            if places == list(range(length)):
+                self.flat = length
+        self.not_truth.update(places)
+        self.values[which[:, None], places] = values[:, entries]
         for j in np.flatnonzero((np.abs(values) >= EXACT).any(axis=0)).tolist():
-            self._keep_whole(places[j], which, [row[j] for row in rows])
+            if j in entries:
+                self._keep_whole(places[entries.index(j)], which, [row[j] for row in rows])
 
     def _keep_whole(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any]) -> None:
         """Keep whole numbers that may not be floats as they are."""
@@ -115,20 +158,14 @@ class _Columns:
 
     def numbered(self, names: Sequence[str]) -> list[int]:
         """Return the places of some names, making those that are new."""
-        places: dict[int, None] = {}
-        for name in names:
-            place = self.places.setdefault(name, len(self.places))
-            while place in places:  # two keys that read the same, such as 1 and "1"
-                name += "'"
-                place = self.places.setdefault(name, len(self.places))
-            places[place] = None
+        places = [self.places.setdefault(name, len(self.places)) for name in names]
         wanted = len(self.places) - self.values.shape[1]
         if wanted > 0:
             more = max(wanted, self.values.shape[1]) if self.values.shape[1] > 1 else wanted
             self.values = np.concatenate([self.values, np.full((self.n, more), np.nan)], axis=1)
-        return list(places)
+        return places
 
-    def readings(self, raised: Mapping[int, Raised]) -> Readings:
+    def readings(self, raised: Mapping[int, Raised], orders: Words | None = None) -> Readings:
         """Return all that was added."""
         if len({shape for _, shape in self.shapes}) == 1:
             shapes: tuple[str, ...] = (self.shapes[0][1],)
@@ -145,6 +182,8 @@ class _Columns:
             frozenset(range(len(self.places))) - self.not_truth,
             raised,
             self.whole,
+            None if self.known is None else self.beyond,
+            orders,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -54,6 +54,10 @@ class Readings:
     whole
         For each place with whole numbers of 2^53 or more, which `values` rounds, the numbers themselves, shape (n,);
         None where an output holds no such number there.
+    beyond
+        How many entries each output has beside those that were asked for, shape (n,); None if all were.
+    orders
+        The keys of outputs that are dictionaries, in their order; None if there are none.
     """
 
     values: FloatArray
@@ -63,6 +67,8 @@ class Readings:
     truths: frozenset[int] = frozenset()
     raised: Mapping[int, Raised] = field(default_factory=dict)
     whole: Mapping[int, WholeArray] = field(default_factory=dict)
+    beyond: npt.NDArray[np.int64] | None = None
+    orders: Words | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -74,6 +80,7 @@ class Readings:
         shapes = self.shapes * n if len(self.shapes) == 1 else self.shapes
         errors = [self.raised[i].error if i in self.raised else None for i in range(n)]
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
+        beside += [self.orders] if self.orders is not None else []
         numbers = [row.tobytes() for row in self.values]
         return list(zip(numbers, shapes, errors, *beside, strict=True))
 
@@ -91,3 +98,13 @@ def exact(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:
 def flat_names(places: int) -> tuple[str, ...]:
     """Return the names of the entries of a list: ``"[1]"``, ``"[2]"``, ..."""
     return tuple(f"[{i}]" for i in range(1, places + 1))
+
+
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names with a mark where one comes again: two keys may read the same, such as 1 and "1"."""
+    used: dict[str, None] = {}
+    for name in names:
+        while name in used:
+            name += "'"
+        used[name] = None
+    return tuple(used)

@@ -26,7 +26,7 @@ from scipy.stats import hypergeom
 
 from verify.functions.readings import Readings
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.neighbour_search import Draw
+from verify.neighbouring.pair_draws import Draw
 from verify.sampling.anytime_result import AnytimeResult
 from verify.sampling.black_box_result import BlackBoxResult
 

@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from accountant import Recorder, Replay
 from verify.effort import FALSE_ALARM
+from verify.findings import Finding
+from verify.sentences import number
 from verify.statistics.privacy_loss import LossBound, loss_lower_bound
-from verify.verdict import Finding, number
 
 FloatArray = npt.NDArray[np.float64]
 Data = npt.NDArray[Any]

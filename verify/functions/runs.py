@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import random
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +14,15 @@ import numpy as np
 
 from accountant import Direct
 from verify.events.view_sample import ViewSample
-from verify.functions.columns import Layout
 from verify.functions.lanes import read_lanes
+from verify.functions.layout import Layout
 from verify.functions.outputs import read_outputs
 from verify.functions.readings import FloatArray, Raised, Readings, UnreadableOutput
 from verify.learners.accounting_run import failing_place
 from verify.neighbouring.adjacency import Data
 from verify.subjects.subject import FunctionSubject, SubjectError
 
+LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 EXCERPT = 60  # characters of what a subject prints that a finding shows
 MOST_VALUES = 1 << 22  # entries of outputs that are read at once
 FEWEST = 64  # outputs that are read at once, however long they are
@@ -38,7 +39,7 @@ class Seen:
     Attributes
     ----------
     printed
-        The beginning of what was written to standard output.
+        The beginning of what was written to standard output or standard error.
     warned
         The first warning that was given: its class, its text and the line.
     changed_data
@@ -85,7 +86,9 @@ class FunctionRuns:
         """Whether one call answers for several lanes."""
         return self.subject.takes_lanes and self.lanes_together
 
-    def outputs(self, data: Data, n: int, seed: np.random.SeedSequence) -> Readings:
+    def outputs(
+        self, data: Data, n: int, seed: np.random.SeedSequence, known: Collection[str] | None = None
+    ) -> Readings:
         """Return n independent outputs on a data set.
 
         Parameters
@@ -96,6 +99,8 @@ class FunctionRuns:
             How many outputs.
         seed
             Of the generator that the function gets, and of NumPy's and Python's global random states.
+        known
+            Names of the entries that are wanted, as for `read_outputs`.
 
         Raises
         ------
@@ -106,7 +111,7 @@ class FunctionRuns:
         """
         with _contained(seed, _Sink()):
             returned = self._returned(data, n, np.random.default_rng(seed))
-        return self._read(returned, n)
+        return self._read(returned, n, known)
 
     def sample(self, layout: Layout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
@@ -118,14 +123,14 @@ class FunctionRuns:
         """
         most = max(FEWEST, MOST_VALUES // layout.width)
         if n <= most:
-            return layout.sample(self.outputs(data, n, seed))
+            return layout.sample(self.outputs(data, n, seed, layout.places))
         rng, left = np.random.default_rng(seed), n
         parts: list[FloatArray] = []
         while left:
             size = min(left, most)
             with _contained(seed, _Sink(), len(parts)):
                 returned = self._returned(data, size, rng)
-            parts.append(layout.sample(self._read(returned, size)).values)
+            parts.append(layout.sample(self._read(returned, size, layout.places)).values)
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
 
@@ -156,9 +161,9 @@ class FunctionRuns:
             )
         return self._read(returned, n)
 
-    def _read(self, returned: Any, n: int) -> Readings:
+    def _read(self, returned: Any, n: int, known: Collection[str] | None = None) -> Readings:
         try:
-            return read_lanes(returned, n) if self.together else read_outputs(returned)
+            return read_lanes(returned, n, known) if self.together else read_outputs(returned, known)
         except UnreadableOutput as error:
             raise SubjectError(f"{self.name} {error}") from None
 
@@ -224,7 +229,10 @@ def _given(data: Data) -> Any:
 
 
 def _raised(error: BaseException) -> Raised:
-    return Raised(type(error).__name__, f"{type(error).__name__}: {error}", str(failing_place(error)))
+    """Return what was raised, its message on one line and of a length that can be read."""
+    said = " ".join(str(error).split())
+    said = said if len(said) <= LONGEST_MESSAGE else f"{said[: LONGEST_MESSAGE - 3]}..."
+    return Raised(type(error).__name__, f"{type(error).__name__}: {said}", str(failing_place(error)))
 
 
 @contextmanager
@@ -241,7 +249,7 @@ def _contained(
     np.random.seed(words)  # noqa: NPY002
     random.seed(words.tobytes())
     try:
-        with warnings.catch_warnings(record=True) as warned, redirect_stdout(out):
+        with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
             yield warned
     finally:
         np.random.set_state(numpy_state)  # noqa: NPY002

@@ -1,6 +1,6 @@
 """The likelihood audit of a function that states the law of its output: ``@claimed(data, law=...)``.
 
-``law(data)`` returns a `FiniteLaw`, a `DensityLaw`, a `PolicyLaw`, or whatever else is a `verify.likelihood.audit.Law`.
+``law(data)`` returns a `FiniteLaw`, a `DensityLaw`, a `PolicyLaw`, or whatever else is a `verify.likelihood.law.Law`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import numpy as np
 
 from algorithms.claim import Claim
 from verify.evidence import Evidence
-from verify.functions.probe import words_of
+from verify.findings import Finding
+from verify.functions.probe_result import words_of
 from verify.learners.accounting_run import failing_place
-from verify.likelihood.audit import Law, LikelihoodAudit, audit_likelihood
+from verify.likelihood.audit import audit_likelihood
+from verify.likelihood.audit_result import LikelihoodAudit
+from verify.likelihood.law import Law
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.neighbour_search import Draw, candidate_of
+from verify.neighbouring.pair_draws import Draw, candidate_of
 from verify.subjects.subject import FunctionSubject
-from verify.verdict import Finding
 
 _MOST_PAIRS = 16
 _SHARE, _MOST = 0.2, 400_000

@@ -29,8 +29,8 @@ from accountant import (
 from algorithms.play import ActionError, BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
+from verify.findings import Finding
 from verify.learners.ledger_profile import Kind, larger, largest_counts
-from verify.verdict import Finding
 
 FloatArray = npt.NDArray[np.float64]
 

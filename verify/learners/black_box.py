@@ -10,30 +10,28 @@ import numpy.typing as npt
 
 from accountant import Simulation
 from algorithms.claim import Claim, View
-from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from mechanisms import BLOCK, Box
+from verify.conduct import Conduct
 from verify.effort import Effort
-from verify.evidence import Progress
-from verify.learners.adversary_view import learner_candidate
-from verify.learners.coupled_run import CoupledRun
+from verify.learners.drawn_pairs import drawn_pairs
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
 from verify.learners.neighbours import (
     Background,
-    InitialRecords,
-    Neighbour,
     backgrounds,
     replacements,
 )
-from verify.learners.pairs import candidate, early_pairs, lead_pairs, view_of
+from verify.learners.pairs import early_pairs, lead_pairs
 from verify.learners.table_walk import anchor_tables, walk_tables
 from verify.learners.transcript import ActionArray, with_paths_spelled
 from verify.learners.transcript_leads import Lead, ScanSize
 from verify.learners.transcript_sampling import DrawActions, sample_transcripts
 from verify.learners.transcript_scan import arms_of, scan_transcripts
 from verify.learners.views import played_actions
+from verify.progress import stretch
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.subjects.adversary import Adversary
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -43,113 +41,82 @@ _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of o
 
 
 def black_box_of_learner(
-    build: BuildLearner,
-    problem: Problem,
-    claim: Claim,
-    drawn: FloatArray,
-    neighbours: Sequence[Neighbour],
-    coupled: CoupledRun | None,
+    case: LearnerCase,
+    ground: Groundwork,
     leads: Sequence[Lead],
-    initial: InitialRecords,
+    conduct: Conduct,
     *,
     share_of_error: float,
-    trusted: bool,
-    effort: Effort,
-    seed: int,
-    progress: Progress,
-    adversary: Adversary | None = None,
 ) -> tuple[BlackBoxResult, tuple[str, str]]:
     """Test the claim's own view on the pairs that look worst; return the tested pair in words, too.
 
     Parameters
     ----------
-    build, problem, claim, initial
-        As for `verify_learner`.
-    drawn
-        A data set from the problem's law.
-    neighbours, coupled
-        Neighbours of its beginning and what coupled runs on them showed; None if none were possible.
+    case
+        The learner. Its adversary is tested beside the pairs if the view is the actions and the learner works in lanes.
+    ground
+        What the layers before showed. Where something speaks against the gate's densities, more pairs are tested that
+        no scan chose.
     leads
         What `find_leads` found; the best is tested beside pairs of early records.
+    conduct
+        How it is carried out.
     share_of_error
         Share of the verification's error that this test may use.
-    trusted
-        Whether nothing speaks against the gate's densities; else more pairs are tested that no scan chose.
-    effort, seed, progress
-        How much work, the seed of all randomness, and whom to tell.
-    adversary
-        Tested beside the pairs if the view is the actions and the learner works in lanes.
     """
+    effort = conduct.effort
     pairs = lead_pairs(leads[:1]) + early_pairs(
-        problem,
-        drawn[: effort.view_rounds + 1],
-        neighbours,
-        coupled,
-        initial,
-        beside_leads=bool(leads) and trusted,
+        case.problem,
+        ground.drawn[: effort.view_rounds + 1],
+        ground.neighbours,
+        ground.coupled,
+        case.initial,
+        beside_leads=bool(leads) and ground.trusted,
     )
-    pairs = pairs[: max(1, effort.samples // _FEWEST_OF_PAIR - (adversary is not None))]
-    first = pairs[0]
-    single = not view_of(build, problem, claim, first, first.data).works_in_lanes()
-    if single:
-        pairs = pairs[:2]
-    one_message = claim.view == View.MESSAGE.value  # runs stop with the record's own round
-    rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
-    candidates = [candidate(build, problem, claim, pair, single_lanes=single) for pair in pairs]
-    words = [pair.words for pair in pairs]
-    if adversary is not None and claim.view == View.ACTIONS.value and not single:
-        rounds = max(rounds, effort.scan_rounds)
-        played = learner_candidate(
-            build, problem, adversary, rounds, np.random.SeedSequence(seed, spawn_key=(_PROBE,))
-        )
-        candidates.append(played[0])
-        words.append(played[1])
-    fewest = max(effort.samples // 20, _FEWEST_OF_PAIR * len(candidates))
-    samples = min(effort.samples, max(effort.lane_rounds // rounds, fewest))
+    drawn = drawn_pairs(
+        case,
+        pairs,
+        effort,
+        fewest_of_pair=_FEWEST_OF_PAIR,
+        single_lane_samples=_SINGLE_LANE_SAMPLES,
+        seed=conduct.seed,
+    )
     result = black_box_test(
-        candidates,
-        claim_epsilon=claim.epsilon,
-        claim_delta=claim.delta,
-        samples=min(_SINGLE_LANE_SAMPLES, samples // 8) if single else samples,
+        drawn.candidates,
+        claim_epsilon=case.claim.epsilon,
+        claim_delta=case.claim.delta,
+        samples=drawn.samples,
         confidence=1.0 - share_of_error * (1.0 - effort.confidence),
         false_alarm=share_of_error * effort.false_alarm,
-        seed=seed,
+        seed=conduct.seed,
         workers=effort.workers,
-        progress=lambda share, doing: progress(0.4 + 0.6 * share, doing),
+        progress=stretch(conduct.progress, 0.4, 1.0),
     )
-    arms = arms_of(problem)
+    arms = arms_of(case.problem)
     result = replace(result, event=with_paths_spelled(result.event, arms.number, arms.size))
-    return result, words[result.candidate]
+    return result, drawn.words[result.candidate]
 
 
-def find_leads(
-    build: BuildLearner,
-    problem: Problem,
-    claim: Claim,
-    drawn: FloatArray,
-    initial: InitialRecords,
-    effort: Effort,
-    seed: int,
-    *,
-    by_sampling: bool,
-    thorough: bool = False,
-) -> list[Lead]:
+def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[Lead]:
     """Scan transcripts on data sets made for it; nothing if actions are not the view, or promise nothing.
+
+    Of learners that declassify, or whose densities are not to be trusted, every neighbour is sampled. Of others whose
+    claim is not proved, and whose transcripts promise little at first, it looks longer: at twice as many rounds, at
+    records in the middle of batches, and at data between those on which the actions differ
+    (`verify.learners.table_walk`).
 
     Parameters
     ----------
-    build, problem, claim, drawn, initial, effort, seed
+    case, ground
         As for `black_box_of_learner`.
-    by_sampling
-        Whether to sample every neighbour: for learners that declassify, or whose densities are not to be trusted.
-    thorough
-        Whether to look longer where a first look promises little: at twice as many rounds, at records in the middle of
-        batches, and at data between those on which the actions differ (`verify.learners.table_walk`).
+    effort, seed
+        How much work, and the seed of everything random.
     """
+    build, problem, claim = case.build, case.problem, case.claim
     if claim.view not in (View.ACTIONS.value, View.OTHER_ACTIONS.value):
         return []
     around = backgrounds(
-        drawn[: effort.scan_rounds + 1], problem.record_domain, problem.structure.arms, initial
+        ground.drawn[: effort.scan_rounds + 1], problem.record_domain, problem.structure.arms, case.initial
     )
     size = ScanSize(
         effort.scan_lanes,
@@ -167,14 +134,14 @@ def find_leads(
         arms = arms_of(problem)
         return sample_transcripts(draw, where, arms, size=few, delta=claim.delta, seed=child, hidden=hidden)
 
-    if by_sampling:
+    if not ground.trusted:
         found = sampled(around, _FEWER, sequence)
     else:
         found = scan_transcripts(
             build, problem, around, size=size, delta=claim.delta, seed=sequence, hidden=hidden
         )
-        if thorough and isinstance(problem.record_domain, Box) and _little(found, claim):
-            longer = drawn[: _LONGER * effort.scan_rounds + 1]
+        if not ground.proved and isinstance(problem.record_domain, Box) and _little(found, claim):
+            longer = ground.drawn[: _LONGER * effort.scan_rounds + 1]
             between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
             further = sampled(between, _FEWER // 2, np.random.SeedSequence(seed, spawn_key=(_TABLES, 0)))
             found = sorted([*found, *further], key=lambda lead: -lead.predicted)
@@ -206,4 +173,4 @@ _GROSS = 3.0  # multiple of the claim beyond which what a scan promises is no ne
 _LONGER, _WALK_LANES = 2, 512
 _MOST_LEADS = 5
 _FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer
-_SCAN, _PROBE, _TABLES = 7, 12, 13  # spawn keys: no other layer's
+_SCAN, _TABLES = 7, 13  # spawn keys: no other layer's

@@ -10,13 +10,13 @@ from types import FrameType, ModuleType
 from typing import Any
 
 # A call of NumPy takes about as long as so many of others, with the array arithmetic around it.
-_NUMPY_CALL = 6
+_NUMPY_CALL = 10
 
 
 def cost_of(run: Callable[[], object]) -> int:
-    """Count the calls that `run` makes, those of NumPy six times; rounded up to 2^k or 3 · 2^k.
+    """Count the calls that `run` makes, those of NumPy ten times; rounded up to 2^k or 3 · 2^k.
 
-    One unit takes roughly 0.1 microseconds. The count depends on the versions of Python and NumPy, not on the
+    One unit takes roughly 0.06 microseconds. The count depends on the versions of Python and NumPy, not on the
     machine; it is rounded because what is called once in a while (a cache that fills) should not matter.
     """
     units = 0

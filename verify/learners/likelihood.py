@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.claim import Claim, View
-from algorithms.play import BuildLearner
-from algorithms.problems import Problem
+from algorithms.claim import View
 from mechanisms import BLOCK, Mechanism
+from verify.conduct import Conduct
 from verify.effort import Effort
 from verify.evidence import Evidence
+from verify.findings import LowerBound, Witness
+from verify.learners.learner_case import LearnerCase
 from verify.learners.pairs import ViewPair, lead_pairs, view_of
 from verify.learners.transcript_leads import Lead
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
-from verify.verdict import LowerBound, Witness
 
 SHARE_OF_ERROR = 0.2
 """Share of the error of a verification that likelihood ratios get where they are used; counting has the rest."""
@@ -39,16 +39,13 @@ def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> boo
 
 def add_likelihood(
     evidence: Evidence,
-    build: BuildLearner,
-    problem: Problem,
-    claim: Claim,
+    case: LearnerCase,
     leads: Sequence[Lead],
-    *,
-    effort: Effort,
-    seed: int,
-    reproduce: str,
+    conduct: Conduct,
 ) -> None:
     """Offer the bound of the best event of the most promising pairs; nothing if no event promises one."""
+    build, problem, claim = case.build, case.problem, case.claim
+    effort, seed = conduct.effort, conduct.seed
     hide = claim.view == View.OTHER_ACTIONS.value
     error = SHARE_OF_ERROR * (1.0 - effort.confidence)
     pairs = lead_pairs(leads)
@@ -103,10 +100,10 @@ def add_likelihood(
         samples=trials,
         decisive=decisive,
     )
-    likelier = view_of(build, problem, claim, pair, pair.data_prime if chosen.swapped else pair.data)
+    likelier = view_of(case, pair, pair.data_prime if chosen.swapped else pair.data)
     plain = likelier.sample(trials, _sequence(seed, _COUNT, index))
     hits = int(np.count_nonzero(chosen.event.holds(plain)))
-    evidence.offer(lower, _witness(chosen, pair, bound, hits, reproduce))
+    evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce))
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),
         "event_words": chosen.event.words,

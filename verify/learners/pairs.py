@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.claim import Claim, View
-from algorithms.play import INITIAL_RECORD, BuildLearner
+from algorithms.claim import View
+from algorithms.play import INITIAL_RECORD
 from algorithms.problems import Problem
 from verify.events.view_sample import ViewSample
 from verify.learners.coupled_run import CoupledRun
+from verify.learners.learner_case import LearnerCase
 from verify.learners.neighbours import InitialRecords, Neighbour, initial_replacements, record_words
 from verify.learners.transcript import Feature
 from verify.learners.transcript_leads import Lead
@@ -129,27 +130,19 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
     return np.where(inside, high, low), np.where(inside, low, high)
 
 
-def candidate(
-    build: BuildLearner, problem: Problem, claim: Claim, pair: ViewPair, *, single_lanes: bool
-) -> Candidate:
+def candidate(case: LearnerCase, pair: ViewPair, *, single_lanes: bool) -> Candidate:
     """Return a pair as what the black-box test draws from."""
     views = tuple(
-        view_of(build, problem, claim, pair, data, single_lanes=single_lanes)
-        for data in (pair.data, pair.data_prime)
+        view_of(case, pair, data, single_lanes=single_lanes) for data in (pair.data, pair.data_prime)
     )
     return Candidate(" / ".join(pair.words), _drawer(views))
 
 
 def view_of(
-    build: BuildLearner,
-    problem: Problem,
-    claim: Claim,
-    pair: ViewPair,
-    data: FloatArray,
-    *,
-    single_lanes: bool = False,
+    case: LearnerCase, pair: ViewPair, data: FloatArray, *, single_lanes: bool = False
 ) -> LearnerView:
     """Return what the claim's adversary sees on one of a pair's data sets."""
+    build, problem, claim = case.build, case.problem, case.claim
     if claim.view == View.MESSAGE.value:
         return message_view(build, problem, data, pair.record, single_lanes=single_lanes)
     hidden = pair.record if claim.view == View.OTHER_ACTIONS.value else None

@@ -14,6 +14,7 @@ from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from verify.effort import Effort
 from verify.evidence import Evidence
+from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.learners.accounting_run import Accounting, failing_place
 from verify.learners.coupled_run import CoupledRun, run_coupled
 from verify.learners.ledger_profile import ledger_profile
@@ -25,8 +26,8 @@ from verify.learners.neighbours import (
     replacements,
 )
 from verify.learners.replay_run import run_replay
+from verify.sentences import number
 from verify.statistics.privacy_loss import LossBound, loss_lower_bound
-from verify.verdict import Finding, LowerBound, UpperBound, Witness, number
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from accountant import Retold, Taped
 from algorithms.play import BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
+from verify.findings import Finding
 from verify.functions.replay import CONFIRMATIONS
 from verify.learners.neighbours import Neighbour
-from verify.verdict import Finding
 
 FloatArray = npt.NDArray[np.float64]
 

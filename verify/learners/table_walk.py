@@ -71,7 +71,13 @@ def anchor_tables(domain: Box, rounds: int, rng: np.random.Generator) -> list[Ta
 
 
 def walk_tables(
-    draw: DrawActions, tables: Sequence[Table], arms: Arms, *, draws: int, seed: np.random.SeedSequence
+    draw: DrawActions,
+    tables: Sequence[Table],
+    arms: Arms,
+    *,
+    draws: int,
+    seed: np.random.SeedSequence,
+    walks: int = _WALKS,
 ) -> list[Background]:
     """Return neighbouring tables between tables on which the actions differ; none if they differ nowhere.
 
@@ -87,6 +93,8 @@ def walk_tables(
         Of the actions on every table that is looked at.
     seed
         Of all randomness.
+    walks
+        How many, at most.
     """
     played = [draw(table.rewards, draws, seed.spawn(1)[0]) for table in tables]
     ranked = sorted(
@@ -95,8 +103,10 @@ def walk_tables(
     )
     found: list[Background] = []
     seen: set[tuple[bytes, int]] = set()
-    for (first, second), event in ranked[:_WALKS]:
+    for (first, second), event in ranked[:walks]:
         background = _walk(draw, tables[first], tables[second], event, draws, seed)
+        if background is None:
+            continue
         key = background.data.tobytes(), background.neighbours[0].record
         if key not in seen:
             seen.add(key)
@@ -139,11 +149,16 @@ def _order(event: TellingEvent) -> tuple[float, int]:
 
 def _walk(
     draw: DrawActions, start: Table, end: Table, event: TellingEvent, draws: int, seed: np.random.SeedSequence
-) -> Background:
-    """Return the neighbouring tables between which an event's probability changes most, found by bisection."""
+) -> Background | None:
+    """Return the neighbouring tables between which an event's probability changes most, found by bisection.
+
+    None if the tables are the same in all rounds of the event.
+    """
     last = event.feature.last  # later rows are read by no action of the event
     begin, goal = start.rewards[: last + 1], end.rewards[: last + 1]
     differing = [row for row in range(1, last + 1) if not np.array_equal(begin[row], goal[row])]
+    if not differing:  # the two differ by luck
+        return None
 
     def between(changed: int) -> FloatArray:
         table = begin.copy()

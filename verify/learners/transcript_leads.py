@@ -155,6 +155,17 @@ def best_events(
     return promises[np.arange(neighbours), at], last[:-1][at % (k - 1)]
 
 
+def distinct_values(
+    feature: Feature, transcript: Transcript
+) -> tuple[IntArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return a feature's different values, the place of every draw's among them, and how many draws have each.
+
+    Labels that are too rare to be told apart are one.
+    """
+    values, index, hits = np.unique(feature.of(transcript), return_inverse=True, return_counts=True)
+    return lump_rare(values, index, hits) if feature.column.kind == "category" else (values, index, hits)
+
+
 def lump_rare(
     values: IntArray, index: npt.NDArray[np.intp], hits: npt.NDArray[np.intp]
 ) -> tuple[IntArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -21,9 +21,9 @@ from verify.learners.transcript_leads import (
     ScanSize,
     Scored,
     best_events,
+    distinct_values,
     features_for,
     lead_of,
-    lump_rare,
     promised,
 )
 
@@ -100,9 +100,7 @@ def _scored(
     n = len(first)
     found = []
     for feature in features_for(both, arms, neighbour.record):
-        values, index, hits = np.unique(feature.of(both), return_inverse=True, return_counts=True)
-        if feature.column.kind == "category":
-            values, index, hits = lump_rare(values, index, hits)
+        values, index, _ = distinct_values(feature, both)
         k = len(values)
         if k == 1:
             continue

@@ -28,9 +28,9 @@ from verify.learners.transcript_leads import (
     ScanSize,
     Scored,
     best_events,
+    distinct_values,
     features_for,
     lead_of,
-    lump_rare,
     promised,
 )
 from verify.learners.views import played_actions
@@ -126,9 +126,7 @@ def _score(
     of_those = weights[list(which)]
     neighbours, draws = of_those.shape
     for feature in features:
-        values, index, hits = np.unique(feature.of(transcript), return_inverse=True, return_counts=True)
-        if feature.column.kind == "category":
-            values, index, hits = lump_rare(values, index, hits)
+        values, index, hits = distinct_values(feature, transcript)
         k = len(values)
         if k == 1:
             continue

@@ -18,7 +18,8 @@ from accountant import CertifiedInterval
 from mechanisms import ParameterError
 from verify.events.event import Event
 from verify.events.view_sample import Column
-from verify.likelihood.finite_law import FiniteLaw, FinitePair
+from verify.likelihood.finite_law import FiniteLaw
+from verify.likelihood.finite_pair import FinitePair
 from verify.statistics.privacy_loss import loss_lower_bound
 
 FloatArray = npt.NDArray[np.float64]

@@ -16,8 +16,8 @@ from algorithms.dp_pe import StandardElimination
 from algorithms.linear_phases import DistributedLearner, Phase
 from algorithms.linear_play import BuildPhased, Clients, play_linear
 from algorithms.play import place_of_act
+from verify.findings import Finding
 from verify.functions.replay import CONFIRMATIONS
-from verify.verdict import Finding
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

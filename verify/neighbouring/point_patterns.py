@@ -42,6 +42,7 @@ GAPS = (
     (4.0, -1.0, "half"),
     (2.0, 1.0, "half"),
     (2.0, -1.0, "half"),
+    (1.0, -1.0, "every fourth"),
 )
 """Gaps that are closed, in steps of the largest move: -1 where the part is behind, 1 where it is ahead.
 

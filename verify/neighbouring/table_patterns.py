@@ -25,8 +25,10 @@ Data = npt.NDArray[Any]
 
 PART = 0.1  # of the way between two ends: a value in between
 LEAST_TIED = 5  # records of which some are at both ends and two in between
+LEAST_SWINGING = 4  # records of which there are two batches of two
 MOST_POINTS = 3  # values of a record that is removed
 FEW = (3, 2)  # equal records
+MOST_SIZES = 12  # numbers of equal records that are all tried
 FIRST_CHANGES = 5  # of a record, that come before its other places in the table
 
 
@@ -106,6 +108,10 @@ def removals(record: Domain, records: int) -> Iterator[Move]:
     for size, point in product((*FEW, half, records), points[:2]):
         if 1 < size <= records:
             yield from _removed([point], size, [0], [("equal to it", np.repeat(point[None], size, axis=0))])
+    # A block, a floor or a threshold in the number of records shows at one number of them only.
+    for size in range(2, min(records, MOST_SIZES) + 1):
+        table = np.repeat(points[0][None], size, axis=0)
+        yield from _removed(points[:1], size, [0], [("equal to it", table)])
     for size in dict.fromkeys((1, records, half)):
         yield from _removed(
             points, size, doubling(size), list(tables_of(record, size)) if size > 1 else alone
@@ -151,6 +157,13 @@ def tables_of(record: Domain, records: int) -> Iterator[tuple[str, Data]]:
             yield "each of the other values in turn", np.stack([rest[k % len(rest)] for k in range(records)])
         yield "half and half", _mixed(low, high, np.arange(records) >= records // 2)
         yield "all but one equal", _mixed(low, high, np.arange(records) == records // 2)
+        if records >= LEAST_SWINGING and _strictly_between(low, inside, high):
+            # Sums of two records in turn have one sign, and the other where they begin one record later: what is
+            # worked out of batches or windows, in order, changes in all of them with the first record.
+            swing = (-1.0) ** np.arange(records) * np.linspace(1.0, -1.0, records)
+            middle = low + (high - low) / 2.0
+            swung = np.stack([np.clip(middle + s * (low - middle), low, high) for s in swing])
+            yield "swinging less and less, then more", swung
 
 
 def _strictly_between(low: Data, inside: Data, high: Data) -> bool:

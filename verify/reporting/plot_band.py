@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from verify.composition.plot_privacy import trade_off
-from verify.verdict import Verification
+from verify.result import Verification
 
 _LEAST_DELTA = 1e-7  # the least decade of the left axis
 

@@ -15,7 +15,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from verify.verdict import ClaimLike, Finding, LowerBound, UpperBound, Verdict, Verification, Witness, number
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.result import Verification
+from verify.sentences import number
+from verify.verdict import ClaimLike, Verdict
 
 AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies GAP to the right of it
 GAP = 6

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from verify.effort import Effort
-from verify.evidence import Evidence, Progress
+from verify.conduct import Conduct
+from verify.evidence import Evidence
+from verify.findings import Finding
 from verify.sampling.anytime_result import AnytimeResult, Opening
 from verify.sampling.anytime_scout import Scout
 from verify.sampling.anytime_test import anytime_test
 from verify.sampling.draws import Candidate
 from verify.sampling.wealth_file import Account
-from verify.verdict import ClaimLike, Finding
+from verify.verdict import ClaimLike
 
 GROUND_SEED = 0
 """Of everything before the bets on learners and bandits: all runs find the same pairs, and go on with their events."""
@@ -44,28 +45,22 @@ class Bettor:
     ----------
     claim
         The claim that is bet against.
-    effort
-        How many draws there may be, confidence and false-alarm rate.
-    seed
-        Of the bets; one that no run in `account` used.
-    reproduce
-        The command that repeats this run, without what earlier ones had won.
-    progress
-        Called with the share done and what is being done.
-    seconds
-        The time limit.
+    conduct
+        How it is carried out. The seed is that of the bets, one that no run in `account` used; the command repeats this
+        run without what earlier ones had won.
     account, save
         What earlier runs won, and the file in which to keep it; None if it is not kept.
     """
 
     claim: ClaimLike
-    effort: Effort
-    seed: int
-    reproduce: str
-    progress: Progress
-    seconds: float
+    conduct: Conduct
     account: Account | None = None
     save: Path | None = None
+
+    @property
+    def on_the_ground(self) -> Conduct:
+        """How what comes before the bets is carried out."""
+        return replace(self.conduct, seed=GROUND_SEED)
 
     def bet(
         self,
@@ -92,15 +87,16 @@ class Bettor:
             Draws that finding the pairs took already; they are part of the result's, not of `samples`.
         """
         opening = Opening() if self.account is None else self.account.opening
+        effort = self.conduct.effort
         result = anytime_test(
             candidates,
             claim_epsilon=self.claim.epsilon,
             claim_delta=self.claim.delta,
             samples=samples,
-            confidence=self.effort.confidence,
-            false_alarm=self.effort.false_alarm if false_alarm is None else false_alarm,
-            seed=self.seed,
-            progress=self.progress,
+            confidence=effort.confidence,
+            false_alarm=effort.false_alarm if false_alarm is None else false_alarm,
+            seed=self.conduct.seed,
+            progress=self.conduct.progress,
             opening=opening.with_reserve(share),
             scout=scout,
             whole_stretches=whole_stretches,
@@ -134,9 +130,8 @@ class Bettor:
             What the next run needs to draw from pairs that a search found.
         """
         data, data_prime = words
-        evidence.offer(
-            result.lower_bound(), result.witness({"data": data, "data_prime": data_prime}, self.reproduce)
-        )
+        witness = result.witness({"data": data, "data_prime": data_prime}, self.conduct.reproduce)
+        evidence.offer(result.lower_bound(), witness)
         evidence.details["anytime"] = result.to_dict()
         evidence.details["detection_floor"] = result.detection_floor_words
         if result.stopped:
@@ -196,7 +191,7 @@ class BetInstead:
     ) -> None:
         """Bet; the evidence is left alone until `conclude`."""
         self.words = words
-        false_alarm = self.bettor.effort.false_alarm - negligible
+        false_alarm = self.bettor.conduct.effort.false_alarm - negligible
         self.result = self.bettor.bet(candidates, samples, false_alarm=false_alarm, searched=searched)
 
     def conclude(self, evidence: Evidence) -> Evidence:

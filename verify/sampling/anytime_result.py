@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from verify.events.event import Event
-from verify.sampling.counted_event import witness_of
+from verify.findings import LowerBound
+from verify.sampling.counted_event import CountedEvent
+from verify.sentences import number
 from verify.statistics.e_process import Payoff
-from verify.verdict import LowerBound, Witness, number
 
 
 @dataclass(frozen=True)
@@ -95,20 +96,13 @@ class Opening:
 
 
 @dataclass(frozen=True)
-class AnytimeResult:
+class AnytimeResult(CountedEvent):
     """How the betting went.
 
     Attributes
     ----------
-    candidate
-        The pair on which most was won.
-    label
-        Its label.
-    swapped, event, hits, hits_prime, trials
-        The event on which most was won, the order of the pair, and how often the event came up in the draws
-        that were bet on.
-    claim_epsilon, claim_delta
-        The claim.
+    candidate, label, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
+        As of every `CountedEvent`: the event on which most was won, in the draws that were bet on.
     log_wealth, log_peak
         Natural logarithm of the final and of the largest wealth.
     refuted
@@ -135,15 +129,6 @@ class AnytimeResult:
         ``"interrupt"`` or ``"time-limit"`` if the run was stopped; what it says holds all the same.
     """
 
-    candidate: int
-    label: str
-    swapped: bool
-    event: Event
-    hits: int
-    hits_prime: int
-    trials: int
-    claim_epsilon: float
-    claim_delta: float
     log_wealth: float
     log_peak: float
     refuted: bool
@@ -162,16 +147,6 @@ class AnytimeResult:
     def p_value(self) -> float:
         """1 over the largest wealth: a true claim shows a value of at most p with probability at most p."""
         return math.exp(-max(0.0, self.log_peak))
-
-    @property
-    def probability(self) -> float:
-        """Estimated probability of the event in the first world."""
-        return self.hits / max(1, self.trials)
-
-    @property
-    def probability_prime(self) -> float:
-        """Estimated probability of the event in the second world."""
-        return self.hits_prime / max(1, self.trials)
 
     @property
     def detection_floor(self) -> float:
@@ -222,21 +197,10 @@ class AnytimeResult:
             decisive=self.refuted,
         )
 
-    def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
-        """The witness for a verdict, see `witness_of`."""
-        return witness_of(self, neighbours, reproduce)
-
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data."""
         return {
-            "candidate": self.candidate,
-            "label": self.label,
-            "swapped": self.swapped,
-            "event": self.event.to_dict(),
-            "event_words": self.event.words,
-            "hits": self.hits,
-            "hits_prime": self.hits_prime,
-            "trials": self.trials,
+            **super().to_dict(),
             "log_wealth": self.log_wealth,
             "log_peak": self.log_peak,
             "p_value": self.p_value,

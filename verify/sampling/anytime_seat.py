@@ -15,8 +15,11 @@ from verify.sampling.draws import MULTIPLE, Candidate, draw_batch
 
 FloatArray = npt.NDArray[np.float64]
 
-ANYTIME = 3
-"""First entry of the spawn keys: batch b of world w of pair i is ``SeedSequence(seed, (3, i, w, b))``."""
+ANYTIME = 14
+"""First entry of the spawn keys, no other layer's.
+
+Batch b of world w of pair i has the seed ``SeedSequence(seed, spawn_key=(14, i, w, b))``.
+"""
 
 FIRST_BATCH = 64  # draws a side that every pair gets
 MOST_KEPT = 1 << 17  # rows of the past that events are chosen on

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verify.effort import FALSE_ALARM
-from verify.evidence import Progress, silent
+from verify.progress import Progress, silent
 from verify.sampling.anytime_result import AnytimeResult, Bet, Opening
 from verify.sampling.anytime_scout import Scout
 from verify.sampling.anytime_seat import FIRST_BATCH, Seat

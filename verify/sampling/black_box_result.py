@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from verify.events.event import Event
-from verify.sampling.counted_event import witness_of
+from verify.findings import LowerBound
+from verify.sampling.counted_event import CountedEvent
+from verify.sentences import number
 from verify.statistics.delta_band import DeltaBand
 from verify.statistics.detection_floor import POWER, Detectable, detectable_losses
 from verify.statistics.inversion import Inversion
-from verify.verdict import LowerBound, Witness, number
 
 
 @dataclass(frozen=True)
-class BlackBoxResult:
+class BlackBoxResult(CountedEvent):
     """What the final test saw.
 
     Attributes
     ----------
-    candidate
-        Index of the tested pair among the candidates; `label` is its label.
-    swapped
-        False: the event is likelier on data D of that pair. True: on D′, and "first world" below is D′.
-    event
-        The tested event.
-    hits, hits_prime
-        How many of the final draws of the first and of the second world lie in the event.
-    trials
-        Final draws a world.
-    claim_epsilon, claim_delta
-        The claim.
+    candidate, label, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
+        As of every `CountedEvent`: counted on final draws.
     epsilon_lower
         Lower bound on ε at the claimed δ, at `confidence`; at least 0.
     delta_lower
@@ -51,7 +40,11 @@ class BlackBoxResult:
     band
         Lower bounds on δ(ε) for all ε at once, from the same draws.
     refuted
-        Whether `strict_epsilon_lower` exceeds the claim. Nothing else decides it.
+        Whether `strict_epsilon_lower` exceeds the claim, and the final draws are not `dependent`. Nothing else
+        decides it.
+    dependent
+        How the final draws hang together (`verify.sampling.independence`), None if they seem to be independent: if they
+        do, all bounds are void.
     false_alarm
         The largest probability with which a true claim is refuted.
     looks
@@ -70,15 +63,6 @@ class BlackBoxResult:
         ``SeedSequence(seed, spawn_key=(2, candidate, w, b))``.
     """
 
-    candidate: int
-    label: str
-    swapped: bool
-    event: Event
-    hits: int
-    hits_prime: int
-    trials: int
-    claim_epsilon: float
-    claim_delta: float
     epsilon_lower: float
     delta_lower: float
     confidence: float
@@ -95,21 +79,12 @@ class BlackBoxResult:
     interrupted: bool
     seed: int
     final_batches: tuple[int, ...]
+    dependent: str | None = None
 
     @property
     def inversion(self) -> str:
         """``"union"`` or ``"stouffer"``: how the counts became the reported bounds."""
         return self.inverted_by.name
-
-    @property
-    def probability(self) -> float:
-        """Estimated probability of the event in the first world."""
-        return self.hits / self.trials
-
-    @property
-    def probability_prime(self) -> float:
-        """Estimated probability of the event in the second world."""
-        return self.hits_prime / self.trials
 
     @property
     def detectable(self) -> tuple[Detectable, ...]:
@@ -148,21 +123,10 @@ class BlackBoxResult:
             decisive=self.refuted,
         )
 
-    def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
-        """The witness for a verdict, see `witness_of`."""
-        return witness_of(self, neighbours, reproduce)
-
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""
         return {
-            "candidate": self.candidate,
-            "label": self.label,
-            "swapped": self.swapped,
-            "event": self.event.to_dict(),
-            "event_words": self.event.words,
-            "hits": self.hits,
-            "hits_prime": self.hits_prime,
-            "trials": self.trials,
+            **super().to_dict(),
             "epsilon_lower": self.epsilon_lower,
             "delta_lower": self.delta_lower,
             "confidence": self.confidence,
@@ -171,6 +135,7 @@ class BlackBoxResult:
             "strict_inversion": self.strictly_inverted_by.to_dict(),
             "share_of_error": self.share_of_error,
             "refuted": self.refuted,
+            "dependent": self.dependent,
             "false_alarm": self.false_alarm,
             "looks": self.looks,
             "samples": self.samples,

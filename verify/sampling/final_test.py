@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.events.event import Event
-from verify.sampling.count_events import count_events
+from verify.sampling.count_events import count_events, counted_and_marked
 from verify.sampling.draws import FINAL, Candidate, batch_sizes, draw_batch
+from verify.sampling.independence import dependence
 from verify.sampling.workers import Pool
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 STOPPED_EARLY = 0.2
 """Share of every error that is set aside for tests that were stopped before their last batch."""
@@ -32,6 +34,20 @@ class FinalTask:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """How many of `size` draws lie in each event, and which lie in the first: eight in a byte."""
+
+    counts: IntArray
+    packed: npt.NDArray[np.uint8]
+    size: int
+
+    @property
+    def marks(self) -> BoolArray:
+        """Whether each draw lies in the first event, in the order of drawing."""
+        return np.unpackbits(self.packed, count=self.size).view(np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FinalCounts:
     """What the final draws showed.
 
@@ -45,17 +61,25 @@ class FinalCounts:
         How many batches there were to be.
     stopped
         What stopped it before the last batch, None if nothing did.
+    batches
+        Of each world, in the order in which they were drawn.
     """
 
     hits: IntArray
     sizes: tuple[int, ...]
     planned: int
     stopped: KeyboardInterrupt | None
+    batches: tuple[Sequence[Batch], Sequence[Batch]]
 
     @property
     def trials(self) -> int:
         """Draws a world."""
         return sum(self.sizes)
+
+    @property
+    def dependence(self) -> str | None:
+        """How draws of the first event hang together; None if nothing speaks against their independence."""
+        return dependence([[batch.marks for batch in world] for world in self.batches])
 
     @property
     def share_of_error(self) -> float:
@@ -73,11 +97,12 @@ def share_of_error(batches: int, planned: int) -> float:
     return 1.0 - STOPPED_EARLY if batches == planned else STOPPED_EARLY * 6.0 / (math.pi * batches) ** 2
 
 
-def count_task(candidates: Sequence[Candidate], seed: int, task: FinalTask) -> IntArray:
-    """Draw a batch and count its events; shape (events,)."""
+def count_task(candidates: Sequence[Candidate], seed: int, task: FinalTask) -> Batch:
+    """Draw a batch and count its events."""
     candidate = candidates[task.index]
     sample = draw_batch(candidate, task.index, FINAL, task.world, task.batch, task.size, seed)
-    return count_events(task.events, sample)
+    counts, marks = counted_and_marked(task.events, sample)
+    return Batch(counts, np.packbits(marks), task.size)
 
 
 def final_counts(
@@ -117,18 +142,22 @@ def final_counts(
     hits = np.zeros((2, len(shared)), dtype=np.int64)
     done = 0
     stopped: KeyboardInterrupt | None = None
-    pair: list[IntArray] = []
+    drawn: tuple[list[Batch], list[Batch]] = [], []
+    pair: list[Batch] = []
     try:
-        for counts in pool.results(tasks):
-            pair.append(counts)
+        for batch_counts in pool.results(tasks):
+            pair.append(batch_counts)
             if len(pair) == 2:
-                hits, done, pair = hits + np.stack(pair), done + 1, []
+                hits, done = hits + np.stack([one.counts for one in pair]), done + 1
+                for world, one in zip(drawn, pair, strict=True):
+                    world.append(one)
+                pair = []
                 progress(sum(sizes[:done]) / trials)
     except KeyboardInterrupt as stop:
         stopped = stop
     if done == len(sizes):
         stopped = None  # it came too late to change anything
-    return FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped)
+    return FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, drawn)
 
 
 def count_event(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 
 import numpy as np
 
-from verify.events.view_sample import FloatArray, ViewSample
+from verify.events.view_sample import FloatArray
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.neighbour_search import Draw
+from verify.neighbouring.pair_draws import Draw
 from verify.sampling.anytime_result import AnytimeResult
 from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.count_events import count_events
+from verify.sampling.draws import batch_sizes
+from verify.sampling.independence import BoolArray, dependence
 
 _PLACEBO = 7  # first entry of the spawn keys
 _BATCH = 1 << 13
+_FEWEST_MARKED, _MOST_MARKED = (
+    1 << 12,
+    1 << 18,
+)  # draws of each world, of which it is noted whether an event occurred
+_MARKED_COLUMNS = 32  # so that batches are those of the smallest size
 _MOST_VALUES = 1 << 22  # values of one half that are held in memory
 _ERRORS = 5.5  # standard errors; by chance beyond them with probability below 4e-8 for each count
 
@@ -26,23 +35,47 @@ def drifts(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed:
     For independent draws both halves have one law, and all counts agree within 5.5 standard errors with a probability
     of at least 1 - 4e-8 for each; a counter, a clock or a cache in the function makes them differ.
     """
-    first, second = (_half(draw, pair, result.trials, half, seed) for half in range(2))
-    counts = [tuple(int(np.count_nonzero(result.event.holds(sample))) for sample in (first, second))]
-    for ours, theirs in zip(first.values.T, second.values.T, strict=True):
+    halves = [_half(draw, pair, result, half, seed) for half in range(2)]
+    (hits, first), (hits_prime, second) = halves
+    counts = [(hits, hits_prime)]
+    for ours, theirs in zip(first, second, strict=True):
         counts += [_below_median(ours, theirs)] if not np.isnan(ours).all() else []
-    n = len(first.values)
+    n = first.shape[1]
     return any(_differ(ours, theirs, n) for ours, theirs in counts)
 
 
-def _half(draw: Draw, pair: Pair, trials: int, half: int, seed: int) -> ViewSample:
-    parts: list[ViewSample] = []
-    done, wanted = 0, trials
-    while done < wanted:
-        sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, half, len(parts)))
-        parts.append(draw(pair, False, min(_BATCH, wanted - done), sequence))
-        wanted = min(trials, max(_BATCH, _MOST_VALUES // len(parts[0].columns)))
-        done += len(parts[-1].values)
-    return ViewSample(np.concatenate([part.values for part in parts]), parts[0].columns)
+def hangs_together(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed: int) -> str | None:
+    """Return how draws on a pair's data sets depend on each other; None if nothing speaks for it (`independence`).
+
+    For a test that does not keep where its event occurred: as many draws as it made are made anew, 2^12 to 2^18 of
+    each world, both in turn.
+    """
+    marks: tuple[list[BoolArray], list[BoolArray]] = [], []
+    draws = min(max(result.trials, _FEWEST_MARKED), _MOST_MARKED)
+    for part, size in enumerate(batch_sizes(draws, _MARKED_COLUMNS)):
+        for world, found in enumerate(marks):
+            sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, 2, world, part))
+            found.append(result.event.holds(draw(pair, bool(world), size, sequence)))
+    return dependence(marks)
+
+
+def _half(
+    draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, half: int, seed: int
+) -> tuple[int, FloatArray]:
+    """How many draws lie in the tested event, and the draws; shape (columns, n)."""
+    values, hits, done, wanted = np.empty((0, 0)), 0, 0, result.trials
+    for part in count():
+        sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, half, part))
+        sample = draw(pair, False, min(_BATCH, wanted - done), sequence)
+        if part == 0:
+            wanted = min(wanted, max(_BATCH, _MOST_VALUES // len(sample.columns)))
+            values = np.empty((len(sample.columns), wanted))
+        hits += int(count_events([result.event], sample)[0])
+        values[:, done : done + len(sample.values)] = sample.values.T
+        done += len(sample.values)
+        if done >= wanted:
+            break
+    return hits, values
 
 
 def _below_median(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:

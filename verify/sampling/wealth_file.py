@@ -19,10 +19,10 @@ from typing import Any
 
 from accountant.whole_file import whole_file
 from algorithms.claim import Claim
+from verify.json_form import json_able
 from verify.sampling.anytime_result import AnytimeResult, Opening
 from verify.subjects.subject import Subject
 from verify.subjects.subject_identity import source_digest
-from verify.verdict import json_able
 
 FORMAT = "dpwitness wealth, version 2"
 

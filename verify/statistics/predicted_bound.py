@@ -68,6 +68,8 @@ def promised_epsilon(
     error: float,
     caution: float,
     split: int | None = None,
+    *,
+    few_known: bool = False,
 ) -> float:
     """The lower bound on ε to expect from `n` fresh draws a side of an event that was fixed before it was counted.
 
@@ -82,6 +84,10 @@ def promised_epsilon(
     split
         How many of the `counted` pairs of draws, one of either world, had exactly one in the event; one more is taken.
         If given, the standard error is theirs (`coupled_variance`). If not, the draws are taken to be independent.
+    few_known
+        Whether q is moved no farther than to Clopper and Pearson's bound at as many standard errors; on the scale of
+        logarithms few draws of the other world count for more than they may be. The farther way is for comparing the
+        luckiest of very many events.
     """
     p, q = hits / (counted + 1.0), min((other + 1.0) / (counted + 1.0), 1.0)
     excess = p - delta
@@ -94,6 +100,9 @@ def promised_epsilon(
         share = coupled_variance(p, q, excess, (split + 1.0) / (counted + 1.0))
         move *= np.sqrt(np.minimum(share, 2.0))
     p_moved, q_moved = delta + excess * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
+    score = move * np.sqrt(q_error)
+    if few_known and score > 0.0:  # a count of 0 is not e² at two errors: its logarithm is skew
+        q_moved = min(q_moved, max(q, float(approximate_upper(other, counted, score))))
     return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
 
 

@@ -30,13 +30,34 @@ _NAMES: dict[Role, frozenset[str]] = {
             "gain",
             "observation",
             "obs",
+            "loss",
+            "losses",
+            "click",
+            "y",
+            "score",
         }
     ),
     "context": frozenset(
         {"context", "contexts", "x", "features", "feature", "featurevector", "state", "ctx"}
     ),
     "arm": frozenset(
-        {"arm", "action", "a", "i", "k", "j", "idx", "index", "choice", "item", "pulled", "played", "chosen"}
+        {
+            "arm",
+            "action",
+            "a",
+            "i",
+            "k",
+            "j",
+            "idx",
+            "index",
+            "choice",
+            "item",
+            "pulled",
+            "played",
+            "chosen",
+            "decision",
+            "decisions",
+        }
     ),
 }
 _ARM_WORDS, _ARM_TAILS = ("arm", "action"), ("", "id", "idx", "index", "ix", "number", "i")
@@ -65,8 +86,10 @@ def role_of(name: str) -> Role | None:
     for role, names in _NAMES.items():
         if plain in names:
             return role
-    if plain.endswith("reward") or plain.startswith("reward"):
+    if plain.endswith(("reward", "loss")) or plain.startswith("reward"):
         return "reward"
+    if plain.endswith(("featurevector", "context")):
+        return "context"
     if any(plain.endswith(word + tail) for word in _ARM_WORDS for tail in _ARM_TAILS):
         return "arm"
     return None

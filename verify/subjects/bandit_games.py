@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from verify.subjects.bandit_arguments import (
     Arguments,
     ArgumentsError,
@@ -25,15 +27,22 @@ Update = Callable[[int, float], Any]
 
 SELECTS = (
     "select_arm", "choose_arm", "get_arm", "pick_arm", "next_arm", "pickAnArm", "select_action", "choose_action",
-    "get_action", "pick_action", "sample_action", "select", "choose", "choice", "act", "action", "actions",
-    "recommend", "decide", "pull", "play", "sample", "draw", "predict",
+    "get_action", "pick_action", "sample_action", "next_action", "get_next_arm", "select_next_arm", "choose_next_arm",
+    "selectArm", "chooseArm", "getArm", "nextArm", "selectAction", "chooseAction", "getAction", "decide_arm",
+    "select", "choose", "choice", "act", "action", "actions", "recommend", "decide", "suggest", "ask", "pull", "play",
+    "sample", "draw", "predict", "pick",
 )  # fmt: skip
 """Names of methods that return an arm, the most usual first."""
 UPDATES = (
     "update", "update_arm", "update_reward", "update_params", "learn", "observe", "observe_reward",
-    "receive_reward", "getReward", "add_reward", "set_reward", "give_reward", "feedback", "reward", "record",
+    "receive_reward", "getReward", "add_reward", "set_reward", "give_reward", "report_reward", "feedback",
+    "receive_feedback", "give_feedback", "reward", "record", "partial_fit", "observe_loss", "receive_loss",
+    "update_loss", "update_parameters", "updateParameters", "update_state", "update_model", "update_estimates",
+    "update_values", "update_stats", "updateArm", "observeReward", "tell", "train",
 )  # fmt: skip
 """Names of methods that are told a reward."""
+BATCHES = ("partial_fit",)
+"""Names of those that are told arrays, here of one entry each."""
 STEPS = ("step", "act", "next", "choose", "select_arm")
 """Names of methods that are told the last arm's reward and return the next arm."""
 
@@ -179,12 +188,7 @@ def play_alone(calls: Calls, bandit: Any, environment: Environment) -> list[int]
         If it stops before.
     """
     play = calls.play
-    if isinstance(play, str):
-        run = method_of(bandit, "play", play)
-        given = _values_for(run, play, environment)
-    else:
-        assert play is not None
-        run, given = play, [bandit]
+    run, given = _played_with(play, bandit, environment)
     try:
         while len(environment.pulled) < environment.rounds:
             before = len(environment.pulled)
@@ -192,11 +196,52 @@ def play_alone(calls: Calls, bandit: Any, environment: Environment) -> list[int]
             if len(environment.pulled) == before:
                 raise BanditError(
                     f"play = {getattr(play, '__name__', play)!r}: pulled {before} of {environment.rounds} arms of its "
-                    "environment; must go on until the environment stops it"
+                    "environment; must go on until the environment stops it; give stops=True if it stops by itself, as "
+                    "best-arm identification does"
                 )
     except GameOver:
         pass
     return environment.pulled
+
+
+def play_until_it_stops(calls: Calls, bandit: Any, environment: Environment) -> list[int]:
+    """Let a bandit play in its environment until it stops by itself, or the game is over.
+
+    Returns
+    -------
+    list of int
+        The arms it pulled; then, if rounds are left, the arm it returned if it did, and for each other round the number
+        of arms, which stands for none.
+
+    Raises
+    ------
+    WrongArm
+        If what it returns is no arm.
+    """
+    run, given = _played_with(calls.play, bandit, environment)
+    found = environment.pulled
+    try:
+        returned = run(*given)
+    except GameOver:
+        return found
+    left = environment.rounds - len(found)
+    if isinstance(returned, tuple) and returned:
+        returned = returned[-1]
+    if left and returned is not None:
+        name = calls.play if isinstance(calls.play, str) else "play"
+        found = [*found, arm_of(returned, environment.arms, len(found), name)]
+    return [*found, *[environment.arms] * (environment.rounds - len(found))]
+
+
+def _played_with(
+    play: str | Callable[[Any], Any] | None, bandit: Any, environment: Environment
+) -> tuple[Callable[..., Any], list[Any]]:
+    """Return what lets a bandit play by itself, and what it is called with."""
+    if isinstance(play, str):
+        run = method_of(bandit, "play", play)
+        return run, _values_for(run, play, environment)
+    assert play is not None
+    return play, [bandit]
 
 
 def _values_for(run: Callable[..., Any], name: str, environment: Environment) -> list[Any]:
@@ -253,6 +298,13 @@ def _updater(
         return lambda arm, reward: function(bandit, arm, reward)
     name, arguments = update
     method: Callable[..., Any] = getattr(bandit, name)
+    if name in BATCHES:
+        told = method
+
+        def method(*values: Any, **named: Any) -> Any:
+            each = {key: np.array([value]) for key, value in named.items()}
+            return told(*[np.array([value]) for value in values], **each)
+
     if arguments == Arguments(("arm", "reward")):
         return method
     if arguments == Arguments(("reward", "arm")):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from accountant import Simulation
 from algorithms.play import BuildLearner
@@ -73,6 +74,24 @@ def _default_problem(subject: LearnerSubject) -> str:
     return _DEFAULT_PROBLEMS[family]
 
 
+def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
+    """Make a learner on a gate of its own.
+
+    Raises
+    ------
+    SubjectError
+        If a user's learner cannot be built.
+    """
+    try:
+        return build(Simulation(0, 1))
+    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
+        if subject.entry is not None:
+            raise
+        raise SubjectError(
+            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
+        ) from error
+
+
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
     """Ask a learner whether it observes outcomes before the first round, and whose they are.
 
@@ -81,14 +100,7 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialReco
     SubjectError
         If a user's learner cannot be built.
     """
-    try:
-        learner = build(Simulation(0, 1))
-    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
-        if subject.entry is not None:
-            raise
-        raise SubjectError(
-            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
-        ) from error
+    learner = try_build(build, subject)
     if not hasattr(learner, "observe_initial"):
         return "none"
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"

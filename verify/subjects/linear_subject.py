@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from accountant import Simulation
 from algorithms.claim import Claim
 from algorithms.linear_catalogue import linear_builder
 from algorithms.linear_plans import LINEAR_PLANNED
@@ -22,12 +21,12 @@ from algorithms.problems import (
 )
 from algorithms.problems import problems as other_problems
 from algorithms.simulate import Trace, checkpoint_rounds
-from verify.effort import Effort
-from verify.evidence import Evidence, Progress
-from verify.learners.accounting_run import failing_place
+from verify.conduct import Conduct
+from verify.evidence import Evidence
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT, verify_linear
 from verify.sampling.anytime_bettor import Instead
-from verify.subjects.subject import LearnerSubject, SubjectError
+from verify.subjects.learner_subject import try_build
+from verify.subjects.subject import LearnerSubject
 
 AnyProblem = Problem | LinearBandit | str | None
 
@@ -81,14 +80,7 @@ def build_linear(
     build = linear_builder(
         subject.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=learner_settings
     )
-    try:
-        build(Simulation(0, 1))
-    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
-        if subject.entry is not None:
-            raise
-        raise SubjectError(
-            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
-        ) from error
+    try_build(build, subject)
     return build, played, name
 
 
@@ -97,13 +89,9 @@ def verify_linear_subject(
     claim: Claim,
     problem: AnyProblem,
     settings: Mapping[str, Value],
+    conduct: Conduct,
     *,
     horizon: int | None,
-    effort: Effort,
-    seed: int,
-    reproduce: str,
-    progress: Progress,
-    seconds: float,
     instead: Instead | None = None,
 ) -> tuple[Claim, Evidence]:
     """Verify a linear learner; the claim is returned with what is assumed of clients who report again.
@@ -113,7 +101,7 @@ def verify_linear_subject(
     ValueError
         As `build_linear`.
     """
-    rounds = ROUNDS_PER_EFFORT * effort.accounting_rounds if horizon is None else horizon
+    rounds = ROUNDS_PER_EFFORT * conduct.effort.accounting_rounds if horizon is None else horizon
     build, played, _ = build_linear(
         subject, problem, settings, epsilon=claim.epsilon, delta=claim.delta, horizon=rounds
     )
@@ -121,19 +109,7 @@ def verify_linear_subject(
         claim = replace(
             claim, unit=f"{claim.unit}, and again in every phase for which it is drawn (the order is public)"
         )
-    evidence = verify_linear(
-        build,
-        played,
-        claim,
-        horizon=rounds,
-        effort=effort,
-        seed=seed,
-        reproduce=reproduce,
-        progress=progress,
-        seconds=seconds,
-        instead=instead,
-    )
-    return claim, evidence
+    return claim, verify_linear(build, played, claim, conduct, horizon=rounds, instead=instead)
 
 
 def simulate_linear(

@@ -6,7 +6,7 @@ import ast
 import inspect
 
 from verify.subjects.adversary import Adversary, AdversaryError, ChallengeOnPlay
-from verify.subjects.subject import load_object
+from verify.subjects.resolve import load_object
 
 _KNOWN = "challenge"
 

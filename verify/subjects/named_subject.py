@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.adjacency_words import adjacency_from_words
-from verify.subjects.subject import FunctionSubject, SubjectError, resolve
+from verify.subjects.resolve import resolve
+from verify.subjects.subject import FunctionSubject, SubjectError
 
 
 def named_subject(

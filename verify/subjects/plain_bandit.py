@@ -19,10 +19,11 @@
 
 from __future__ import annotations
 
+import inspect
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -33,18 +34,15 @@ from mechanisms import Box
 from mechanisms.parameters import ParameterError, whole
 from verify.learners.transcript import MOST_ARMS, ActionArray
 from verify.subjects.adversary import Adversary, Game
-from verify.subjects.bandit_calls import BanditError, maker
+from verify.subjects.bandit_batch import Batch, pays_nothing
 from verify.subjects.bandit_environment import Environment
-from verify.subjects.bandit_games import (
-    Calls,
-    Select,
-    Update,
-    calls_of,
-    methods_for,
-    play_alone,
-)
+from verify.subjects.bandit_records import BanditRecords
+from verify.subjects.run_generators import RunGenerators
 
 FloatArray = npt.NDArray[np.float64]
+
+_LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
+_ONE_ROUND_WITH_CONTEXT = "one round: its context and the outcome vector"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,9 @@ class PlainBandit:
         The name of the method that learns from an arm and its reward; or a function ``update(bandit, arm, reward)``. By
         default the first of `verify.subjects.bandit_games.UPDATES`.
     rewards
-        The smallest and the largest reward.
+        The smallest and the largest reward, on which the bandit is played; between them those that are played, too.
+        Where all rewards of [0, 1] occur, and not 0 and 1 alone, ``(0.0, 0.5, 1.0)`` says so: a randomised response to
+        bits is private for bits only.
     adversary
         Plays against this instead of fixed reward tables.
     step
@@ -82,14 +82,22 @@ class PlainBandit:
         Or the name of a method, or a function ``play(bandit)``, with which the bandit plays by itself: `make` gets an
         environment, whose ``pull(arm)`` returns rewards and ends the game after the last round. It is called as long as
         it pulls arms.
+    stops
+        Whether it ends its play by itself, as best-arm identification does: `play` is called once; when it ends and the
+        arm that it returns (alone, or last in a tuple) are seen, too.
     contexts
         What all know of every round before it is played: an array with a row for each.
+    private_context
+        The shape of a round's context, such as ``(features,)`` or ``(arms, features)``, if contexts are part of what is
+        private, as in joint differential privacy of contextual bandits; every context (every row of it) has Euclidean
+        norm at most 1. Neighbours then differ in one round's context and rewards, and that round's own action is not
+        seen: it goes to the one user whose data it shows.
 
     Raises
     ------
     ParameterError
-        If there are no arms or rounds, the rewards are no interval, methods are given for more than one way of
-        playing, or there are fewer contexts than rounds.
+        If `make` cannot be called, there are no arms or rounds, the rewards are no interval, methods are given for more
+        than one way of playing, there are fewer contexts than rounds, or private contexts go with something else.
     """
 
     make: Callable[..., Any]
@@ -97,24 +105,41 @@ class PlainBandit:
     rounds: int
     select: str | Callable[[Any, int], Any] | None = None
     update: str | Callable[[Any, int, float], Any] | None = None
-    rewards: tuple[float, float] = (0.0, 1.0)
+    rewards: tuple[float, ...] = (0.0, 1.0)
     adversary: Adversary | None = None
     step: str | None = None
     play: str | Callable[[Any], Any] | None = None
     contexts: npt.ArrayLike | None = None
+    private_context: tuple[int, ...] = ()
+    stops: bool = False
 
     def __post_init__(self) -> None:
+        if not callable(self.make):
+            raise ParameterError(
+                f"make = {type(self.make).__name__} object: must be a class or a function that makes a fresh bandit "
+                "for every run, as make=lambda: ..."
+            )
         object.__setattr__(self, "arms", whole("arms", self.arms, least=1))
         object.__setattr__(self, "rounds", whole("rounds", self.rounds, least=1))
         if self.arms >= MOST_ARMS:
             raise ParameterError(f"arms = {self.arms}: must be fewer than {MOST_ARMS}")
-        if not self.rewards[0] < self.rewards[1]:
-            raise ParameterError(f"rewards = {self.rewards}: the first must be smaller")
+        if len(self.rewards) < 2 or list(self.rewards) != sorted(set(self.rewards)):
+            raise ParameterError(
+                f"rewards = {self.rewards}: must be two or more, each larger than the one before"
+            )
         ways = [
             self.select is not None or self.update is not None,
             self.step is not None,
             self.play is not None,
         ]
+        shape = tuple(whole("private_context", size, least=1) for size in self.private_context)
+        object.__setattr__(self, "private_context", shape)
+        if shape and (self.play is not None or self.adversary is not None or self.contexts is not None):
+            raise ParameterError(
+                f"private_context = {shape}: goes with no play, adversary or contexts that all know"
+            )
+        if self.stops and (self.play is None or self.adversary is not None):
+            raise ParameterError("stops = True: goes with play, and with no adversary")
         if sum(ways) > 1:
             raise ParameterError(
                 "select and update, step, play: must be given for one way of playing, not for several"
@@ -125,49 +150,127 @@ class PlainBandit:
             )
 
     @property
+    def entries(self) -> int:
+        """How many different entries its actions have: the arms and, if it stops by itself, none as the last."""
+        return self.arms + int(self.stops)
+
+    @property
     def name(self) -> str:
-        """The name of its class."""
-        name: str = getattr(self.make, "__qualname__", type(self.make).__name__)
-        return name
+        """The name of its class; of the one that a lambda calls, as far as can be told without calling it."""
+        made = self._class
+        return "bandit" if made is None else str(made.__qualname__)
+
+    @property
+    def call(self) -> str:
+        """A Python expression that makes it, for whoever has its class; ``...`` is what a lambda gives, and arrays."""
+        made, make = self._class, self.make
+        name = "" if made is None else made.__name__
+        shown = [name if make is made else "lambda: ..." if made is None else f"lambda: {name}(...)"]
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in ("make", "adversary") or (each.default is not MISSING and value is each.default):
+                continue
+            if each.name == "contexts" or callable(value):
+                value = _LEFT_OUT
+            shown.append(f"{each.name}={value!r}")
+        return f"PlainBandit({', '.join(shown)})"
+
+    @property
+    def _class(self) -> Any:
+        """What `make` is, or the class or function that it calls if it is a lambda; None if that cannot be told."""
+        make = getattr(self.make, "func", self.make)  # of a `functools.partial`
+        if getattr(make, "__name__", "") != "<lambda>":
+            return make if hasattr(make, "__qualname__") else type(make)
+        outside = inspect.getclosurevars(make)
+        named = {**outside.globals, **outside.nonlocals}
+        for name in (*make.__code__.co_names, *make.__code__.co_freevars):
+            found = named.get(name)
+            owners = [each for each in named.values() if inspect.ismodule(each)]
+            for one in (found, *(getattr(owner, name, None) for owner in owners)):
+                if inspect.isclass(one) or inspect.isfunction(one):
+                    return one
+        return None
 
     @property
     def form(self) -> ClaimForm:
-        """What is claimed of it: central privacy of one round's rewards in the view of all actions."""
+        """What is claimed of it: central privacy of one round's rewards in the view of all actions.
+
+        Where contexts are private: joint privacy of one round's context and rewards in the view of all other actions.
+        """
+        if self.private_context:
+            return ClaimForm("central", View.OTHER_ACTIONS, _ONE_ROUND_WITH_CONTEXT, "said by the caller")
         return ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "said by the caller")
+
+    @property
+    def records(self) -> BanditRecords:
+        """What one round's row of a table can be."""
+        low, *between, high = (float(reward) for reward in self.rewards)
+        return BanditRecords(self.arms, low, high, self.private_context, tuple(between))
 
     @property
     def record_domain(self) -> Box:
         """The domain of one round's rewards."""
-        return Box(*self.rewards, self.arms)
+        return Box(self.rewards[0], self.rewards[-1], self.arms)
+
+    def fresh(self) -> Any:
+        """Return one bandit that plays nothing: what its class keeps can be looked at.
+
+        Raises
+        ------
+        BanditError
+            If it cannot be made.
+        """
+        with self._batch(np.random.SeedSequence(0)) as batch:
+            return batch.make(batch.rng, Environment(self.arms, self.rounds, pays_nothing))
 
     def against(self, adversary: Adversary) -> PlainBandit:
         """Return the same bandit, played against an adversary."""
         return replace(self, adversary=adversary)
 
-    def actions(self, data: FloatArray, draws: int, seed: np.random.SeedSequence) -> ActionArray:
+    def actions(
+        self, data: FloatArray, draws: int | Sequence[int], seed: np.random.SeedSequence
+    ) -> ActionArray:
         """Play on a reward table; its row 0 is not used, as in every data set of a learner.
+
+        Every run has random numbers of its own, by its number: it plays alike on all tables as long as they give it the
+        same rewards.
+
+        Parameters
+        ----------
+        data
+            The table, shape (rounds + 1, arms); with private contexts (`BanditRecords`), their entries follow the
+            rewards.
+        draws
+            How many runs, numbered from 0; or their numbers.
+        seed
+            Of all runs.
 
         Returns
         -------
         ndarray
-            Shape (draws, rounds of the table, 1).
+            Shape (draws, rounds of the table, 1). Where the bandit stopped by itself, the entry after its last play is
+            the arm that it returned, if it did, and all later ones are `arms`.
 
         Raises
         ------
         BanditError
             If the bandit cannot be called as it was said, or does not return arms.
         """
-        rewards = data[1:].tolist()
-        actions = np.empty((draws, len(rewards), 1), dtype=np.int16)
+        rewards = data[1:, : self.arms].tolist()
+        contexts = None
+        if self.private_context:
+            contexts = [self.records.context_of(row) for row in data[1:]]
+        numbers = range(draws) if isinstance(draws, int) else draws
+        actions = np.empty((len(numbers), len(rewards), 1), dtype=np.int16)
         with self._batch(seed) as batch:
-            for draw in range(draws):
+            for draw in batch.runs(numbers):
                 if batch.alone:
                     environment = Environment(
                         self.arms, len(rewards), lambda number, arm: rewards[number][arm], self.rounds
                     )
                     actions[draw, :, 0] = batch.play(environment)
                     continue
-                select, update = batch.methods()
+                select, update = batch.methods(contexts)
                 row = []
                 for number, outcomes in enumerate(rewards):
                     arm = select(number)
@@ -181,7 +284,7 @@ class PlainBandit:
         assert self.adversary is not None
         actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
         with self._batch(seed) as batch:
-            for draw in range(draws):
+            for draw in batch.runs(range(draws)):
                 game = Game(
                     self.adversary,
                     rounds=self.rounds,
@@ -207,56 +310,11 @@ class PlainBandit:
         return actions
 
     @contextmanager
-    def _batch(self, seed: np.random.SeedSequence) -> Iterator[_Batch]:
+    def _batch(self, seed: np.random.SeedSequence) -> Iterator[Batch]:
         """Own every generator while a batch of runs is played."""
-        rng = np.random.default_rng(seed)
         before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 (others' code uses it)
-        words = seed.generate_state(2)
-        random.seed(int(words[0]))
-        np.random.seed(int(words[1]))  # noqa: NPY002
         try:
-            yield _Batch(self, rng)
+            yield Batch(self, RunGenerators(seed))
         finally:
             random.setstate(before)
             np.random.set_state(before_numpy)  # noqa: NPY002
-
-
-class _Batch:
-    """Makes the bandits of a batch of runs, all called the same way."""
-
-    def __init__(self, bandit: PlainBandit, rng: np.random.Generator) -> None:
-        self.bandit, self.rng = bandit, rng
-        self.make = maker(bandit.make, bandit.arms, bandit.rounds)
-        self.alone = bandit.play is not None
-        self.contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
-        self._idle = Environment(bandit.arms, bandit.rounds, _pays_nothing)
-        self._calls: Calls | None = None
-
-    def methods(self) -> tuple[Select, Update]:
-        """Return how a fresh bandit is asked for an arm, and told its reward."""
-        made = self.make(self.rng, self._idle)
-        return methods_for(self._called(made), made, self.bandit.arms, self.contexts)
-
-    def play(self, environment: Environment) -> list[int]:
-        """Let a fresh bandit play by itself; the arms it pulled."""
-        made = self.make(self.rng, environment)
-        return play_alone(self._called(made), made, environment)
-
-    def _called(self, made: Any) -> Calls:
-        if self._calls is None:
-            own = self.bandit
-            self._calls = calls_of(
-                made,
-                select=own.select,
-                update=own.update,
-                step=own.step,
-                play=own.play,
-                contexts=self.contexts is not None,
-            )
-        return self._calls
-
-
-def _pays_nothing(number: int, arm: int) -> float:
-    raise BanditError(
-        "the bandit pulls arms of its environment by itself: give play=..., the method that makes it do so"
-    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mechanisms import Integers, Interval
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr
 
 from mechanisms import Box, Interval
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen

@@ -8,7 +8,7 @@ import numpy as np
 
 from mechanisms import Box, Interval
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray, laplace_cdf, laplace_cells
 from verify.zoo.oracle import Masses, Oracle, half_lines
 from verify.zoo.specimen import Specimen

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mechanisms import Categories
 from verify.neighbouring.adjacency import AnyTwo
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray
 
 EPSILON = 1.0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mechanisms import Box
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laws import (
     TAIL,
     FloatArray,

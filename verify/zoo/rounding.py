@@ -8,7 +8,7 @@ import numpy as np
 
 from mechanisms import Interval
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laplace import shifted_laplace
 from verify.zoo.laws import FloatArray, laplace_cdf
 from verify.zoo.oracle import Masses, Oracle

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mechanisms import Box
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -126,7 +126,15 @@ def numerical_svt(data: FloatArray, rng: np.random.Generator, lanes: int) -> Flo
     c = NUMERICAL_MOST_TRUE
     rho = _noise(rng, 3.0 / EPSILON, lanes, 1)
     above = data + _noise(rng, 6.0 * c / EPSILON, lanes) >= 1.0 + rho
-    return _values(above, data + _noise(rng, 3.0 * c / EPSILON, lanes), c)
+    fresh = _noise(rng, 3.0 * c / EPSILON, lanes, c)
+    before = np.cumsum(above, axis=1, dtype=np.int8) - above  # TRUEs so far
+    out = np.zeros((lanes, QUERIES))
+    for answered in range(c):
+        here = np.flatnonzero(above & (before == answered))
+        lane, i = np.divmod(here, QUERIES)
+        out.reshape(-1)[here] = data[i] + fresh[lane, answered]
+    out[before >= c] = np.nan
+    return out
 
 
 @claimed(data=ANSWERS, unit=UNIT)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mechanisms import Box
 from verify.neighbouring.adjacency import Within
-from verify.subjects.subject import claimed
+from verify.subjects.claimed import claimed
 from verify.zoo.laplace import laplace_sum, shifted_laplace
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Oracle

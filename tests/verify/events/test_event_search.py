@@ -25,9 +25,10 @@ from verify.events.event import (
     ViewSample,
     event_from_dict,
 )
-from verify.events.families import quadrant_family
-from verify.events.readings import Summary
+from verify.events.quadrant_family import quadrant_family
+from verify.events.rounding import Rounded
 from verify.events.search import DECADES, ChosenEvent, cautious_estimates, search_events
+from verify.events.summary import Summary
 from verify.statistics.predicted_bound import predicted_epsilon
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]
@@ -134,13 +135,13 @@ def test_values_that_matter_only_together_are_found_by_a_score() -> None:
 
     def draw(agree: float) -> Sampler:
         def sample(n: int, r: np.random.Generator) -> npt.NDArray[Any]:
-            values = r.normal(size=(n, 3))
+            values = r.normal(size=(n, 4))
             values[:, 1] = np.abs(values[:, 1]) * np.sign(values[:, 0]) * np.where(r.random(n) < agree, 1, -1)
             return values
 
         return sample
 
-    first, second = search(real(3), draw(0.9), draw(0.1))
+    first, second = search(real(4), draw(0.9), draw(0.1))  # of up to three, products are read
     for chosen in (first, second):
         assert isinstance(chosen.event, HalfLine)
         assert isinstance(chosen.event.reading, AdditiveScore | TreeScore)
@@ -273,6 +274,7 @@ def test_leaks_in_derived_readings_are_found(
     reading = first.event.reading if isinstance(first.event, HalfLine) else None
     if isinstance(first.event, RowTable):
         (reading,) = first.event.readings
+    reading = reading.reading if isinstance(reading, Rounded) else reading
     told = isinstance(reading, Summary) and reading.operation == operation
     assert told or isinstance(reading, AdditiveScore | TreeScore)
     assert first.predicted > 0.5

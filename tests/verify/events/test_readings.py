@@ -17,14 +17,13 @@ from hypothesis.extra.numpy import arrays
 
 from verify.events.readings import (
     Difference,
-    Operation,
     Reading,
-    Summary,
     Value,
     Where,
     listed,
     reading_from_dict,
 )
+from verify.events.summary import Operation, Summary
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
@@ -48,8 +47,9 @@ def smallest(row: Sequence[float]) -> float:
     return min(row) if row else NAN
 
 
-def place(row: Sequence[float], best: float) -> float:
-    return NAN if math.isnan(best) else float(next(i for i, v in enumerate(row, 1) if v == best))
+def place(row: Sequence[float], best: float, within: float = 0.0) -> float:
+    near = [i for i, v in enumerate(row, 1) if v == best or abs(v - best) <= within]
+    return NAN if math.isnan(best) else float(near[0])
 
 
 def changes(row: Sequence[float]) -> list[int]:
@@ -65,11 +65,12 @@ LITERAL: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": lambda row: total(present(row)),
     "largest": lambda row: largest(present(row)),
     "smallest": lambda row: smallest(present(row)),
-    "place of largest": lambda row: place(row, largest(present(row))),
-    "place of smallest": lambda row: place(row, smallest(present(row))),
+    "place of largest": lambda row: place(row, largest(present(row)), 1.0),
+    "place of smallest": lambda row: place(row, smallest(present(row)), 1.0),
     "count of": lambda row: sum(v == 1.0 for v in row),
     "count from": lambda row: sum(v >= 1.0 for v in row),
     "first of": lambda row: next((i for i, v in enumerate(row, 1) if v == 1.0), 0),
+    "last of": lambda row: max((i for i, v in enumerate(row, 1) if v == 1.0), default=0),
     "first change": lambda row: changes(row)[0] if changes(row) else 0,
     "changes": lambda row: len(changes(row)),
     "present": lambda row: len(present(row)),
@@ -87,11 +88,29 @@ def test_summaries_are_what_a_literal_program_reads(values: npt.NDArray[np.float
         read = summary(operation).of(ViewSample(values, COLUMNS))
         expected = [float(LITERAL[operation](row.tolist())) for row in values]
         np.testing.assert_array_equal(read, expected, err_msg=operation)
+    exact = Summary("place of largest", (0, 1, 2, 3), COLUMNS).of(ViewSample(values, COLUMNS))
+    np.testing.assert_array_equal(exact, [place(row, largest(present(row))) for row in values.tolist()])
 
 
 def test_summaries_of_many_draws_are_read_in_blocks() -> None:
     values = np.random.default_rng(0).normal(size=(10_001, 4))
     np.testing.assert_array_equal(summary("largest").of(ViewSample(values, COLUMNS)), values.max(axis=1))
+
+
+def test_summaries_of_more_columns_than_a_byte_can_count() -> None:
+    columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(300))
+    values = np.full((3, 300), 1.0)
+    values[1, :299], values[2] = 0.0, NAN
+    for operation, expected in (
+        ("count of", [300.0, 1.0, 0.0]),
+        ("count from", [300.0, 1.0, 0.0]),
+        ("present", [300.0, 300.0, 0.0]),
+        ("first of", [1.0, 300.0, 0.0]),
+        ("last of", [300.0, 300.0, 0.0]),
+        ("first change", [0.0, 300.0, 0.0]),
+    ):
+        read = Summary(operation, tuple(range(300)), columns, 1.0).of(ViewSample(values, columns))
+        assert read.tolist() == expected, operation
 
 
 @given(ROWS)
@@ -117,6 +136,7 @@ CASES: list[tuple[Reading, str]] = [
     (summary("place of smallest"), "the place (from 1) of the smallest of"),
     (summary("count of"), "the number of 1 among value a, value b"),
     (summary("count from"), "the number of values of at least 1 among value a, value b"),
+    (summary("last of"), "the place (from 1; 0 if none) of the last 1 among value a"),
     (summary("first of"), "the place (from 1; 0 if none) of the first 1 among value a"),
     (summary("first change"), "the first of value a, value b, value c and value d that differs from the one"),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from verify.events.readings import Reading, Summary, Value, reading_from_dict
-from verify.events.score_fit import Draws, bin_cuts, features, logistic, most_telling, naive_bayes
-from verify.events.scores import AdditiveScore, ScoreTable, Tree, TreeScore, bin_of
+from verify.events.binned import Binned, bin_of
+from verify.events.features import Draws, bin_cuts, features, most_telling
+from verify.events.readings import Reading, Value, reading_from_dict
+from verify.events.score_fit import logistic, naive_bayes
+from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
+from verify.events.summary import Summary
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 
@@ -22,16 +26,16 @@ NAN, INF = math.nan, math.inf
 COLUMNS = tuple(Column(name, f"value {name}", "real") for name in "abc")
 A, B, C = (Value(i, column) for i, column in enumerate(COLUMNS))
 TABLES = (
-    ScoreTable(A, (1.0, 2.0), (0.5, -0.25, 0.0), 0.125),
-    ScoreTable(Summary("largest", (1, 2), COLUMNS[1:]), (0.0,), (-4.0, 1.0), 0.0),
+    ScoreTable(Binned(A, (1.0, 2.0)), (0.5, -0.25, 0.0), 0.125),
+    ScoreTable(Binned(Summary("largest", (1, 2), COLUMNS[1:]), (0.0,)), (-4.0, 1.0), 0.0),
 )
 ADDITIVE = AdditiveScore(TABLES)
 TREES = TreeScore(
     ADDITIVE,
-    (A, B),
+    (TABLES[0].binned, Binned(B, (0.0, 0.5))),
     (
-        Tree((0, 1, 1), (1.0, 0.0, NAN), (1.0, 2.0, 4.0, 8.0)),
-        Tree((1,), (0.5,), (0.0, 16.0)),
+        Tree((0, 1, 1), (2, 2, NEVER), (1.0, 2.0, 4.0, 8.0)),
+        Tree((1,), (3,), (0.0, 16.0)),
     ),
 )
 ROWS = arrays(
@@ -42,24 +46,29 @@ ROWS = arrays(
 
 
 def literal_table(table: ScoreTable, value: float) -> float:
-    return table.absent if math.isnan(value) else table.weights[sum(cut <= value for cut in table.cuts)]
+    if math.isnan(value):
+        return table.absent
+    return table.weights[sum(cut <= value for cut in table.binned.cuts)]
 
 
-def literal_tree(tree: Tree, values: list[float]) -> float:
-    node = 0
-    while node < len(tree.cuts):
-        node = 2 * node + 1 + (values[tree.readings[node]] >= tree.cuts[node])
-    return tree.leaves[node - len(tree.cuts)]
+def literal_tree(tree: dict[str, Any], values: list[float]) -> float:
+    """From what is written down, where every question has its cut."""
+    node, cuts = 0, tree["cuts"]
+    while node < len(cuts):
+        yes = cuts[node] is not None and values[tree["readings"][node]] >= cuts[node]
+        node = 2 * node + 1 + yes
+    return float(tree["leaves"][node - len(cuts)])
 
 
 @given(ROWS)
 def test_scores_add_what_their_tables_and_trees_say(values: npt.NDArray[np.float64]) -> None:
     sample = ViewSample(values, COLUMNS)
-    largest = TABLES[1].reading.of(sample)
+    largest = TABLES[1].binned.reading.of(sample)
+    trees = TREES.to_dict()["trees"]
     for row, big, additive, both in zip(values, largest, ADDITIVE.of(sample), TREES.of(sample), strict=True):
         expected = literal_table(TABLES[0], row[0]) + literal_table(TABLES[1], big)
         assert additive == expected
-        assert both == expected + sum(literal_tree(tree, row.tolist()) for tree in TREES.trees)
+        assert both == expected + sum(literal_tree(tree, row.tolist()) for tree in trees)
 
 
 @pytest.mark.parametrize("score", [ADDITIVE, TREES])
@@ -78,10 +87,10 @@ def test_scores_say_what_they_weigh_most() -> None:
 
 
 def test_tables_are_checked() -> None:
-    with pytest.raises(ValueError, match="cuts must be at most 254"):
-        ScoreTable(A, tuple(map(float, range(255))), (0.0,) * 256, 0.0)
-    with pytest.raises(ValueError, match="one more weight"):
-        ScoreTable(A, (0.0,), (1.0,), 0.0)
+    with pytest.raises(ValueError, match="cuts must be at most 253"):
+        Binned(A, tuple(map(float, range(254))))
+    with pytest.raises(ValueError, match="one more than cuts"):
+        ScoreTable(Binned(A, (0.0,)), (1.0,), 0.0)
 
 
 @given(
@@ -89,9 +98,8 @@ def test_tables_are_checked() -> None:
     st.lists(st.floats(allow_nan=False), max_size=20, unique=True).map(sorted),
 )
 def test_bins_are_those_of_a_binary_search(values: npt.NDArray[np.float64], cuts: list[float]) -> None:
-    table = np.array(cuts)
-    expected = np.where(np.isnan(values), table.size + 1, np.searchsorted(table, values, side="right"))
-    np.testing.assert_array_equal(bin_of(table, values), expected)
+    expected = np.where(np.isnan(values), 0, 1 + np.searchsorted(np.array(cuts), values, side="right"))
+    np.testing.assert_array_equal(bin_of(cuts, values), expected)
 
 
 def test_frequent_values_get_bins_of_their_own() -> None:
@@ -141,7 +149,7 @@ def test_readings_that_add_next_to_nothing_are_dropped_and_others_kept() -> None
     fit, draws = worlds(first, second)
     fitted = logistic(features(fit, readings(fit)), draws)
     assert fitted is not None
-    assert [table.reading for table in fitted[0].tables] == [readings(fit)[1], readings(fit)[4]]
+    assert [table.binned.reading for table in fitted[0].tables] == [readings(fit)[1], readings(fit)[4]]
     np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].of(world) for world in fit]))
 
 
@@ -188,7 +196,7 @@ def test_trees_see_readings_that_matter_only_together() -> None:
     fresh = ViewSample(draw(0.7), fit[0].columns)
     score, agree = trees.of(fresh), np.sign(fresh.values[:, 0]) == np.sign(fresh.values[:, 1])
     assert score[agree].mean() - score[~agree].mean() > 1.0, "the true difference is 2 ln(7/3) = 1.69"
-    assert {reading.words for reading in trees.readings} >= {"value 0", "value 1"}
+    assert {binned.reading.words for binned in trees.readings} >= {"value 0", "value 1"}
 
 
 def test_the_most_telling_readings_are_kept_in_order() -> None:
@@ -198,7 +206,7 @@ def test_the_most_telling_readings_are_kept_in_order() -> None:
     first[:, 3] += 2.0
     fit, draws = worlds(first, second)
     kept = most_telling(features(fit, readings(fit)), draws, 2)
-    assert [feature.reading.words for feature in kept] == ["value 1", "value 3"]
+    assert [feature.binned.reading.words for feature in kept] == ["value 1", "value 3"]
 
 
 def test_constant_readings_are_left_out() -> None:
@@ -207,6 +215,6 @@ def test_constant_readings_are_left_out() -> None:
 
 
 def test_a_score_of_one_reading_is_said_plainly():
-    table = ScoreTable(Value(0, Column("a", "value a", "real")), (0.0,), (1.0, 2.0), 0.0)
+    table = ScoreTable(Binned(Value(0, Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
     assert AdditiveScore((table,)).words == "the score of value a, looked up in a table,"
     assert "each of 2 readings" in AdditiveScore((table, table)).words

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from verify.functions import words as words_module
-from verify.functions.columns import layout_of
 from verify.functions.entries import DEEPEST
 from verify.functions.lanes import read_lanes
+from verify.functions.layout import layout_of
 from verify.functions.outputs import read_outputs
 from verify.functions.readings import UnreadableOutput
 from verify.functions.words import words_of_array, words_of_list
@@ -269,3 +269,79 @@ def test_of_very_many_entries_those_that_differ_are_columns():
     short = layout.sample(read_outputs([[1.0, 2.0]])).values[0]
     assert short[128] == 3.0
     assert np.isnan(short[129:]).all()
+
+
+def test_entries_that_are_not_known_are_counted_and_take_no_memory():
+    rng = np.random.default_rng(0)
+    outputs = [{"x": 1.0, f"k{rng.integers(10**9)}": "w", f"n{rng.integers(10**9)}": 2.0} for _ in range(500)]
+    outputs += [{"x": 2.0, "y": math.nan}, [1.0, 2.0, math.nan]]
+    readings = read_outputs(outputs, known=[".x", "[2]"])
+    assert set(readings.names) == {".x", "[2]"}
+    assert readings.beyond.tolist() == [2] * 500 + [0, 1]
+    assert readings.values[-2:, readings.names.index("[2]")].tolist()[1] == 2.0
+
+
+def test_a_layout_counts_new_keys_whether_they_are_read_or_not():
+    layout = layout_of([read_outputs([{"a": 1.0}, {"a": 1.0, "b": 2.0}])])
+    outputs = [{"a": 1.0, "c": 3.0, "d": "x"}, {"e": [1.0, 2.0]}, {"a": 0.0}]
+    known, every = layout.sample(read_outputs(outputs, layout.places)), layout.sample(read_outputs(outputs))
+    np.testing.assert_equal(known.values, every.values)
+    np.testing.assert_equal(column(layout, known, "unknown"), [2, 2, 0])
+
+
+@given(st.lists(st.sets(st.sampled_from("abcd")) | st.sets(st.integers(-3, 3)), min_size=2, max_size=8))
+def test_members_of_a_set_have_columns_of_their_own(outputs):
+    assume(any(outputs))
+    readings = read_outputs(outputs)
+    layout = layout_of([readings])
+    sample = layout.sample(readings)
+    for place, name in enumerate(c.name for c in layout.columns):
+        if name.endswith("}"):
+            member = name.removeprefix("output{")[:-1]
+            held = [any(repr(item) == member for item in output) for output in outputs]
+            np.testing.assert_equal(sample.values[:, place], np.where(held, 1.0, math.nan))
+            assert layout.columns[place].words == f"{member} in the output"
+
+
+def test_numbers_of_a_set_are_sorted_by_size():
+    readings = read_outputs([{10, 9}, {100, np.int64(2)}, {0.5, 3.0}])
+    columns = {name: readings.values[:, place] for place, name in enumerate(readings.names)}
+    assert columns["[1]"].tolist() == [9.0, 2.0, 0.5]
+    assert columns["[2]"].tolist() == [10.0, 100.0, 3.0]
+    assert not any("0.5" in name for name in readings.names)  # numbers that never come again
+
+
+def test_the_order_of_keys_is_a_word_where_it_varies():
+    outputs = [{"b": 1.0, "a": 2.0}, {"a": 2.0, "b": 1.0}, {"a": 0.0}]
+    layout = layout_of([read_outputs([output]) for output in outputs])
+    at = [c.name for c in layout.columns].index("order")
+    assert dict(layout.columns[at].labels) == {0.0: "a, b", 1.0: "b, a"}
+    for known in (None, layout.places):
+        sample = layout.sample(read_outputs(outputs, known))
+        np.testing.assert_equal(sample.values[:, at], [1.0, 0.0, math.nan])
+        np.testing.assert_equal(column(layout, sample, "unknown"), [0, 0, 0])
+    same = layout_of([read_outputs([{"b": 1.0, "a": 2.0}, {"b": 3.0, "a": 2.0}, {"c": 1.0, "a": 1.0}])])
+    assert "order" not in [c.name for c in same.columns]
+    first, second = (read_outputs([output]).rows for output in outputs[:2])
+    assert first != second
+
+
+def test_a_dictionary_of_arrays_is_read_as_one_dictionary_for_each_lane():
+    lanes = {
+        "mean": np.array([1.0, 2.0]),
+        "pair": np.array([[3.0, 4.0], [5.0, 6.0]]),
+        "word": np.array(["a", "b"]),
+    }
+    one_by_one = [
+        {"mean": 1.0, "pair": [3.0, 4.0], "word": "a"},
+        {"mean": 2.0, "pair": [5.0, 6.0], "word": "b"},
+    ]
+    together, apart = read_lanes(lanes, 2), read_outputs(one_by_one)
+    assert together.names == apart.names == (".mean", ".pair[1]", ".pair[2]", ".word")
+    assert together.shapes == apart.shapes
+    np.testing.assert_equal(together.values, apart.values)
+    assert list(together.words[3]) == list(apart.words[3]) == ["a", "b"]
+    mixed = read_lanes({"x": np.array([1.0, 2.0]), "y": [None, "b"]}, 2)
+    assert mixed.names == (".x", ".y")
+    with pytest.raises(UnreadableOutput, match=r"shape \(3,\) for 2 lanes"):
+        read_lanes({"x": np.zeros(3)}, 2)

@@ -79,6 +79,46 @@ def test_the_distribution_function_and_draws_that_contradict_it():
     assert "2 numbers, 1 by the law" in law.contradiction(np.zeros((4, 2)), 1e-6)
 
 
+def power(exponent):
+    """Return the law on [0, 1] with density (a + 1) x^a; for small a > 0 a rule converges slowly, from above."""
+
+    def log_density(x):
+        inside = (x > 0.0) & (x <= 1.0)
+        return np.where(inside, math.log1p(exponent) + exponent * np.log(np.where(inside, x, 1.0)), -math.inf)
+
+    return DensityLaw(log_density, (0.0, 1.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("a", [0.01, 0.05, 0.2, 0.5])
+def test_the_stated_error_covers_integrals_that_converge_slowly(a, epsilon):
+    # x^a - e^ε 2x changes its sign once, at t.
+    t = ((a + 1.0) / (2.0 * math.exp(epsilon))) ** (1.0 / (1.0 - a))
+    exact = t ** (a + 1.0) - math.exp(epsilon) * t**2
+    found = power(a).compared(power(1.0)).delta(epsilon)
+    assert found.lower <= exact <= found.upper
+    value = (found.lower + found.upper) / 2.0
+    assert value - exact > 1e-9  # so that the value itself would be no lower bound
+    assert found.width < 1e-5
+
+
+def test_the_stated_error_is_ten_times_the_difference_of_two_rules():
+    a, pieces = 0.05, 256
+    edges = np.linspace(0.0, 1.0, pieces + 1)
+    integrals = []
+    for nodes in (15, 31):
+        points, weights = np.polynomial.legendre.leggauss(nodes)
+        x = edges[:-1, None] + (points + 1.0) / (2.0 * pieces)
+        integrals.append(((a + 1.0) * x**a - 0.25) @ weights / (2.0 * pieces))
+    differences = np.abs(integrals[0] - integrals[1]).sum()
+    # The uniform density on [0, 4] lies below that of the power everywhere but next to 0.
+    uniform_on_four = DensityLaw(
+        lambda x: np.where((x >= 0.0) & (x <= 4.0), -math.log(4.0), -math.inf), (0, 4)
+    )
+    found = power(a).compared(uniform_on_four).delta(0.0)
+    assert found.width / 2.0 == pytest.approx(10.0 * differences, rel=1e-4)
+
+
 @pytest.mark.parametrize("points", [(), (0.0,), (1.0, 0.0), (0.0, math.inf)])
 def test_breakpoints_are_checked(points):
     with pytest.raises(ParameterError, match="breakpoints"):

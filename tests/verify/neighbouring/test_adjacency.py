@@ -150,6 +150,13 @@ def test_few_equal_records_come_early():
     assert AddOrRemoveOne(Interval(0, 1), 2).seeds()
 
 
+@pytest.mark.parametrize(("records", "most"), [(1, 1), (6, 6), (11, 11), (40, 12)])
+def test_every_small_number_of_records_is_tried(records, most):
+    """A floor of the number of records, or blocks of them, may show at one number only."""
+    tried = {len(seed.data) for seed in AddOrRemoveOne(Interval(0, 1), records).seeds()[:30]}
+    assert set(range(1, most + 1)) <= tried
+
+
 def test_a_value_more_than_all_the_others():
     """A sketch with three counters is full of the others' values when the fourth comes, first or last."""
     table = AddOrRemoveOne(Categories(4), 7)

@@ -11,8 +11,10 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.reporting.report import ASCII, draw_bounds, render
-from verify.verdict import Finding, LowerBound, UpperBound, Verification, Witness, decide
+from verify.result import Verification
+from verify.verdict import decide
 
 
 @dataclass(frozen=True)
@@ -222,3 +224,15 @@ def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
 def test_the_picture_of_nothing_spent() -> None:
     assert draw_bounds(0.0, 0.0, 0.0)[0].startswith("▼ claim 0")
     assert draw_bounds(0.0, 0.0, math.inf, ASCII)[2] == "#" * 67
+
+
+def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
+    result = verification(None, LowerBound(1.8, 0.0, 0.95, "black box", 600_000), witness=COUNTED)
+    out = io.StringIO()
+    render(result, Console(file=out, width=80, color_system=None))
+    assert str(result) == out.getvalue().rstrip("\n")
+    assert str(result).startswith("UNPROVEN  zoo/x")
+    line = (
+        "<Verification of zoo/x: unproven, claim epsilon=1 delta=0, epsilon at least 1.8, at most not known>"
+    )
+    assert repr(result) == line

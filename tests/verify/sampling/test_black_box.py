@@ -241,7 +241,7 @@ def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest
         seen.append(not any(np.shares_memory(a.values, b.values) for a in fit for b in choose))
         return search_events(fit, choose, **options)
 
-    monkeypatch.setattr("verify.sampling.black_box.search_events", spy)
+    monkeypatch.setattr("verify.sampling.event_choice.search_events", spy)
     run(laplace(0.5))
     assert seen == [True]
 

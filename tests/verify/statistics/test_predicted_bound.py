@@ -77,6 +77,19 @@ def test_a_promise_is_the_prediction_a_few_standard_errors_down() -> None:
     assert promised_epsilon(100, 100, 100, 1_000, 0.0, 0.05, 1.0) <= 0.0, "always in both worlds"
 
 
+@pytest.mark.parametrize(("other", "caution"), [(0, 1.5), (0, 2.0), (1, 1.5), (10, 1.5)])
+def test_a_small_count_is_moved_to_its_bound_and_no_farther(other: int, caution: float) -> None:
+    hits, counted, n = 10**6, 10**7, 10**9  # so many hits that q bears the whole move
+    upper = float(clopper_pearson_upper(other, counted, float(special.ndtr(-caution))))
+    promise = promised_epsilon(hits, other, counted, n, 0.0, 0.05, caution, few_known=True)
+    assert promise == pytest.approx(float(predicted_epsilon(0.1, upper, n, 0.0, 0.05)), abs=0.03)
+    assert promise > promised_epsilon(hits, other, counted, n, 0.0, 0.05, caution)
+    unmoved = [
+        promised_epsilon(hits, other, counted, n, 0.0, 0.05, 0.0, few_known=few) for few in (True, False)
+    ]
+    assert unmoved[0] == unmoved[1]
+
+
 def test_a_promise_is_surer_the_fewer_pairs_an_event_splits() -> None:
     hits, other, counted = 2_000, 1_800, 100_000
     independent = round(counted * (0.02 + 0.018 - 2 * 0.02 * 0.018))

@@ -223,7 +223,7 @@ def deeply_nested(data, rng):
 
 @claimed(data=UNIT)
 def a_dictionary_for_lanes(data, rng, lanes):
-    return {"noisy": data + rng.laplace(size=lanes)}
+    return {"noisy": data + rng.laplace(size=lanes), "of": np.arange(3)}
 
 
 @claimed(data=UNIT)

@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from accountant.certified_interval import CertifiedInterval
+from verify.commands.options import json_option
 from verify.composition.audit import Audit, Question, audit
 from verify.composition.calibration import Calibration, calibrate
-from verify.composition.release_file import Releases, read_releases
+from verify.composition.release_file import read_releases
+from verify.composition.releases import Releases
 from verify.reporting.output import check_plot, print_json
 
 DEFAULT_DELTA = 1e-6
 
 _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.command("audit")
@@ -30,7 +31,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print one J
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
 )
-@_json_option
+@json_option
 def audit_command(
     file: Path,
     delta: float | None,
@@ -132,7 +133,7 @@ def _digits(value: float) -> str:
 @_file_argument
 @click.option("--epsilon", type=float, required=True, help="The target epsilon, for every record.")
 @click.option("--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="The target delta.")
-@_json_option
+@json_option
 def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -> None:
     """Find the least noise with which the releases in FILE meet a target.
 

@@ -10,14 +10,15 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
+from verify.commands.options import json_option
+from verify.json_form import json_able
 from verify.reporting.output import print_json
-from verify.subjects.subject import every_learner
-from verify.verdict import json_able
+from verify.subjects.resolve import every_learner
 
 
 @click.command("list")
 @click.argument("words", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def list_command(words: tuple[str, ...], as_json: bool) -> None:
     """Show learners, problems with their parameters, and the zoo: all, or those that WORDS describe.
 

@@ -1,0 +1,105 @@
+"""Values that differ by rounding only are one value, in the search and in the count."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from verify.events.event import event_from_dict
+from verify.events.readings import listed
+from verify.events.rounded_columns import OfRounded, Roundoff, roundoff_of
+from verify.events.scores import AdditiveScore, TreeScore
+from verify.events.search import search_events
+from verify.events.summary import Summary
+from verify.events.view_sample import Column, ViewSample
+
+N = 20_000
+
+
+def geometric(rng, size, ratio):
+    """Two-sided geometric noise."""
+    return rng.geometric(1.0 - ratio, size) - rng.geometric(1.0 - ratio, size)
+
+
+def test_measurements_and_whole_numbers_are_read_as_they_are():
+    rng = np.random.default_rng(0)
+    for values in (
+        rng.laplace(size=N),
+        rng.standard_cauchy(N),
+        np.exp(10.0 * rng.normal(size=N)),
+        rng.random(N).astype(np.float32).astype(float),
+        np.round(0.1 * rng.integers(-20, 20, N), 1),
+        2.0**52 + rng.integers(-20, 20, N),
+        np.where(rng.random(N) < 0.5, 0.0, rng.laplace(size=N)),
+        np.full(N, np.nan),
+    ):
+        assert roundoff_of(values) is None
+
+
+def test_values_in_other_orders_of_addition_become_one():
+    steps = np.random.default_rng(1).integers(-20, 20, N)
+    values = np.concatenate([0.3 + 0.1 * steps, 0.2 + 0.1 * (steps + 1)])
+    assert np.unique(values).size > 40
+    found = roundoff_of(values)
+    assert np.unique(found.of(values)).size == 40
+
+
+def test_what_is_left_of_one_becomes_zero():
+    shares = np.maximum(np.random.default_rng(2).laplace(size=(N, 3)), 0.0)
+    shares[:, 0] += 0.1
+    shares /= shares.sum(axis=1, keepdims=True)
+    rest = 1.0 - shares[:, 0] - shares[:, 1]
+    assert np.unique(rest[shares[:, 2] == 0.0]).size > 1
+    assert (roundoff_of(rest).of(rest)[shares[:, 2] == 0.0] == 0.0).all()
+
+
+def test_absent_and_infinite_values_stay():
+    found = Roundoff(1e-13, 42).of(np.array([np.nan, np.inf, -np.inf, -1e-14, 0.1, 5e-324]))
+    np.testing.assert_array_equal(found[:4], [np.nan, np.inf, -np.inf, 0.0])
+    assert abs(found[4] - 0.1) <= 0.1 * 2.0**-42
+    assert found[5] == 0.0
+
+
+def worlds(values, rng):
+    """Samples of outputs `values(data, rng)` on data sets 0 and 1."""
+    columns = (Column("output", "the output", "real"),)
+    return tuple(ViewSample(values(data, rng)[:, np.newaxis], columns) for data in (0, 1))
+
+
+def test_rounding_tells_nothing():
+    """Noise on a grid of tenths, of loss 1/7 for 0.1: both data sets have the same sums but for rounding."""
+    rng = np.random.default_rng(3)
+
+    def grid(data, rng):
+        return 0.1 * data + 0.2 + 0.1 * geometric(rng, N, np.exp(-1 / 7))
+
+    fit, choose, fresh = (worlds(grid, rng) for _ in range(3))
+    found = search_events(fit, choose, final_samples=N, delta=0.0, error=0.05, shortlist=True)
+    assert max(event.predicted for event in found.best) < 0.2
+    event = found.best[0].event
+    assert isinstance(event, OfRounded)
+    rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())), fit[0].columns)
+    assert rebuilt == event
+    assert rebuilt.words == event.words
+    for sample in fresh:
+        np.testing.assert_array_equal(rebuilt.holds(sample), event.holds(sample))
+
+
+def test_a_list_of_nothing_can_be_said():
+    assert listed([], 3) == "nothing"
+
+
+def test_equal_numbers_have_one_place():
+    """Of numbers that are equal in real arithmetic the first is the largest, whatever their last bits say."""
+    noise = np.random.default_rng(4).laplace(size=N)
+    columns = tuple(Column(name, name, "real") for name in "xy")
+    sample = ViewSample(np.column_stack([noise, (noise + 7.0) - 7.0]), columns)
+    for operation in ("place of largest", "place of smallest"):
+        exact, equal = (Summary(operation, (0, 1), columns, value).of(sample) for value in (0.0, 1e-11))
+        assert set(exact) == {1.0, 2.0}
+        assert set(equal) == {1.0}
+
+
+def test_a_score_without_readings_can_be_said():
+    assert "nothing" in TreeScore(AdditiveScore(()), (), ()).words

@@ -1,0 +1,88 @@
+"""Bandits in the local model: rewards are randomized one by one.
+
+A lower bound on a true epsilon is "measured": the verifier's own, 95 %.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from held_out_entry import held_out_bandit
+
+from verify import PlainBandit
+
+REN = "Ren, Zhou, Liu, Shroff 2020, Multi-armed bandits with local differential privacy"
+
+
+class BinaryUCB:
+    """UCB1 on one randomized bit for each reward."""
+
+    factor = 1.0
+
+    def __init__(self, rng: np.random.Generator, n_arms: int = 2, epsilon: float = 1.0) -> None:
+        self.rng, self.n_arms, self.epsilon = rng, n_arms, epsilon * self.factor
+        self.counts, self.sums, self.t = np.zeros(n_arms), np.zeros(n_arms), 0
+
+    def choose_arm(self) -> int:
+        if self.t < self.n_arms:
+            return self.t
+        return int(np.argmax(self.sums / self.counts + np.sqrt(2 * math.log(self.t) / self.counts)))
+
+    def response(self, arm: int, reward: float) -> int:
+        """A bit with the reward's mean, true with probability e^ε / (e^ε + 1)."""
+        bit = self.rng.random() < reward
+        honest = self.rng.random() < math.exp(self.epsilon) / (math.exp(self.epsilon) + 1)
+        return int(bit == honest)
+
+    def learn(self, reward: float, arm: int) -> None:
+        self.counts[arm] += 1
+        self.sums[arm] += self.response(arm, reward)
+        self.t += 1
+
+
+class TwiceEpsilon(BinaryUCB):
+    """Randomized response with 2 ε."""
+
+    factor = 2.0
+
+
+class Remembered(BinaryUCB):
+    """RAPPOR's permanent answers, remembered by arm and reward, not by user."""
+
+    def __init__(self, rng: np.random.Generator, n_arms: int = 2, epsilon: float = 1.0) -> None:
+        super().__init__(rng, n_arms, epsilon)
+        self.answers: dict[tuple[int, float], int] = {}
+
+    def response(self, arm: int, reward: float) -> int:
+        if (arm, reward) not in self.answers:
+            self.answers[arm, reward] = super().response(arm, reward)
+        return self.answers[arm, reward]
+
+
+HELD_OUT = (
+    held_out_bandit(
+        "local-ucb",
+        PlainBandit(BinaryUCB, 2, 100),
+        true_epsilon=1.0,
+        correct=True,
+        source=REN,
+        why="a reward is seen through randomized response with ε only; update(reward, arm)",
+    ),
+    held_out_bandit(
+        "local-ucb-twice",
+        PlainBandit(TwiceEpsilon, 2, 100),
+        true_epsilon=1.6,
+        correct=False,
+        source=f"{REN}; the factor is the bug",
+        why="randomized response with 2ε, of which arms show 1.6 (measured)",
+    ),
+    held_out_bandit(
+        "local-ucb-remembers",
+        PlainBandit(Remembered, 2, 200),
+        true_epsilon=4.5,
+        correct=False,
+        source=f"{REN}; Erlingsson, Pihur, Korolova 2014, permanent answers",
+        why="equal rewards of an arm get one answer: a different one shows by a new draw (measured: 4.5)",
+    ),
+)

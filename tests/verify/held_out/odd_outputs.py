@@ -1,0 +1,94 @@
+"""Outputs of unusual types, and noise that repeats: dicts, words, None, infinities; one noise for two answers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from held_out_entry import held_out, impossible
+
+from mechanisms import FloatArray, Interval
+from verify import AnyTwo, ReplaceOne
+from verify.zoo import Oracle
+from verify.zoo.laplace import shifted_laplace
+
+UNIT = AnyTwo(Interval(0, 1))
+ZERO, ONE = np.array(0.0), np.array(1.0)
+
+
+@held_out(
+    data=ReplaceOne(Interval(0, 1), 4),
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source="one draw of noise reused, as where a generator is seeded per call",
+    oracle=Oracle(
+        np.zeros(4), np.eye(4)[0], "mean and variance differ by the first's difference", impossible(1.0)
+    ),
+    limit=9.697,
+)
+def mean_and_variance(data: FloatArray, rng: np.random.Generator) -> dict[str, float]:
+    """Wrong: mean and variance get the same noise, so that their difference is exact. A dict."""
+    noise = rng.laplace(scale=0.5)
+    return {"mean": float(np.mean(data) + noise), "variance": float(np.var(data) + noise)}
+
+
+@held_out(
+    data=UNIT,
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source="a seed computed from the data, for repeatable reports",
+    oracle=Oracle(ZERO, ONE, "the output is the first data set's", impossible(1.0)),
+    limit=9.697,
+)
+def seeded_by_data(data: float, rng: np.random.Generator) -> float:
+    """Wrong: the noise's seed is a function of the data; equal data give equal outputs."""
+    return float(data) + np.random.default_rng(int(float(data) * 2**40)).laplace()
+
+
+def sorted_into(noisy: float) -> Any:
+    """A function of one noisy number, of another type in every range."""
+    if noisy < -6:
+        return -math.inf
+    if noisy < -4:
+        return None
+    if noisy < -1:
+        return [noisy, int(noisy)]
+    if noisy < 0:
+        return {"value": noisy}
+    if noisy < 1:
+        return noisy
+    if noisy < 2:
+        return "one"
+    if noisy < 6:
+        return noisy > 3, "large"
+    return math.inf
+
+
+@held_out(
+    data=UNIT,
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source="Laplace mechanism and post-processing",
+    oracle=Oracle(ZERO, ONE, "the noisy number is at most t", lambda: shifted_laplace(1.0)),
+    limit=0.9844,
+)
+def mixed_types(data: float, rng: np.random.Generator) -> Any:
+    """Correct: x + Lap(1/ε) as a number, an infinity, None, a word, a tuple, a list or a dict by its size."""
+    return sorted_into(float(data + rng.laplace()))
+
+
+@held_out(
+    data=UNIT,
+    epsilon=1.0,
+    true_epsilon=2.0,
+    source="Laplace mechanism with half the noise, and post-processing",
+    oracle=Oracle(ZERO, ONE, "the noisy number is at most t", lambda: shifted_laplace(0.5)),
+    limit=1.974,
+)
+def mixed_types_half_noise(data: float, rng: np.random.Generator) -> Any:
+    """Wrong: the same with half the noise."""
+    return sorted_into(float(data + rng.laplace(scale=0.5)))
+
+
+HELD_OUT = (mean_and_variance, seeded_by_data, mixed_types, mixed_types_half_noise)

@@ -1,0 +1,69 @@
+"""Generating and shrinking end where the draws or the tries end, keep what they have, and repeat themselves."""
+
+import pytest
+
+from mechanisms import Box
+from verify import Within
+from verify.neighbouring.generation import TRIES, Scores, Spent, climb, shrink
+from verify.neighbouring.pair_draws import PairDraws
+from verify.neighbouring.telling import ComingTest
+
+SPACE = Within(Box(0, 64, 3), linf=1)
+
+
+class Looks(Scores):
+    """Scores without draws: how near 20 the first number is; so many pairs may be looked at."""
+
+    def __init__(self, budget):
+        super().__init__(
+            PairDraws(lambda *given: pytest.fail("drawn"), 0), ComingTest(0.0, 1e-4, 1_000), (1, 1), 64
+        )
+        self.budget, self.asked, self.spent = budget, [], 0
+
+    def of(self, pair):
+        if self.spent:
+            self.spent += 1
+        self.asked.append(pair)
+        if pair.key not in self.known:
+            if len(self.known) >= self.budget:
+                self.spent += 1
+                raise Spent
+            self.known[pair.key] = 20.0 - abs(float(pair.data[0]) - 20.0)
+        return self.known[pair.key]
+
+
+def test_the_shrinker_ends_with_the_draws_and_keeps_what_it_has(capfd):
+    scores = Looks(40)
+    found = shrink(SPACE, scores, 16.0, 200, 0)
+    assert scores.spent == 1, "nothing is asked after the draws were spent"
+    assert len(scores.known) == 40
+    assert scores.known[found.key] >= 16.0
+    SPACE.check(found)
+    assert capfd.readouterr() == ("", ""), "Hypothesis reports nothing"
+    again = Looks(40)
+    assert shrink(SPACE, again, 16.0, 200, 0).key == found.key
+    assert [pair.key for pair in again.asked] == [pair.key for pair in scores.asked]
+
+
+def test_nothing_is_found_where_the_draws_end_before_a_telling_pair():
+    assert shrink(SPACE, Looks(3), 1e9, 200, 0) is None
+
+
+def test_a_climb_ends_with_the_draws_and_ranks_what_it_saw():
+    scores = Looks(25)
+    ranked = climb(SPACE, scores, 100, 0)
+    assert scores.spent == 1
+    assert {pair.key for _, pair in ranked} == set(scores.known)
+    assert [score for score, _ in ranked] == sorted(scores.known.values(), reverse=True)
+
+
+def test_a_climb_among_pairs_that_are_none_ends():
+    """Where nearly all that is generated is rejected, Hypothesis tries again and again."""
+    tries = []
+
+    class Sparse:
+        def pairs(self):
+            return SPACE.pairs().filter(lambda pair: tries.append(pair) or float(pair.data.sum()) % 7 == 0)
+
+    climb(Sparse(), Looks(10_000), 40, 0)
+    assert len(tries) <= 3 * TRIES * 40  # a filter tries three times

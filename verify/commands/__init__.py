@@ -1,0 +1,1 @@
+"""The commands of ``dpwitness``: ``list | verify | simulate | audit | calibrate``."""

@@ -1,0 +1,117 @@
+"""The mechanisms that a composition file can name: their parameters, and the profiles they stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mechanisms import (
+    ApproximateProfile,
+    BuiltInMechanism,
+    PrivacyProfile,
+    PureProfile,
+    Sensitivity,
+    ZeroConcentratedProfile,
+)
+from mechanisms.parameters import delta_of_approximate, nonnegative
+
+ALIASES = {"k": "size"}
+"""Other names of parameters."""
+
+
+class TableError(ValueError):
+    """What is wrong with a table, and the key it is wrong with (None: the table)."""
+
+    def __init__(self, key: str | None, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a table of one mechanism may say, and the profile it stands for.
+
+    Attributes
+    ----------
+    keys, required
+        The keys of its parameters, and those without a default.
+    profile
+        From the parameters and the sensitivity to the profile.
+    """
+
+    keys: tuple[str, ...]
+    required: tuple[str, ...]
+    profile: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile]
+
+
+def _built_in(mechanism: type[Any]) -> Kind:
+    fields = {field.name: field for field in dataclasses.fields(mechanism)}
+    keys = [name for name in fields if name != "sensitivity"]
+    required = tuple(name for name in keys if fields[name].default is dataclasses.MISSING)
+    calibrated = "sensitivity" in fields
+
+    def profile(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+        given = {**parameters, "sensitivity": sensitivity} if calibrated else dict(parameters)
+        found: PrivacyProfile = mechanism(**given).profile(sensitivity)
+        return found
+
+    aliases = [alias for alias, name in ALIASES.items() if name in keys]
+    return Kind((*keys, *aliases), required, profile)
+
+
+def _pure(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    return PureProfile(Fraction(nonnegative("epsilon", parameters["epsilon"])))
+
+
+def _approximate(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    epsilon = Fraction(nonnegative("epsilon", parameters["epsilon"]))
+    return ApproximateProfile(epsilon, delta_of_approximate("delta", parameters["delta"]))
+
+
+def _concentrated(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    return ZeroConcentratedProfile(nonnegative("rho", parameters["rho"]))
+
+
+def _kinds() -> dict[str, Kind]:
+    """Return every mechanism that is described by numbers alone, and three privacy notions."""
+    simple = (int, float, str)
+    found = {}
+    for name, mechanism in BuiltInMechanism._registry.items():
+        types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]  # type: ignore[arg-type]
+        if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
+            found[re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()] = _built_in(mechanism)
+    return found | {
+        "pure": Kind(("epsilon",), ("epsilon",), _pure),
+        "approximate": Kind(("epsilon", "delta"), ("epsilon", "delta"), _approximate),
+        "zcdp": Kind(("rho",), ("rho",), _concentrated),
+    }
+
+
+def kind_of(name: Any) -> Kind:
+    """Return the kind of mechanism that a name stands for, however it is spelt.
+
+    Raises
+    ------
+    TableError
+        If there is none; the message suggests the closest.
+    """
+    kinds = _kinds()
+    if not isinstance(name, str):
+        raise TableError("mechanism", f"mechanism = {name!r}: must be a name")
+    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
+    if plain not in kinds:
+        raise TableError(
+            "mechanism", f"unknown mechanism {name!r}{hint(plain, kinds)}; known: {', '.join(kinds)}"
+        )
+    return kinds[plain]
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """Suggest the known word that is closest; nothing if none is close."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

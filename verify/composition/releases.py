@@ -1,0 +1,106 @@
+"""What a composition is made of: kinds of releases, and groups of records that are part of the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from accountant import RecordId
+from mechanisms import PrivacyProfile
+
+Counted = tuple[tuple[PrivacyProfile, int], ...]
+"""Profiles, each with how often it occurs."""
+
+POWER = {"scale": 1, "sigma": 1, "epsilon": -1, "rho": -2}
+"""The noise parameters, and how each follows a noise factor."""
+
+
+class ReleaseFileError(ValueError):
+    """A composition file breaks a rule; the message says where, and which."""
+
+
+def scaled(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:
+    """Return the noise parameters among some, with all noise multiplied by a factor."""
+    return {name: value * factor ** POWER[name] for name, value in parameters.items() if name in POWER}
+
+
+@dataclass(frozen=True)
+class Release:
+    """One kind of release.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    build
+        Returns the profile of one release with all noise multiplied by a factor.
+    parameters
+        Noise parameters by name, as written.
+    """
+
+    name: str
+    build: Callable[[float], PrivacyProfile]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def at(self, factor: float) -> dict[str, float]:
+        """Return the noise parameters with all noise multiplied by a factor."""
+        return scaled(self.parameters, factor)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records that are part of the same releases.
+
+    Attributes
+    ----------
+    name
+        The label of the first of them.
+    records
+        How many labels are alike.
+    counts
+        How often a record is part of each kind of release, by the kind's number.
+    """
+
+    name: str
+    records: int
+    counts: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Releases:
+    """All kinds of releases in a file, and who is part of which."""
+
+    kinds: tuple[Release, ...]
+    groups: tuple[Group, ...]
+
+    def counted(self, group: Group, factor: float = 1.0) -> Counted:
+        """Return (profile, count) for every kind of release that a group is part of."""
+        return tuple((self.kinds[i].build(factor), count) for i, count in group.counts.items())
+
+
+def maximal(groups: Sequence[Group]) -> list[Group]:
+    """Leave out groups that take part in no kind of release more often than some other group does."""
+    kept: list[Group] = []
+    for group in sorted(groups, key=lambda one: -sum(one.counts.values())):
+        if not any(_within(group, other) for other in kept):
+            kept.append(group)
+    return kept
+
+
+def _within(group: Group, other: Group) -> bool:
+    return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
+
+
+def grouped(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
+    """Put records that are part of the same releases together.
+
+    Parameters
+    ----------
+    members
+        For every record, how often it is part of each kind of release, by the kind's number.
+    """
+    alike: dict[tuple[tuple[int, int], ...], list[RecordId]] = {}
+    for label, counts in members.items():
+        alike.setdefault(tuple(sorted(counts.items())), []).append(label)
+    return tuple(Group(str(labels[0]), len(labels), dict(counts)) for counts, labels in alike.items())

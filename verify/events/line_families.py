@@ -1,0 +1,152 @@
+"""Families of events that cut one line: half-lines, intervals, numbers that come again and again, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from verify.events.event import Event, HalfLine, Interval, Near
+from verify.events.families import Family, Pairs, Sorted, Worlds, disjoint, nested, quantiles, runs
+from verify.events.readings import Reading
+from verify.events.view_sample import FloatArray
+
+NEAR_CENTRES = 8  # numbers that a difference takes again and again
+
+
+def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
+    """At most t, and at least t: t at pooled quantiles, and just outside each world's range."""
+    reading = sorted_values.reading  # `build` outlives the sorted values, and must not keep them
+    pooled = sorted_values.pooled
+    if pooled.size == 0:
+        return
+    thresholds = np.unique(np.concatenate([quantiles(pooled), _edges(sorted_values.fit)]))
+    at_most, below = sorted_values.up_to(thresholds, "right"), sorted_values.up_to(thresholds, "left")
+    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
+    hits = [np.concatenate([at_most[w], present[w] - below[w]]) for w in (0, 1)]
+
+    def build(at: int) -> Event:
+        above, which = divmod(at, thresholds.size)
+        return HalfLine(reading, float(thresholds[which]), bool(above))
+
+    split = _split_half_lines(sorted_values.pairs, thresholds)
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, nested, split)
+
+
+def _split_half_lines(pairs: Pairs | None, cuts: FloatArray) -> FloatArray | None:
+    """`Family.split` of at most each cut, then of at least each cut."""
+    return None if pairs is None else np.concatenate([pairs.split_at_most(cuts), pairs.split_at_least(cuts)])
+
+
+def interval_family(sorted_values: Sorted) -> Iterator[Family]:
+    """Between two pooled quantiles, and outside of them."""
+    reading = sorted_values.reading
+    pooled = sorted_values.pooled
+    if pooled.size == 0:
+        return
+    cuts = quantiles(pooled, 32, 4)
+    if cuts.size < 2:
+        return
+    at_most, below = sorted_values.up_to(cuts, "right"), sorted_values.up_to(cuts, "left")
+    low, high = np.triu_indices(cuts.size, k=1)
+    present = [a.size + b.size for a, b in zip(sorted_values.fit, sorted_values.choose, strict=True)]
+    inside = [at_most[w][high] - below[w][low] for w in (0, 1)]
+    hits = [np.concatenate([inside[w], present[w] - inside[w]]) for w in (0, 1)]
+
+    def build(at: int) -> Event:
+        complement, which = divmod(at, low.size)
+        a, b = float(cuts[low[which]]), float(cuts[high[which]])
+        return Interval(reading, a, b, bool(complement))
+
+    pairs, split = sorted_values.pairs, None
+    if pairs is not None:  # a pair that one end or the other splits
+        split = pairs.split_at_most(cuts, "left")[low] + pairs.split_at_most(cuts)[high]
+        split = np.concatenate([split, split + pairs.split_at_most(np.array([np.inf]))])
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, intervals, split)
+
+
+def tails_family(sorted_values: Sorted) -> Iterator[Family]:
+    """Outside of what all but k draws of one world at either end lie between, k = 0, 1, 2, 4, ...
+
+    Noise of one world that reaches farther at both ends shows most where the other has next to no draws left, and
+    quantiles of both worlds together are coarse there. Fresh draws alone are counted.
+    """
+    reading = sorted_values.reading
+    cuts = []
+    for world in sorted_values.fit:
+        left = [0, *(1 << np.arange(max(world.size // 8, 1).bit_length() - 1))] if world.size else []
+        cuts += [(world[k], world[world.size - 1 - k]) for k in left]
+    if not cuts:
+        return
+    low, high = np.array(cuts).T
+    hits = [
+        np.searchsorted(world, low, "left") + world.size - np.searchsorted(world, high, "right")
+        for world in sorted_values.choose
+    ]
+    pairs, split = sorted_values.pairs, None
+    if pairs is not None:
+        split = pairs.split_at_most(low, "left") + pairs.split_at_most(high)
+        split += pairs.split_at_most(np.array([np.inf]))
+
+    def build(at: int) -> Event:
+        return Interval(reading, float(low[at]), float(high[at]), True)
+
+    yield Family(hits[0], hits[1], sorted_values.choose_size, build, nested, split)
+
+
+def intervals(mass: FloatArray) -> FloatArray:
+    """Alternatives of intervals of one line: they may shift, and be a little longer or shorter."""
+    return 1.0 + 4.0 / np.maximum(mass, 1e-300)
+
+
+def near_family(sorted_values: Sorted, scale: float) -> Iterator[Family]:
+    """Numbers that a difference of values of size `scale` takes again and again, to rounding."""
+    reading = sorted_values.reading
+    pooled = sorted_values.pooled
+    pooled = pooled[np.isfinite(pooled)]
+    # Rounding of x + z is relative to the size of z, so that the tolerance must grow with the values.
+    tolerance = max(1e-9, 1e-12 * scale)
+    with np.errstate(over="ignore"):
+        starts, lengths = runs(np.round(pooled / tolerance))
+    most = np.argsort(-lengths, kind="stable")[:NEAR_CENTRES]
+    most = most[lengths[most] >= max(8.0, 1e-3 * pooled.size)]
+    if most.size == 0:
+        return
+    exact = pooled[starts[most] + lengths[most] // 2]
+    tidy = np.round(exact, 9)  # 1 rather than 0.99999999999999989, where both lie well within the tolerance
+    centres = np.where(np.abs(tidy - exact) <= 0.1 * tolerance, tidy, exact) + 0.0
+    upper = sorted_values.up_to(centres + tolerance, "right")
+    lower = sorted_values.up_to(centres - tolerance, "left")
+    yield Family(
+        upper[0] - lower[0],
+        upper[1] - lower[1],
+        sorted_values.all_size,
+        lambda at: Near(reading, float(centres[at]), tolerance),
+        disjoint,
+    )
+
+
+def score_family(score: Reading, *samples: Worlds) -> Family:
+    """At most t, and at least t, for a score that was fitted on other draws than these samples."""
+    raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
+    values = [np.sort(world) for world in raw]
+    thresholds = np.unique(quantiles(np.sort(np.concatenate(values)), 64, 24))
+    hits = []
+    for world in values:
+        at_most = np.searchsorted(world, thresholds, side="right")
+        at_least = world.size - np.searchsorted(world, thresholds, side="left")
+        hits.append(np.concatenate([at_most, at_least]))
+
+    def build(at: int) -> Event:
+        above, which = divmod(at, thresholds.size)
+        return HalfLine(score, float(thresholds[which]), bool(above))
+
+    split = _split_half_lines(Pairs.of(*raw), thresholds)
+    return Family(hits[0], hits[1], (values[0].size, values[1].size), build, nested, split)
+
+
+def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Numbers just outside each world's range."""
+    edges = [np.nextafter(world[0], -np.inf) for world in worlds if world.size]
+    edges += [np.nextafter(world[-1], np.inf) for world in worlds if world.size]
+    return np.asarray(edges)

@@ -1,0 +1,64 @@
+"""Values that come again and again in one world, and were never seen in the other: all of them together are one event.
+
+Noise that is drawn from a table of a few thousand values gives them away: x + table and x′ + table have hardly a value
+in common. Each value says little, as it is rare; all of them together say nearly everything. That continuous noise
+takes one value four times by chance, as numbers of a computer are finitely many, must not pass for such a table: 2^19
+draws of 24 random bits do so at half a value on average (n⁴/(24·2⁷²)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.event import Event, RowTable
+from verify.events.families import Family, Sorted, nested, runs
+from verify.events.table_families import MOST_LISTED, SEEN_OFTEN
+from verify.events.view_sample import FloatArray
+
+LEVELS = (1, 2, 4, 16)  # times `SEEN_OFTEN` that a value must have been seen, to be among the listed ones
+FEWEST = 2  # values together: single ones are looked at elsewhere
+
+
+def one_sided_families(sorted_values: Sorted) -> Iterator[Family]:
+    """For each world, the values of one reading that were often seen in it when laid out, and never in the other.
+
+    The most frequent ones, if they are more than can be listed; and only those that were seen more often still, as a
+    value that was seen four times may be one that the other world takes, too. Fresh draws alone are counted.
+    """
+    reading = sorted_values.reading  # `build` outlives the sorted values, and must not keep them
+    tables = []
+    for own, other in (sorted_values.fit, sorted_values.fit[::-1]):
+        values, lengths = _only(own, other)
+        sizes = [int((lengths >= SEEN_OFTEN * level).sum()) for level in LEVELS]
+        tables += [values[:size] for size in dict.fromkeys(sizes) if size >= FEWEST]
+    if not tables:
+        return
+    hits = [
+        np.array([_held(table, world) for table in tables], dtype=np.int64) for world in sorted_values.choose
+    ]
+
+    def build(at: int) -> Event:
+        return RowTable((reading,), tuple((value,) for value in tables[at].tolist()))
+
+    yield Family(hits[0], hits[1], sorted_values.choose_size, build, nested)
+
+
+def _only(own: FloatArray, other: FloatArray) -> tuple[FloatArray, npt.NDArray[np.integer[Any]]]:
+    """The values seen often in one sorted sample and never in the other, the most frequent first, and how often."""
+    starts, lengths = runs(own)
+    often = np.flatnonzero(lengths >= SEEN_OFTEN)
+    values, lengths = own[starts[often]] + 0.0, lengths[often]  # -0.0 is 0.0
+    if other.size:
+        there = other[np.minimum(np.searchsorted(other, values), other.size - 1)] == values
+        values, lengths = values[~there], lengths[~there]
+    order = np.argsort(-lengths, kind="stable")[:MOST_LISTED]
+    return values[order], lengths[order]
+
+
+def _held(table: FloatArray, world: FloatArray) -> int:
+    """How many values of a sorted sample are in a table."""
+    return int((np.searchsorted(world, table, "right") - np.searchsorted(world, table, "left")).sum())

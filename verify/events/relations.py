@@ -1,0 +1,196 @@
+"""Linear relations that the columns of a view satisfy without any noise: a total that is the sum of its parts.
+
+What was released of them is then known exactly, however much noise each column has by itself. Such relations are the
+directions in which the draws of one world do not spread at all; a singular value decomposition finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from verify.events.event import Event, Near
+from verify.events.families import Family, Worlds, nested
+from verify.events.joint_readings import Combination
+from verify.events.view_sample import FloatArray
+
+MOST_COLUMNS = 64
+"""Columns up to which relations are looked for."""
+
+_ROWS = 256  # draws from which relations are found: at least four for each column
+_CHECKED = 4096  # draws on which it is looked at whether a relation tells anything
+_NOTHING = 1e-9  # a spread, relative to the largest, that is that of rounding
+_WORTH = 0.01  # of the checked draws, by which a relation that is long to say has to tell more
+_LARGEST_WEIGHT = 1000  # whole numbers up to which weights are taken to be whole
+_UNITS = 12  # fractions of the smallest weight that may be the unit of whole numbers
+_DOUBLE = 2.0**-40  # relative to the size of values, what a few sums may lose by rounding
+_SINGLE = 2.0**-20  # the same in single precision
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """Weights, and what the weighted sum is in one world, to within a tolerance."""
+
+    weights: FloatArray
+    centre: float
+    tolerance: float
+
+
+def relation_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+    """That a linear relation among measurements holds with the value that it has in one world, and that it does not.
+
+    Relations are found on the first draws of one world; the one that most often fails in the other world is counted,
+    on the draws that follow. Where both worlds satisfy the same relations with the same values, there is nothing to
+    tell, and nothing is counted.
+    """
+    named = fit[0].columns
+    columns = [i for i, column in enumerate(named) if column.kind == "real"]
+    if not 2 <= len(columns) <= MOST_COLUMNS:
+        return
+    bases = [null_directions(world.values[: max(2 * _ROWS, 8 * len(columns)), columns]) for world in fit]
+    if not any(bases):
+        return
+    heads = [_finite(world.values[:_CHECKED, columns]) for world in fit]
+    for basis, own, other in zip(bases, heads, heads[::-1], strict=True):
+        for relation in _telling(basis, own, other):
+            places = np.flatnonzero(relation.weights)
+            indices = tuple(columns[at] for at in places.tolist())
+            weights = tuple(relation.weights[places].tolist())
+            reading = Combination(indices, tuple(named[i] for i in indices), weights)
+            yield _family(Near(reading, relation.centre, relation.tolerance), fit, choose)
+
+
+def _family(near: Near, fit: Worlds, choose: Worlds) -> Family:
+    """An event and its complement, counted on the draws on which it was not laid out."""
+    events: tuple[Event, ...] = (near, Near(near.reading, near.centre, near.tolerance, complement=True))
+    fresh = [
+        [world.rows(min(_CHECKED, len(world.values)), len(world.values)), more]
+        for world, more in zip(fit, choose, strict=True)
+    ]
+    holds = [[np.concatenate([event.holds(part) for part in parts]) for event in events] for parts in fresh]
+    hits = [np.array([np.count_nonzero(held) for held in world], dtype=np.int64) for world in holds]
+    sizes = holds[0][0].size, holds[1][0].size
+    split = None
+    if sizes[0] == sizes[1]:
+        apart = [np.count_nonzero(ours != theirs) for ours, theirs in zip(*holds, strict=True)]
+        split = (np.array(apart) + 1.0) / sizes[0]
+    return Family(hits[0], hits[1], sizes, events.__getitem__, nested, split)
+
+
+def _telling(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) -> list[_Relation]:
+    """The relation of one world whose value differs most often in the other, and all mixed if that differs more often.
+
+    In a mix hardly anything cancels out: it differs wherever any of the relations does.
+    """
+    if not basis or not len(other):
+        return []
+    unit = max(_unit(own), _unit(other))
+    size = np.maximum(np.abs(own).max(axis=0), np.abs(other).max(axis=0))
+
+    def checked(weights: FloatArray) -> tuple[float, _Relation]:
+        """The relation with these weights, and how much more often it fails in the other world."""
+        values, tolerance = own @ weights, unit * float(np.sum(np.abs(weights) * size))
+        centre = _tidy_number(float(np.median(values)), tolerance)
+        there, here = (np.mean(np.abs(v - centre) > tolerance) for v in (other @ weights, values))
+        return float(there - here), _Relation(weights, centre, tolerance)
+
+    each = [checked(weights) for weights in basis]
+    best, shown = max(each, key=lambda found: (round(found[0], 2), -np.count_nonzero(found[1].weights)))
+    if best <= 0.0:
+        return []
+    mixed = np.sum([np.cos(k) / np.abs(w * size).max() * w for k, w in enumerate(basis, start=1)], axis=0)
+    more, mix = checked(mixed / np.abs(mixed).max())
+    return [shown, mix] if more > best + _WORTH else [shown]
+
+
+def null_directions(values: FloatArray) -> list[FloatArray]:
+    """Return weights w for which w·x is the same for all rows x, to rounding: whole numbers, or 1 the largest.
+
+    Columns that are constant are left out; as many weights are 0 as can be.
+
+    Parameters
+    ----------
+    values
+        Shape (n, columns). Rows with NaN or infinity are passed over, and so are those beyond the first few.
+    """
+    columns = values.shape[1]
+    rows = _finite(values)[: max(_ROWS, 4 * columns)]
+    if not 2 <= columns <= MOST_COLUMNS or len(rows) < 4 * columns:
+        return []
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = rows - rows.mean(axis=0)
+        spread = np.abs(centred).max(axis=0)
+    size = np.abs(rows).max(axis=0)
+    unit = _unit(rows)
+    varied = np.flatnonzero(spread > unit * size)
+    if varied.size < 2 or not np.isfinite(spread).all():
+        return []
+    scaled = centred[:, varied] / spread[varied]
+    nothing = max(_NOTHING, unit * float((size[varied] / spread[varied]).max()))
+    if not _may_be_singular(scaled, nothing):
+        return []
+    _, singular, directions = np.linalg.svd(scaled, full_matrices=False)
+    null = directions[singular < nothing * singular[0]]
+    found = []
+    for weights in _echelon(null) / spread[varied]:
+        found.append(np.zeros(columns))
+        found[-1][varied] = _tidy(weights, 1e3 * unit)
+    return found
+
+
+def _may_be_singular(rows: FloatArray, nothing: float) -> bool:
+    """Whether the smallest singular value is less than `nothing` of the largest; sometimes if it is not.
+
+    Its square, an eigenvalue of the Gram matrix, costs much less and has half the digits.
+    """
+    squares = np.linalg.eigvalsh(rows.T @ rows)
+    return bool(squares[0] < max(1e-10, nothing**2) * squares[-1])
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    """The rows without NaN and infinity."""
+    return np.asarray(values[np.isfinite(values).all(axis=1)])
+
+
+def _unit(values: FloatArray) -> float:
+    """What rounding may have cost, relative to the size of values."""
+    with np.errstate(over="ignore"):
+        single = np.array_equal(values, values.astype(np.float32))
+    return _SINGLE if single and not np.array_equal(values, np.rint(values)) else _DOUBLE
+
+
+def _echelon(basis: FloatArray) -> FloatArray:
+    """Return a basis of the same space, each vector of which has a coordinate that is 1 there and 0 in the others."""
+    reduced = basis.copy()
+    left = list(range(len(reduced)))
+    while left:  # complete pivoting, so that no digits are lost
+        at, column = np.unravel_index(np.argmax(np.abs(reduced[left])), (len(left), reduced.shape[1]))
+        row = left.pop(int(at))
+        reduced[row] /= reduced[row, column]
+        others = np.arange(len(reduced)) != row
+        reduced[others] -= np.outer(reduced[others, column], reduced[row])
+    reduced[np.abs(reduced) < 1e-7] = 0.0
+    return reduced
+
+
+def _tidy(weights: FloatArray, within: float) -> FloatArray:
+    """Return a multiple whose weights are whole numbers, if they nearly are; else one whose largest is 1.
+
+    The first weight is positive.
+    """
+    weights = weights * np.sign(weights[np.flatnonzero(weights)[0]])
+    used = np.abs(weights[weights != 0.0])
+    for parts in range(1, _UNITS + 1):
+        scaled = weights * (parts / used.min())
+        whole = np.round(scaled)
+        if np.abs(whole).max() <= _LARGEST_WEIGHT and np.abs(scaled - whole).max() <= within:
+            return np.asarray(whole + 0.0)
+    return np.asarray(weights / used.max())
+
+
+def _tidy_number(number: float, tolerance: float) -> float:
+    """1 rather than 0.99999999999999989, where both lie well within the tolerance."""
+    tidy = round(number, 9)
+    return (tidy if abs(tidy - number) <= 0.1 * tolerance else number) + 0.0

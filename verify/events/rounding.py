@@ -1,0 +1,80 @@
+"""Readings without the rounding of floating-point arithmetic, where sums and differences would show it.
+
+A claim is about the mechanism as it is written, in real arithmetic. There the difference of y + 1 and y is 1; in
+floating point it is 1 give or take the last bit of y, and tells how large y was. Whoever looks at differences as they
+come would refute true claims.
+"""
+# ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from verify.events.readings import Reading, reading_from_dict
+from verify.events.view_sample import Column, FloatArray, ViewSample
+
+_RELATIVE = 1e-12  # to the terms of a sum; rounding is 1e-16 of them
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded(Reading):
+    """A reading, rounded to a multiple of a step that is a power of two."""
+
+    kind: ClassVar[str] = "rounded"
+    reading: Reading
+    step: float
+
+    def of(self, sample: ViewSample) -> FloatArray:
+        values = sample.read(self.reading) / self.step
+        np.round(values, out=values)
+        values *= self.step
+        return values
+
+    @property
+    def words(self) -> str:
+        return self.reading.words
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "reading": self.reading.to_dict(), "step": self.step}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Rounded:
+        return cls(reading_from_dict(data["reading"], columns), float(data["step"]))
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How coarsely sums of columns are to be read, from the sizes of their values in a sample of both worlds."""
+
+    worlds: Sequence[ViewSample]
+    sizes: dict[int, tuple[float, bool]] = field(default_factory=dict)
+
+    def applied(self, reading: Reading, indices: Sequence[int]) -> Reading:
+        """Return a sum or difference of columns, rounded to 1e-12 of its terms unless all values are whole numbers."""
+        step = self.step(indices)
+        return reading if step == 0.0 else Rounded(reading, step)
+
+    def step(self, indices: Sequence[int]) -> float:
+        """Return 1e-12 of what the sizes of columns add up to, or the next power of two; 0 if all values are whole."""
+        terms = [self._size(index) for index in indices]
+        size = sum(largest for largest, _ in terms)
+        if all(whole for _, whole in terms) or not 0.0 < size < math.inf:
+            return 0.0
+        return 2.0 ** math.ceil(math.log2(_RELATIVE * size))
+
+    def _size(self, index: int) -> tuple[float, bool]:
+        """The largest finite value of a column, and whether all are whole."""
+        if index not in self.sizes:
+            largest, whole = 0.0, True
+            for world in self.worlds:
+                values = world.values[:, index]
+                values = values[np.isfinite(values)]
+                largest = max(largest, float(np.abs(values).max(initial=0.0)))
+                whole = whole and bool((values == np.round(values)).all())
+            self.sizes[index] = largest, whole
+        return self.sizes[index]

@@ -1,0 +1,50 @@
+"""Sequences among the columns of a view: entry 1, entry 2, ... of a list or of a word, up to its end.
+
+Columns are one sequence where their names differ in one number in square brackets only: ``output[1]``, ``output[2]``;
+``output[1][2]``, ``output[2][2]``; ``output:letter[1]``, ``output:letter[2]``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from verify.events.families import Family, Worlds
+from verify.events.readings import Reading
+from verify.events.table_families import row_families
+from verify.events.view_sample import Column
+
+FEWEST = 3
+"""Entries from which columns are a sequence of their own, beside all columns together."""
+
+MOST = 4
+"""Sequences that are looked at, the longest first."""
+
+PREFIXES = (2, 3, 4, 6, 8)
+"""Entries at the beginning that are read together."""
+
+_PLACE = re.compile(r"\[(\d+)\]")
+
+
+def sequences(columns: Sequence[Column]) -> list[tuple[int, ...]]:
+    """Return the sequences among columns, each as the indices of its entries in order, the longest first.
+
+    A column that belongs to several (the rows and the columns of a matrix) is in each of them.
+    """
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    for index, column in enumerate(columns):
+        for place in _PLACE.finditer(column.name):
+            around = (column.name[: place.start()], column.name[place.end() :])
+            found.setdefault(around, {})[int(place[1])] = index
+    long = [entries for entries in found.values() if len(entries) >= FEWEST]
+    long.sort(key=lambda entries: -len(entries))
+    return [tuple(index for _, index in sorted(entries.items())) for entries in long[:MOST]]
+
+
+def prefix_families(
+    fit: Worlds, choose: Worlds, values: Sequence[Reading], sequence: Sequence[int]
+) -> Iterator[Family]:
+    """The first entries of a sequence, read together as one word, for several lengths short of the whole."""
+    for length in PREFIXES:
+        if length < len(sequence):
+            yield from row_families(fit, choose, [values[i] for i in sequence[:length]])

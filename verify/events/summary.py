@@ -1,0 +1,208 @@
+"""One number that sums up several columns of a view: their sum, their largest value, its place, counts ...
+
+Draws are read many millions of times: columns are worked on whole, marks are counted in bytes, and no draw needs a
+branch, whose prediction would fail for every other one.
+"""
+# ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.readings import Reading, decode, encode, listed, spoken
+from verify.events.view_sample import Column, FloatArray, ViewSample, column_index
+
+BoolArray = npt.NDArray[np.bool_]
+
+BLOCK = 1 << 15  # draws that are summed up at once
+
+Operation = Literal[
+    "sum",
+    "largest",
+    "smallest",
+    "place of largest",
+    "place of smallest",
+    "count of",
+    "count from",
+    "first of",
+    "last of",
+    "first change",
+    "changes",
+    "present",
+    "last",
+]
+
+_PHRASES: dict[Operation, str] = {
+    "sum": "the sum of {of}",
+    "largest": "the largest of {of}",
+    "smallest": "the smallest of {of}",
+    "place of largest": "the place (from 1) of the largest of {of}",
+    "place of smallest": "the place (from 1) of the smallest of {of}",
+    "count of": "the number of {value} among {of}",
+    "count from": "the number of values of at least {value} among {of}",
+    "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
+    "last of": "the place (from 1; 0 if none) of the last {value} among {of}",
+    "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
+    "changes": "the number of {of} that differ from the one before",
+    "present": "how many of {of} are present",
+    "last": "the last of {of} that is present",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary(Reading):
+    """One number that sums up several columns, in their order; absent values are passed over.
+
+    Attributes
+    ----------
+    operation
+        What is read (`words` says it). Of equal largest or smallest values the first counts. Sums and
+        extremes of nothing are absent.
+    indices, columns
+        The columns.
+    value
+        The number looked for by ``"count of"``, ``"count from"``, ``"first of"`` and ``"last of"``; for places of the
+        largest and the smallest, how far from it values are taken to be equal to it; 0 for the others.
+    """
+
+    kind: ClassVar[str] = "summary"
+    operation: Operation
+    indices: tuple[int, ...]
+    columns: tuple[Column, ...]
+    value: float = 0.0
+
+    def of(self, sample: ViewSample) -> FloatArray:
+        result = np.empty(len(sample.values))
+        for start in range(0, len(result), BLOCK):  # blocks that stay in the processor's cache
+            block = sample.values[start : start + BLOCK]
+            columns = [np.ascontiguousarray(block[:, i]) for i in self.indices]
+            result[start : start + BLOCK] = self._of_columns(columns)
+        return result
+
+    def _of_columns(self, values: Sequence[FloatArray]) -> FloatArray:
+        match self.operation:
+            case "sum":
+                return _sum(values)
+            case "largest":
+                return _extreme(values, 1.0)
+            case "smallest":
+                return _extreme(values, -1.0)
+            case "place of largest" | "place of smallest":
+                sign = 1.0 if self.operation == "place of largest" else -1.0
+                best = _extreme(values, sign)
+                if self.value == 0.0:
+                    place = _first(column == best for column in values)
+                else:  # in real arithmetic they may be equal
+                    least = best - sign * self.value
+                    place = _first(column >= least if sign > 0.0 else column <= least for column in values)
+                place[np.isnan(best)] = np.nan
+                return place
+            case "count of":
+                return _count(column == self.value for column in values)
+            case "count from":
+                return _count(column >= self.value for column in values)
+            case "first of":
+                return _first(column == self.value for column in values)
+            case "last of":
+                from_the_end = _first(column == self.value for column in reversed(values))
+                return (len(values) + 1 - from_the_end) * (from_the_end > 0.0)
+            case "changes":
+                return _count(_changes(values))
+            case "first change":
+                return _first(_changes(values))
+            case "present":
+                return _count(~np.isnan(column) for column in values)
+            case "last":
+                return _last_present(values)
+
+    @property
+    def words(self) -> str:
+        names = listed([column.words for column in self.columns], 4)
+        labels = {value: word for column in self.columns for value, word in column.labels}
+        value = labels.get(self.value, spoken(self.value))
+        return _PHRASES[self.operation].format(of=names, value=value)
+
+    def to_dict(self) -> dict[str, Any]:
+        names = [column.name for column in self.columns]
+        return {"kind": self.kind, "operation": self.operation, "columns": names, "value": encode(self.value)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Summary:
+        operation = data["operation"]
+        if operation not in _PHRASES:
+            raise ValueError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")
+        indices = tuple(column_index(name, columns) for name in data["columns"])
+        return cls(operation, indices, tuple(columns[i] for i in indices), decode(data["value"]))
+
+
+def _sum(values: Sequence[FloatArray]) -> FloatArray:
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a sum is absent
+        total = 0.0 + values[0]
+        for column in values[1:]:
+            total += column
+        if not np.isnan(total).any():
+            return total
+        total, present = np.zeros(values[0].size), np.zeros(values[0].size, dtype=np.bool_)
+        for column in values:
+            # One of these is the value, the other is 0; both are 0 where it is absent. No draw needs a branch.
+            total += np.fmax(column, 0.0)
+            total += np.fmin(column, 0.0)
+            present |= column == column
+    total[~present] = np.nan
+    return total
+
+
+def _extreme(values: Sequence[FloatArray], sign: float) -> FloatArray:
+    """The largest (sign 1) or smallest (sign -1) value; NaN if all are absent."""
+    better = np.fmax if sign > 0.0 else np.fmin  # they pass over NaN
+    best = values[0].copy()
+    for column in values[1:]:
+        better(best, column, out=best)
+    return best
+
+
+def _last_present(values: Sequence[FloatArray]) -> FloatArray:
+    """The last value that is present; NaN if all are absent."""
+    back = _first(~np.isnan(column) for column in reversed(values)).astype(np.intp)
+    place = np.where(back == 0, 0, len(values) - back)
+    return np.asarray(np.stack(values).ravel()[place * values[0].size + np.arange(values[0].size)])
+
+
+def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:
+    """For each column, where it is present and differs from the last present one before it."""
+    present = [~np.isnan(column) for column in values]
+    later = [np.zeros(values[0].size, dtype=np.bool_)]  # from the end: whether any from here on is present
+    for here in reversed(present):
+        later.append(later[-1] | here)
+    last = np.full(values[0].size, np.nan)
+    for column, here, after in zip(values, present, later[-2::-1], strict=True):
+        yield here & (last == last) & (column != last)
+        # Where nothing follows, it does not matter what the last one was.
+        last = np.where(here, column, last) if np.any(after & ~here) else column
+
+
+def _count(marks: Iterable[BoolArray]) -> FloatArray:
+    count = np.zeros(0, dtype=np.uint8)
+    for number, mark in enumerate(marks):
+        if number == 0:
+            count = mark.astype(np.uint8)
+        else:
+            if number == 255:  # bytes are added up several times faster, as long as they can hold the number
+                count = count.astype(np.uint32)
+            np.add(count, mark.view(np.uint8), out=count)
+    return count.astype(np.float64)
+
+
+def _first(marks: Iterable[BoolArray]) -> FloatArray:
+    """The place, from 1, of the first mark; 0 if there is none."""
+    missing: list[BoolArray] = []  # up to each place
+    for mark in marks:
+        missing.append(~mark if not missing else missing[-1] & ~mark)
+    place = 1.0 + _count(missing)
+    place[missing[-1]] = 0.0
+    return place

@@ -1,0 +1,152 @@
+"""Where a function's output is the same on all known data sets: does it change on any other?
+
+A function that answers only above a threshold, or for one value in particular, looks constant on the known pairs. A few
+more data sets are tried: those on the paths between the known ones, then such as Hypothesis generates. From one on
+which something else is returned, bisection on the path to a known one leads to two neighbours that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verify.findings import Finding
+from verify.functions.probe_result import PROBE
+from verify.functions.runs import FunctionRuns, same_data
+from verify.isolation import in_own_process
+from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
+from verify.neighbouring.path import first_change, path
+from verify.progress import Progress, silent
+
+MOST_TRIED, MOST_TRIED_COMMAND = 96, 12
+"""Data sets that are tried; of a command, each of whose calls starts a process."""
+
+_CALLS, _LANES, _COMMAND_CALLS = 8, 64, 2  # outputs on each
+_ON_A_PATH = 8  # data sets between two known ones
+_SECONDS = 10.0  # for a call in a process of its own
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What other data sets showed.
+
+    Attributes
+    ----------
+    tried
+        How many were tried.
+    pair
+        Neighbours between which the output changes; None if it did nowhere.
+    """
+
+    tried: int
+    pair: Pair | None
+
+
+def look_elsewhere(
+    runs: FunctionRuns, adjacency: Adjacency, known: Sequence[Data], same: object, seed: int
+) -> Elsewhere:
+    """Try other data sets, until one shows something else than `same`, a row of `Readings.rows`, or all were tried."""
+    n = _LANES if runs.together else (_CALLS if runs.subject.single_lanes else _COMMAND_CALLS)
+    most = MOST_TRIED if runs.subject.single_lanes else MOST_TRIED_COMMAND
+    tried = 0
+    sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 5))
+
+    def rows(data: Data) -> list[tuple[Any, ...]]:
+        return runs.watched(data, n, sequence).rows
+
+    for data, pair in _others(adjacency, known, most, seed):
+        tried += 1
+        if any(row != same for row in rows(data)):
+            along = path(adjacency, known[0], data)
+            change = None if along is None else first_change(along, rows, adjacency)
+            if change is None and pair is not None and rows(pair.data) != rows(pair.other):
+                change = pair
+            if change is not None:
+                return Elsewhere(tried, change)
+    return Elsewhere(tried, None)
+
+
+def remembers_elsewhere(runs: FunctionRuns, adjacency: Adjacency, known: Sequence[Data], seed: int) -> bool:
+    """Return whether a function that looks deterministic returns something else in another process.
+
+    One that draws noise from a generator of its own when it first sees a data set, and returns the same ever after,
+    cannot be told from a function without noise by what it returned before. It is called on data sets that it has not
+    seen: in one process on the last of them only, in another one on all of them.
+    """
+    new = [data for data, _ in _others(adjacency, known, 4, seed)]
+    sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 6))
+
+    def last(of: Sequence[Data]) -> tuple[Any, ...] | Finding:
+        def work(_: Progress) -> tuple[Any, ...]:
+            return [runs.outputs(data, 1, sequence).rows[0] for data in of][-1]
+
+        return in_own_process(work, silent, _SECONDS)
+
+    if not new:
+        return False
+    one, other = last(new[-1:]), last(new)
+    return not isinstance(one, Finding) and not isinstance(other, Finding) and one != other
+
+
+def _others(
+    adjacency: Adjacency, known: Sequence[Data], most: int, seed: int
+) -> Iterator[tuple[Data, Pair | None]]:
+    """Yield so many data sets that are not known; generated ones with the pair of neighbours they came in."""
+    seen = list(known)
+
+    def new(data: Data) -> bool:
+        if any(same_data(data, other) for other in seen):
+            return False
+        seen.append(data)
+        return True
+
+    left = most
+    for data in _between(adjacency, known):
+        if left > most // 2 and new(data):
+            left -= 1
+            yield data, None
+    for pair in _generated(adjacency, most, seed):
+        for data in (pair.data, pair.other):
+            if left > 0 and new(data):
+                left -= 1
+                yield data, pair
+
+
+def _between(adjacency: Adjacency, known: Sequence[Data]) -> Iterator[Data]:
+    """Yield data sets on the paths from the first known one to the others."""
+    for end in known[1:]:
+        along = path(adjacency, known[0], end)
+        if along is not None and along.steps > 1:
+            places = np.unique(np.linspace(0, along.steps, _ON_A_PATH + 2).astype(int)[1:-1])
+            yield from (along.at(int(place)) for place in places)
+
+
+def _generated(adjacency: Adjacency, count: int, seed: int) -> list[Pair]:
+    """Return pairs of neighbours that Hypothesis generates."""
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, Verbosity, settings
+
+    found: list[Pair] = []
+
+    def keep(pair: Pair) -> None:
+        try:
+            adjacency.check(pair)
+        except NotNeighbours:
+            return
+        found.append(pair)
+
+    configured = settings(
+        max_examples=count,
+        phases=(Phase.generate,),
+        database=None,
+        deadline=None,
+        derandomize=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        backend="hypothesis",
+    )
+    hypothesis.seed(seed)(configured(hypothesis.given(adjacency.pairs())(keep)))()
+    return found

@@ -1,0 +1,161 @@
+"""Does a function's noise come from the generator it is given, afresh for every output, or is there none?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from verify.functions.elsewhere import remembers_elsewhere
+from verify.functions.probe_result import PROBE, Probe
+from verify.functions.readings import Readings
+from verify.functions.repeats import repeated_share
+from verify.functions.runs import FunctionRuns, same_data
+from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.subjects.subject import SubjectError
+
+CERTAIN = 1_000
+"""Equal outputs after which a function counts as deterministic."""
+
+REPEATS = (
+    "calls with different generators repeat each other's outputs on {share} of the lanes: it draws from a generator "
+    "with a fixed seed, or sets back the state of the one it gets. Outputs are not independent, and counts of them "
+    "prove nothing; noise that is always the same protects nobody"
+)
+"""What is said of calls that are not independent of each other."""
+
+_REPEATED_CALLS, _REPEATED_LANES = 12, 256  # calls, and lanes of each, in which repeated noise is looked for
+_COMMAND_CALLS = 4  # where every call starts a process
+
+
+def look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: Probe) -> None:
+    """Draw with one generator, up to four times, the second and third time with other global random states.
+
+    What depends on the number of the call (every other one, say) differs between the second and the third, too, or
+    between the first and the last. The number of calls is odd, so that it moves on from one draw to the next.
+    """
+    for world, data in enumerate((pair.data, pair.other)):
+        sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 1, world))
+        elsewhere = np.random.SeedSequence(seed, spawn_key=(PROBE, 2, world))
+        first, second, third = (
+            runs.watched(data, n | 1, sequence, global_seed=used).rows
+            for used in (sequence, elsewhere, elsewhere)
+        )
+        if first == second == third:
+            continue
+        fourth = runs.watched(data, n | 1, sequence).rows
+        if first != fourth or second != third:
+            result.repeatable = False
+            result.add(
+                "foreign-randomness",
+                "two calls with the same data and generator state differ: it draws from a generator of its own, reads "
+                "a clock, or remembers earlier calls; results cannot be repeated exactly",
+                failing=False,
+            )
+            return
+        if first != second:
+            result.add(
+                "foreign-randomness",
+                "it draws from the global random state of NumPy or Python (seeded here, so that results repeat): "
+                "use the generator it is given for all draws",
+                failing=False,
+            )
+            return
+
+
+def look_at_calls(runs: FunctionRuns, data: Data, seed: int, result: Probe) -> None:
+    """Look for calls with different generators that repeat each other's noise: their lanes are no independent draws."""
+    if result.unlike is not None or result.nothing_to_test:
+        return
+    sequences = np.random.SeedSequence(seed, spawn_key=(PROBE, 4)).spawn(
+        _REPEATED_CALLS if runs.subject.single_lanes else _COMMAND_CALLS
+    )
+    share = repeated_share([runs.watched(data, _REPEATED_LANES, sequence) for sequence in sequences])
+    if share is not None:
+        result.add("repeats", REPEATS.format(share=f"up to {share:.0%}"))
+
+
+def look_at_noise(
+    runs: FunctionRuns,
+    adjacency: Adjacency,
+    pair: Pair,
+    datasets: Sequence[Data],
+    seen: Sequence[Readings],
+    tried: int,
+    seed: int,
+    result: Probe,
+) -> None:
+    """Look for outputs that never vary, and for a generator that is never used.
+
+    `tried` is on how many other data sets a function was tried that returns the same on all of these.
+    """
+    if _still(runs, pair, datasets, seen, seed):
+        _look_at_stillness(runs, adjacency, datasets, seen, tried, seed, result)
+    elif not runs.seen.drew and result.repeatable:
+        pass  # it varies with the global random state only, which is said already
+    elif not runs.seen.drew:
+        result.add(
+            "ignores-generator",
+            "its output varies, but it never draws from the generator it is given",
+            failing=False,
+        )
+
+
+def _still(
+    runs: FunctionRuns, pair: Pair, datasets: Sequence[Data], seen: Sequence[Readings], seed: int
+) -> bool:
+    """Return whether the outputs on a data set never vary, in many calls on two of them."""
+    rows = [readings.rows for readings in seen]
+    if any(len(set(row)) > 1 for row in rows):
+        return False
+    for world, data in enumerate((pair.data, pair.other)):
+        sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 3, world))
+        more = set(runs.watched(data, CERTAIN, sequence).rows)
+        first = next(row[0] for known, row in zip(datasets, rows, strict=True) if same_data(known, data))
+        if len(more) == 1 and more != {first} and runs.together:
+            raise SubjectError(
+                f"{runs.name} returned one and the same output for all {CERTAIN} lanes of a call, and another in "
+                "another call: lanes must be independent draws"
+            )
+        if more != {first}:
+            return False
+    return True
+
+
+def _look_at_stillness(
+    runs: FunctionRuns,
+    adjacency: Adjacency,
+    datasets: Sequence[Data],
+    seen: Sequence[Readings],
+    tried: int,
+    seed: int,
+    result: Probe,
+) -> None:
+    """Say why outputs never vary: remembered, constant, or without noise."""
+    firsts = [readings.rows[0] for readings in seen]
+    if runs.seen.drew and not runs.seen.drew_last:
+        result.add(
+            "remembers",
+            "it drew from its generator when it first saw a data set, and returned the same output ever after: it "
+            "remembers its outputs, so that there are no independent ones, and nothing was tested",
+        )
+    elif len(set(firsts)) == 1:
+        result.add(
+            "constant",
+            "the output is always the same, whatever the data and the generator "
+            f"({tried} other data sets were tried): nothing was tested",
+        )
+    elif runs.subject.single_lanes and remembers_elsewhere(runs, adjacency, datasets, seed):
+        result.add(
+            "remembers",
+            "on one and the same data set it returns the same output ever after, but another one in another process: "
+            "it draws from a generator of its own when it first sees a data set, and remembers what it returned, so "
+            "that there are no independent outputs, and nothing was tested",
+        )
+    else:
+        unlike = next(data for data, first in zip(datasets, firsts, strict=True) if first != firsts[0])
+        result.unlike = datasets[0], unlike
+        result.add(
+            "deterministic",
+            f"the output never varied in {CERTAIN:,} calls on the same data, and depends on them: there is no noise",
+        )

@@ -1,0 +1,55 @@
+"""What a first look at a function shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from verify.findings import Finding
+from verify.functions.layout import Layout
+from verify.neighbouring.adjacency import Data, Pair
+
+NOTHING_TO_TEST = frozenset({"constant", "remembers", "repeats"})
+"""Kinds of findings after which no draws say anything."""
+
+PROBE = 9
+"""First entry of the spawn keys of a first look."""
+
+
+@dataclass
+class Probe:
+    """What a first look showed.
+
+    Attributes
+    ----------
+    layout
+        The columns of the view.
+    findings
+        What is wrong with the function, or worth knowing.
+    repeatable
+        Whether the same data and generator gave the same outputs again.
+    unlike
+        Two data sets with different outputs, if on each the output never varied.
+    elsewhere
+        Neighbours that are none of the known pairs, between which an output changes that is the same on all of these.
+    """
+
+    layout: Layout
+    findings: list[Finding] = field(default_factory=list)
+    repeatable: bool = True
+    unlike: tuple[Data, Data] | None = None
+    elsewhere: Pair | None = None
+
+    @property
+    def nothing_to_test(self) -> bool:
+        """Whether no draws would say anything."""
+        return any(finding.kind in NOTHING_TO_TEST for finding in self.findings)
+
+    def add(self, kind: str, message: str, *, failing: bool = True) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(kind, "", message, failing))
+
+
+def words_of(data: Data) -> str:
+    """Say a data set."""
+    listed = repr(data.tolist())
+    return f"data = {listed}" if len(listed) <= 400 else f"data = {listed[:400]}..."

@@ -1,0 +1,36 @@
+"""Results as JSON data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def json_able(value: Any) -> Any:
+    """Plain JSON data: NumPy numbers and arrays become Python's, infinity becomes "inf" or "-inf".
+
+    Raises
+    ------
+    ValueError
+        If a number is NaN, or a value has no JSON form.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): json_able(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return json_able(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [json_able(entry) for entry in value]
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        if math.isnan(value):
+            raise ValueError("a result must not hold nan")
+        return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    raise ValueError(f"a result must hold JSON data only, got {type(value).__name__}")

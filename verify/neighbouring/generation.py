@@ -1,0 +1,151 @@
+"""Generate pairs of neighbours with Hypothesis: climb how telling they are, and shrink the best."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from verify.neighbouring.adjacency import Adjacency, Pair
+from verify.neighbouring.pair_draws import PairDraws
+from verify.neighbouring.telling import ComingTest, telling
+
+TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
+
+_LABEL = "how telling"
+
+
+@dataclass(eq=False)
+class Scores:
+    """How telling pairs are on one look of `rows` draws of each world, each looked at once."""
+
+    draws: PairDraws
+    tested: ComingTest
+    cautions: tuple[float, float]
+    rows: int
+    known: dict[bytes, float] = field(default_factory=dict)
+
+    def of(self, pair: Pair) -> float:
+        """Return the score of a pair.
+
+        Raises
+        ------
+        Spent
+            If the draws for it are not left.
+        """
+        if pair.key not in self.known:
+            worlds = self.draws.of(pair, self.rows, 0)
+            if worlds is None:
+                raise Spent
+            caution = self.cautions[0 if self.draws.alike else 1]
+            test = self.tested
+            self.known[pair.key] = telling(*worlds, test.delta, test.error, test.final_samples, caution)
+        return self.known[pair.key]
+
+
+def climb(adjacency: Adjacency, scores: Scores, examples: int, seed: int) -> list[tuple[float, Pair]]:
+    """Let Hypothesis generate pairs and climb their score; return them, the best first."""
+    import hypothesis
+
+    seen: dict[bytes, tuple[float, Pair]] = {}
+
+    def look(pair: Pair) -> None:
+        score = scores.of(pair)
+        if math.isfinite(score):
+            seen.setdefault(pair.key, (score, pair))
+            hypothesis.target(score, label=_LABEL)
+
+    scores.draws.left = 2 * scores.rows * examples
+    with contextlib.suppress(Spent):
+        _run(adjacency, look, examples, seed, shrinks=False)
+    return sorted(seen.values(), key=lambda entry: -entry[0])
+
+
+def shrink(adjacency: Adjacency, scores: Scores, enough: float, examples: int, seed: int) -> Pair | None:
+    """Generate the same pairs again until one has a score of `enough`, and shrink that one.
+
+    Where the draws are spent before the shrinker is done, the last pair that has the score: the shrinker tries nothing
+    but plainer ones than the plainest so far.
+    """
+    import hypothesis
+
+    plainest: list[Pair] = []
+
+    def look(pair: Pair) -> None:
+        score = scores.of(pair)
+        if score >= enough:
+            plainest.append(pair)
+            raise _Telling(pair)
+        if math.isfinite(score):
+            hypothesis.target(score, label=_LABEL)
+
+    try:
+        _run(adjacency, look, examples, seed, shrinks=True)
+    except _Telling as found:
+        return found.pair
+    except Spent:
+        return plainest[-1] if plainest else None
+    return None
+
+
+class Spent(KeyboardInterrupt):
+    """No draws or tries are left.
+
+    Hypothesis ends at once at an interrupt from the keyboard; of any other exception it asks whether it was raised
+    before, and of what.
+    """
+
+
+class _Telling(Exception):
+    """A pair keeps the bound."""
+
+    def __init__(self, pair: Pair) -> None:
+        super().__init__()
+        self.pair = pair
+
+
+def _run(
+    adjacency: Adjacency, look: Callable[[Pair], None], examples: int, seed: int, *, shrinks: bool
+) -> None:
+    """Run a property on generated pairs.
+
+    Raises
+    ------
+    Spent
+        If `look` raises it, or there were too many tries. Hypothesis bounds the number of valid examples only: its
+        optimiser can go on and on among pairs that are none, or that it has seen.
+    """
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, Verbosity, settings
+    from hypothesis import strategies as st
+
+    pairs, tries = adjacency.pairs(), itertools.count()
+
+    @st.composite
+    def limited(draw: st.DrawFn) -> Pair:
+        if next(tries) >= TRIES * examples:
+            raise Spent
+        return draw(pairs)
+
+    phases = (Phase.generate, Phase.target, *((Phase.shrink,) if shrinks else ()))
+    configured = settings(
+        max_examples=examples,
+        phases=phases,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        report_multiple_bugs=False,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        backend="hypothesis",
+    )
+    try:
+        hypothesis.seed(seed)(configured(hypothesis.given(limited())(look)))()
+    except hypothesis.errors.FlakyStrategyDefinition:
+        # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
+        if next(tries) < TRIES * examples:
+            raise
+        raise Spent from None

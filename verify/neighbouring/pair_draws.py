@@ -1,0 +1,92 @@
+"""Draws of both worlds of a pair of neighbours, while pairs are compared.
+
+Both worlds of a pair are drawn with the same random numbers (`verify.sampling.draws` says why), where these do not go
+against each other; what decides is drawn independently. The draws for a pair depend on nothing but the seed, the pair's
+canonical bytes and the look that they are for, so that an example that is run again is the same bit by bit (otherwise
+Hypothesis would call it flaky), and the whole search repeats for a seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from verify.events.families import Worlds
+from verify.events.view_sample import ViewSample
+from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.telling import fitted_score
+from verify.sampling.draws import Candidate
+
+Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
+"""``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
+
+SEARCH = 8  # first entry of the spawn keys of all draws
+
+
+@dataclass
+class PairDraws:
+    """Draws within a budget.
+
+    Attributes
+    ----------
+    draw
+        Where they come from.
+    seed
+        Of everything random.
+    left
+        Draws that may still be made.
+    spent
+        Draws that were made, both worlds of all pairs.
+    alike
+        Whether both worlds get the same random numbers; None before the first pair shows whether these go against each
+        other.
+    columns
+        Of the view; 0 before the first draws.
+    """
+
+    draw: Draw
+    seed: int
+    left: int = 0
+    spent: int = 0
+    alike: bool | None = None
+    columns: int = 0
+
+    def of(self, pair: Pair, rows: int, look: int) -> Worlds | None:
+        """Return `rows` draws of each world of a pair, others for each number of a look; None if they are not left."""
+        if 2 * rows > self.left:
+            return None
+        self.left -= 2 * rows
+        self.spent += 2 * rows
+        first, second = self._world(pair, rows, look, False), self._world(pair, rows, look, True)
+        self.columns = len(first.columns)
+        if self.alike is None:
+            self.alike = not against(first, second)
+            if not self.alike:
+                self.spent += rows
+                second = self._world(pair, rows, look, True)
+        return first, second
+
+    def _world(self, pair: Pair, rows: int, look: int, other: bool) -> ViewSample:
+        words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)
+        key = (SEARCH, look, rows, int(other and self.alike is False), *map(int, words[:4]))
+        return self.draw(pair, other, rows, np.random.SeedSequence(self.seed, spawn_key=key))
+
+
+def against(first: ViewSample, second: ViewSample) -> bool:
+    """Whether draws from the same random numbers go against each other, as those do that flip a bit of the data.
+
+    Judged by a score's covariance over pairs of rows that it was not fitted to: a difference of means is then known
+    worse than from independent draws.
+    """
+    half = len(first.values) // 2
+    score = fitted_score((first.rows(0, half), second.rows(0, half)))
+    ours, theirs = (score.of(world.rows(half, 2 * half)) for world in (first, second))
+    return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0
+
+
+def candidate_of(pair: Pair, draw: Draw, label: str) -> Candidate:
+    """Return a pair as a candidate of a black-box test."""
+    return Candidate(label, lambda other, n, seed: draw(pair, other, n, seed))

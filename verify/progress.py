@@ -1,0 +1,23 @@
+"""How far a verification has come, and whom it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[float, str], None]
+"""Called with the share that is done and what is being done."""
+
+
+def silent(share: float, doing: str) -> None:
+    """Report progress to nobody."""
+
+
+def stretch(progress: Progress, start: float, end: float) -> Progress:
+    """Return what a stage reports its own share to, if it takes the whole from `start` to `end`.
+
+    Examples
+    --------
+    >>> stretch(print, 0.5, 1.0)(0.5, "final test")
+    0.75 final test
+    """
+    return lambda share, doing: progress(start + (end - start) * share, doing)

@@ -1,0 +1,228 @@
+"""The third stage of a black-box test: count the listed events on fresh draws, and fix the one to be tested.
+
+It has a second round where the choice is uncertain. The first judges every event one and a half standard errors below
+its estimate, as the luckiest of a dozen is. By that a rare event loses to a frequent one that says less, or wins by
+luck alone: the event of probability 4e-4 on which a sparse vector technique that answers without end shows most is seen
+200 times in half a million draws, so that as many standard errors are a sixth of a unit of ε. So if the leader or
+another event is, one standard error below its estimate, worth a quarter more than the leader is safe for, the leader
+and a few others are counted once more, on draws that would have gone to the final test. Elsewhere nothing is spent.
+
+Where no event is safe for a tenth of the claim, there is nothing to lose: then the one that seems best is taken. A
+handful of hits in one world and none in the other are next to nothing, or what refutes.
+
+Neither round costs validity. The final test looks at one event that is fixed before the first of its draws, which
+are independent of all draws of this stage, and so of how many there were and of what they showed; what changes is how
+many draws are left to it, and that is fixed by then, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.event import Event
+from verify.progress import Progress
+from verify.sampling.count_events import count_pairs
+from verify.sampling.draws import CONFIRM, MULTIPLE, Candidate, batch_sizes, draw_batch
+from verify.sampling.event_choice import Searched
+from verify.sampling.workers import Pool
+from verify.statistics.predicted_bound import promised_epsilon
+
+Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
+
+TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
+CONFIRMED = 1.5  # standard errors from which a listed event's confirmed log ratio is judged, in either round
+LIKELY = 1.0  # standard errors below its estimate, from which an event says that the choice is uncertain
+UNCERTAIN = (
+    1.25  # times what is safe of the leader, that an event must be likely to be worth for a second round
+)
+POOR = 0.1  # of the claim: where no event is safe for more, there is nothing to lose,
+DARING = 0.5  # and events are judged so many standard errors below their estimates
+MOST_CONTENDERS = 4  # events that are counted once more, besides the leader
+AGAIN = 0.06  # of all draws, for the second round
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A batch of draws of both worlds of a candidate, on which to count events."""
+
+    index: int
+    batch: int
+    size: int
+    events: tuple[Event, ...]
+
+
+def compare(candidates: Sequence[Candidate], task: Comparison, seed: int) -> Counts:
+    """Draw a batch of both worlds, and count."""
+    first, second = (
+        draw_batch(
+            candidates[task.index], task.index, CONFIRM, world, task.batch, task.size, seed, alike=True
+        )
+        for world in (False, True)
+    )
+    return count_pairs(task.events, first, second)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confirmed:
+    """An event of a pair's shortlist, and its counts on draws that it was not chosen on.
+
+    Attributes
+    ----------
+    index
+        The pair.
+    place
+        Of the event in the pair's shortlist.
+    searched
+        What was found on the pair.
+    hits
+        Draws in the event, data D first.
+    split
+        Pairs of draws of which exactly one is in the event.
+    counted
+        Draws of each world.
+    """
+
+    index: int
+    place: int
+    searched: Searched
+    hits: tuple[int, int]
+    split: int
+    counted: int
+
+    @property
+    def event(self) -> Event:
+        """The event."""
+        return self.searched.found.shortlist[self.place].event
+
+    @property
+    def estimates(self) -> tuple[int, int]:
+        """The hits, those of the world in which the event was found to be the likelier one first."""
+        first, second = self.hits
+        return (second, first) if self.searched.found.shortlist[self.place].swapped else (first, second)
+
+    def and_of(self, counts: Counts, at: int, drawn: int) -> Confirmed:
+        """The same with further draws, in which it was number `at` of the events that were counted."""
+        first, second = (int(world[at]) for world in counts[0])
+        return replace(
+            self,
+            hits=(self.hits[0] + first, self.hits[1] + second),
+            split=self.split + int(counts[1][at]),
+            counted=self.counted + drawn,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """How events are confirmed.
+
+    Attributes
+    ----------
+    pool
+        Its work on a `Comparison` is `compare`.
+    samples
+        Draws of the whole test.
+    final_samples
+        Draws a side of the final test.
+    epsilon, delta
+        The claim.
+    error, strict_error
+        Of the bound that is reported, and of the one that refutes.
+    tell
+        Told how far it is.
+    """
+
+    pool: Pool
+    samples: int
+    final_samples: int
+    epsilon: float
+    delta: float
+    error: float
+    strict_error: float
+    tell: Progress
+
+    def winner(
+        self, finalists: Sequence[tuple[int, Searched]], rows: int, spent: int
+    ) -> tuple[Confirmed, int]:
+        """Return the event to test, and the draws that are spent by then.
+
+        Parameters
+        ----------
+        finalists
+            Pairs, and what was found on them.
+        rows
+            Draws of each world of each pair in the first round.
+        spent
+            Draws before.
+        """
+        listed: list[Confirmed] = []
+        for rank, (index, searched) in enumerate(finalists):
+            self.tell(spent / self.samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
+            new = [
+                Confirmed(index, place, searched, (0, 0), 0, 0)
+                for place in range(len(searched.found.shortlist))
+            ]
+            listed += self._counted(new, rows, 0)
+            spent += 2 * rows
+        leader = self._best(listed)
+        rivals = self._contenders(listed, leader)
+        if not rivals:
+            return leader, spent
+        self.tell(spent / self.samples, "counting a few events once more")
+        pairs = list(dict.fromkeys(one.index for one in (leader, *rivals)))
+        more = int(AGAIN * self.samples) // (2 * len(pairs)) // MULTIPLE * MULTIPLE
+        if more == 0:
+            return leader, spent
+        again: list[Confirmed] = []
+        for index in pairs:
+            some = [one for one in (leader, *rivals) if one.index == index]
+            # Batches of other numbers than those of the first round: other draws.
+            again += self._counted(some, more, len(batch_sizes(rows, some[0].searched.columns)))
+        return self._best(again), spent + 2 * more * len(pairs)
+
+    def _counted(self, some: Sequence[Confirmed], rows: int, batch: int) -> list[Confirmed]:
+        """Count events of one pair on `rows` more draws of each world, in batches from number `batch` on."""
+        index, columns = some[0].index, some[0].searched.columns
+        events = tuple(one.event for one in some)
+        sizes = batch_sizes(rows, columns)
+        tasks = [Comparison(index, number, size, events) for number, size in enumerate(sizes, start=batch)]
+        hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
+        for counts in self.pool.results(tasks):
+            hits, split = hits + counts[0], split + counts[1]
+        return [one.and_of((hits, split), at, rows) for at, one in enumerate(some)]
+
+    def _promised(self, one: Confirmed, caution: float, error: float | None = None) -> float:
+        first, second = one.estimates
+        n, level = self.final_samples, self.error if error is None else error
+        return promised_epsilon(
+            first, second, one.counted, n, self.delta, level, caution, one.split, few_known=True
+        )
+
+    def _best(self, listed: Iterable[Confirmed]) -> Confirmed:
+        """The event that promises most; of those that promise as much, one of the pair that was named first.
+
+        Those that promise a refutation go first: at its strict level a rare event may say less than a frequent one.
+        """
+        events = list(listed)
+        refuting = [one for one in events if self._promised(one, CONFIRMED, self.strict_error) > self.epsilon]
+        promises = [(self._promised(one, CONFIRMED), one) for one in refuting or events]
+        if max(promise for promise, _ in promises) < POOR * self.epsilon:
+            promises = [(self._promised(one, DARING), one) for one in events]
+        top = max(promise for promise, _ in promises)
+        ties = [entry for entry in promises if entry[0] >= top - TIE * abs(top)]
+        return min(ties, key=lambda entry: (entry[1].index, -entry[0]))[1]
+
+    def _contenders(self, listed: Sequence[Confirmed], leader: Confirmed) -> list[Confirmed]:
+        """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
+        safe = self._promised(leader, CONFIRMED)
+        seeming = [(self._promised(one, 0.0), one) for one in listed]
+        if not any(self._promised(one, LIKELY) > max(UNCERTAIN * safe, 0.0) for one in listed):
+            return []
+        others = [one for one in listed if one is not leader]
+        next_safest = sorted(others, key=lambda one: -self._promised(one, CONFIRMED))[:1]
+        best = [one for _, one in sorted(seeming, key=lambda entry: -entry[0])]
+        rivals = [*next_safest, *(one for one in best if one is not leader and one not in next_safest)]
+        return rivals[:MOST_CONTENDERS]

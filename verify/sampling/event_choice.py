@@ -1,0 +1,121 @@
+"""The first two stages of a black-box test: scan pairs of neighbours, and choose events of the most promising ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.search import ChosenEvent, Found, search_events
+from verify.events.view_sample import ViewSample
+from verify.progress import Progress
+from verify.sampling.count_events import count_events
+from verify.sampling.draws import CHOOSE, SCAN, Candidate, draw_all
+from verify.sampling.stage_sizes import FINALISTS, StageSizes
+from verify.sampling.workers import Pool
+from verify.statistics.delta_band import MOST_EVENTS
+
+LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
+LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A candidate on which to look for events, and with how many draws a world."""
+
+    index: int
+    stage: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """What was found, and the counts of all found events on the draws they were chosen on.
+
+    `events` are `found.shortlist` (`found.best` of a scan) and then `found.band`; `hits` has shape (2, events), data D
+    first.
+    """
+
+    found: Found
+    events: tuple[ChosenEvent, ...]
+    hits: npt.NDArray[np.int64]
+    chosen_on: int
+    drawn: int
+    columns: int
+
+
+def search(
+    candidates: Sequence[Candidate],
+    task: Search,
+    *,
+    final_samples: int,
+    delta: float,
+    error: float,
+    band: Sequence[float],
+    lattice: bool,
+    seed: int,
+) -> Searched:
+    """Draw both worlds and search: the first half lays events out, the second compares them."""
+    candidate = candidates[task.index]
+    most = LARGEST_LATTICE_SEARCH if lattice else LARGEST_SEARCH
+    first, second = (
+        draw_all(candidate, task.index, task.stage, world, task.rows, seed, most, alike=True)
+        for world in (False, True)
+    )
+    if first.columns != second.columns:
+        raise ValueError(
+            f"candidates must draw views with the same columns from both worlds ({candidate.label})"
+        )
+    drawn = len(first.values)
+    half = drawn // 2
+    choose = (first.rows(half, drawn), second.rows(half, drawn))
+    found = search_events(
+        (first.rows(0, half), second.rows(0, half)),
+        choose,
+        final_samples=final_samples,
+        delta=delta,
+        error=error,
+        band_epsilons=band if task.stage == CHOOSE else (),
+        lattice=lattice,
+        shortlist=task.stage == CHOOSE,
+    )
+    events: tuple[ChosenEvent, ...] = found.shortlist or found.best
+    for event in found.band:
+        if len(events) - len(found.shortlist) + 3 < MOST_EVENTS:
+            events = (*events, event)
+    hits = _count(events, choose) if task.stage == CHOOSE else np.zeros((2, 0), dtype=np.int64)
+    return Searched(found, events, hits, drawn - half, drawn, len(first.columns))
+
+
+def choose_events(
+    processes: Pool, candidates: int, sizes: StageSizes, samples: int, tell: Progress
+) -> tuple[list[tuple[int, Searched]], int]:
+    """Run the two stages; the pairs' indices, what was found on each, and the draws spent."""
+    finalists, spent = list(range(candidates)), 0
+    if sizes.scan:
+        ranked: list[tuple[float, int]] = []
+        tell(0.0, f"scanning pair 1 of {candidates}")
+        for searched in processes.results([Search(i, SCAN, sizes.scan) for i in finalists]):
+            spent += 2 * searched.drawn
+            # Rounded: among pairs that promise the same, those named first go on.
+            promise = max(event.predicted for event in searched.found.best)
+            ranked.append((-round(promise, 3), len(ranked)))
+            tell(spent / samples, f"scanning pair {min(len(ranked) + 1, candidates)} of {candidates}")
+        finalists = [index for _, index in sorted(ranked)[:FINALISTS]]
+    found: list[tuple[int, Searched]] = []
+    tell(spent / samples, f"choosing an event on pair 1 of {len(finalists)}")
+    tasks = [Search(index, CHOOSE, sizes.choose) for index in finalists]
+    for rank, searched in enumerate(processes.results(tasks)):
+        spent += 2 * searched.drawn
+        tell(
+            spent / samples,
+            f"choosing an event on pair {min(rank + 2, len(finalists))} of {len(finalists)}",
+        )
+        found.append((finalists[rank], searched))
+    return found, spent
+
+
+def _count(events: Sequence[ChosenEvent], worlds: tuple[ViewSample, ViewSample]) -> npt.NDArray[np.int64]:
+    return np.stack([count_events([event.event for event in events], world) for world in worlds])

@@ -1,0 +1,135 @@
+"""What one round of a bandit's data can be: a reward for every arm and, where contexts are private, the context."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+_SHARES = (0.0, 1.0, 0.5, 0.25, 0.75)  # of the highest reward in a stretch of rounds
+
+
+@dataclass(frozen=True)
+class BanditRecords:
+    """The rows of a bandit's tables: the rewards of all arms, then the entries of the context, if it is private.
+
+    Attributes
+    ----------
+    arms
+        How many rewards.
+    low, high
+        Their range.
+    context
+        The shape of a private context, whose Euclidean norm (every row's, if it has a row for every arm) is at most 1;
+        () if there is none.
+    between
+        Rewards between the two that are played, too.
+    """
+
+    arms: int
+    low: float
+    high: float
+    context: tuple[int, ...] = ()
+    between: tuple[float, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether a row has a context."""
+        return bool(self.context)
+
+    @property
+    def places(self) -> int:
+        """How many entries a row has."""
+        return self.arms + (math.prod(self.context) if self.context else 0)
+
+    def context_of(self, row: FloatArray) -> Any:
+        """Return a row's context as an array of its shape."""
+        return row[self.arms :].reshape(self.context)
+
+    def points(self) -> list[FloatArray]:
+        """Return rows that level arms or put one ahead: all lowest, all highest, one best or worst, two, half best.
+
+        All have the first of the contexts.
+        """
+        every = np.arange(self.arms)
+        best = [every < 0, every >= 0, every == 0, every != 0, every == self.arms - 1]
+        if self.arms > 2:
+            best += [every < 2, every >= self.arms - 2, every < self.arms // 2]
+        rewards = [np.where(which, self.high, self.low) for which in best]
+        return _different(self._with(each, self._contexts()[0]) for each in rewards)
+
+    def middle(self) -> list[FloatArray]:
+        """Return rows in which all arms pay the same, one of the rewards between the two ends."""
+        return [self._with(np.full(self.arms, reward), self._contexts()[0]) for reward in self.between]
+
+    def coins(self, rounds: int, rng: np.random.Generator, bias: float = 0.5) -> FloatArray:
+        """Return rows 0 .. rounds with rewards drawn by coins, and contexts drawn from a few."""
+        rewards = np.where(rng.random((rounds + 1, self.arms)) < bias, self.high, self.low)
+        if not self.private:
+            return rewards
+        contexts = np.array([each.reshape(-1) for each in self._contexts()])
+        return np.hstack([rewards, contexts[rng.integers(len(contexts), size=rounds + 1)]])
+
+    def alternatives(self, row: FloatArray) -> list[FloatArray]:
+        """Return what a row is replaced by: the farther end of the range for every arm; another context, or both."""
+        rewards = row[: self.arms]
+        opposite = np.where(rewards <= 0.5 * (self.low + self.high), self.high, self.low)
+        if not self.private:
+            return [opposite]
+        own = self.context_of(row)
+        contexts = [own, -own, *self._contexts()]
+        found = [self._with(opposite, context) for context in contexts]
+        found += [self._with(rewards, context) for context in contexts[1:]]
+        return _different(found, but=row)
+
+    def changed_stretch(
+        self, table: FloatArray, first: int, last: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return a table in whose rounds first .. last one arm or all pay something else, or the context is another."""
+        changed = table.copy()
+        if self.private and rng.random() < 0.4:
+            contexts = self._contexts()
+            changed[first : last + 1, self.arms :] = contexts[rng.integers(len(contexts))].reshape(-1)
+            return changed
+        level = int(rng.integers(len(_SHARES) + len(self.between)))
+        which = slice(0, self.arms) if rng.random() < 0.3 else int(rng.integers(self.arms))
+        stretch = changed[first : last + 1, which]
+        if level < len(_SHARES):  # coins stay among the rewards that occur
+            stretch[...] = np.where(rng.random(stretch.shape) < _SHARES[level], self.high, self.low)
+        else:
+            stretch[...] = self.between[level - len(_SHARES)]
+        return changed
+
+    def _contexts(self) -> list[FloatArray]:
+        """Return known patterns of contexts: unit vectors, their opposites, all entries equal, zero."""
+        if not self.private:
+            return [np.empty(0)]
+        size = self.context[-1]
+        units = [*np.eye(size)[:2], np.full(size, 1.0 / math.sqrt(size))]
+        rows = _different([units[0], -units[0], *units[1:], np.zeros(size)])
+        if len(self.context) == 1:
+            return rows
+        same = [np.tile(row, (*self.context[:-1], 1)) for row in rows]
+        each = np.resize(np.eye(size), self.context)  # a unit vector of its own for every arm
+        return [each, -each, each[::-1].copy(), *same]
+
+    def _with(self, rewards: FloatArray, context: FloatArray) -> FloatArray:
+        return np.concatenate([rewards, context.reshape(-1)])
+
+
+def _different(rows: Iterable[FloatArray], but: FloatArray | None = None) -> list[FloatArray]:
+    """Return rows without repeats."""
+    seen = set() if but is None else {(but + 0.0).tobytes()}
+    found = []
+    for row in rows:
+        key = (row + 0.0).tobytes()  # -0.0 is 0.0
+        if key not in seen:
+            seen.add(key)
+            found.append(row)
+    return found

@@ -1,0 +1,120 @@
+"""What a bandit class keeps outside of its objects, from one run to the next.
+
+Runs are independent draws only if nothing of one reaches the next. A class may keep more than its objects: lists,
+counters and dictionaries of its module or of the class, default arguments that are changed, caches, iterators that
+deal out noise. Caches of `functools` are emptied before every run, as in a process of its own; of the rest it is told
+whether it changes.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import inspect
+import pickle
+import random
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, bytearray)
+_MOST_BYTES, _MOST_ENTRIES = 10_000_000, 10_000
+_OWN = ("builtins", "numpy", "random", "math", "abc", "typing")  # packages whose state is not the bandit's
+
+_caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()
+
+
+def caches_of(made: Any) -> list[Callable[[], object]]:
+    """Return what empties the caches of the functions of an object's module and classes; looked for once a class."""
+    if type(made) not in _caches:
+        _caches[type(made)] = _find_caches(made)
+    return _caches[type(made)]
+
+
+def _find_caches(made: Any) -> list[Callable[[], object]]:
+    found: dict[int, Callable[[], object]] = {}
+    for _, value in _kept(made):
+        clear = getattr(value, "cache_clear", None)
+        if callable(clear) and not inspect.isclass(value):
+            found[id(value)] = clear
+    return list(found.values())
+
+
+def state_of(made: Any) -> dict[str, str]:
+    """Return a digest of everything that outlives an object of a class, by its name.
+
+    Generators of random numbers are left out: what they draw next is independent of what they drew.
+    """
+    found: dict[str, str] = {}
+    for name, value in _kept(made):
+        if isinstance(value, _PLAIN):
+            found[name] = repr(value)
+        elif isinstance(value, (*_CONTAINERS, np.ndarray)) or _deals_out(value):
+            found[name] = _digest(value)
+        for argument, default in _defaults(value):
+            found[f"{name}({argument}=...)"] = _digest(default)
+    return found
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the names of what differs between two states."""
+    return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+
+
+def _kept(made: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what the modules of an object's classes hold, and the classes there, each under its name."""
+    modules = {base.__module__ for base in type(made).__mro__} - {"builtins"}
+    for module_name in sorted(modules):
+        if module_name.partition(".")[0] in _OWN or module_name not in sys.modules:
+            continue
+        for name, value in list(vars(sys.modules[module_name]).items()):
+            if name.startswith("__") or inspect.ismodule(value) or isinstance(value, _GENERATORS):
+                continue
+            yield name, value
+            if inspect.isclass(value) and value.__module__ == module_name:
+                yield from _of_class(value)
+    for base in type(made).__mro__:
+        if base.__module__ not in sys.modules or "<locals>" in base.__qualname__:
+            yield from _of_class(base)
+
+
+def _of_class(owner: type) -> Iterator[tuple[str, Any]]:
+    for name, value in list(vars(owner).items()):
+        own = name in ("__init__", "__call__") or not name.startswith("__")
+        if own and not isinstance(value, _GENERATORS):
+            yield f"{owner.__name__}.{name}", getattr(value, "__func__", value)
+
+
+def _deals_out(value: Any) -> bool:
+    """Whether a value is an iterator, and no file."""
+    return isinstance(value, Iterator) and not hasattr(value, "fileno")
+
+
+def _defaults(function: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the default arguments of a function that can be changed."""
+    if inspect.isfunction(function):
+        for each in inspect.signature(function).parameters.values():
+            if isinstance(each.default, list | dict | set | np.ndarray | collections.deque):
+                yield each.name, each.default
+
+
+def _digest(value: Any) -> str:
+    """Return a digest of a value; of a large one of its size and its ends."""
+    if isinstance(value, np.ndarray):
+        if value.dtype != object:
+            flat = value.reshape(-1)
+            some = flat if value.nbytes <= _MOST_BYTES else np.concatenate([flat[:1000], flat[-1000:]])
+            return f"{value.shape}{hashlib.sha256(some.tobytes()).hexdigest()}"
+        return repr(value.shape)
+    size = len(value) if hasattr(value, "__len__") else 0
+    if size > _MOST_ENTRIES:
+        return repr(size)
+    try:
+        return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    except Exception:  # whatever has no bytes
+        return repr(size)

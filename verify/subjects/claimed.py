@@ -1,0 +1,70 @@
+"""What a function says of itself: that it is private, and which data sets are neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from algorithms.claim import ClaimForm, Model, View
+from mechanisms import Domain
+from verify.neighbouring.adjacency import Adjacency, as_adjacency
+
+WHOLE = "the whole input of the function"
+"""What one record is where a function does not say."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What `claimed` says of a function."""
+
+    neighbours: Adjacency
+    form: ClaimForm
+    law: Any
+
+
+def claimed(
+    *,
+    data: Domain | Adjacency,
+    model: Model = "central",
+    unit: str = WHOLE,
+    law: Any = None,
+) -> Callable[[_Function], _Function]:
+    """Declare that a function is private, and what its data are; the command line supplies the numbers.
+
+    Parameters
+    ----------
+    data
+        Which data sets are neighbours: an adjacency (`verify.neighbouring.adjacency`), such as
+        ``ReplaceOne(Interval(0, 1), 10)``, or the domain of the function's first argument, any two points of which are
+        neighbours then.
+    model
+        The trust model, for the report.
+    unit
+        What one record is, for the report.
+    law
+        What is known of the output's law, for a likelihood audit.
+
+    Raises
+    ------
+    ParameterError
+        If `data` is neither a domain nor an adjacency.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mechanisms import Interval
+    >>> @claimed(data=Interval(0, 1))
+    ... def noisy(data: float, rng: np.random.Generator) -> float:
+    ...     return data + rng.laplace(scale=1.0)
+    """
+    neighbours = as_adjacency(data)
+    form = ClaimForm(model, View.OUTPUT, unit, "declared with @claimed", neighbours.words)
+
+    def mark(function: _Function) -> _Function:
+        function.dpwitness_claim = Declared(neighbours, form, law)  # type: ignore[attr-defined]
+        return function
+
+    return mark

@@ -1,0 +1,195 @@
+"""How a subject is found: by a registered name, as ``zoo/<name>``, as ``path.py:object``, or as an object."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from algorithms.catalogue import LearnerEntry, learners
+from algorithms.claim import ClaimForm, View
+from algorithms.linear_catalogue import LinearEntry, linear_learners
+from algorithms.problems import known_name
+from mechanisms import Domain, Mechanism
+from verify.neighbouring.adjacency import Adjacency, as_adjacency
+from verify.subjects.claimed import WHOLE, Declared
+from verify.subjects.plain_bandit import PlainBandit
+from verify.subjects.python_file import import_file
+from verify.subjects.subject import (
+    BanditSubject,
+    FunctionSubject,
+    LearnerSubject,
+    MechanismSubject,
+    Subject,
+    SubjectError,
+)
+
+ZOO = "zoo/"
+"""How the names of the zoo's specimens start."""
+
+every_learner: Mapping[str, LearnerEntry | LinearEntry] = {**learners, **linear_learners}
+"""The registered learners of all families."""
+
+
+def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Subject:
+    """Find a subject by its name, or classify an object.
+
+    Parameters
+    ----------
+    subject
+        A learner's name, ``"zoo/<name>"``, ``"file.py:object"``, ``"file.toml"``
+        (`verify.subjects.command_subject`), or an object.
+    neighbours
+        For functions: which data sets are neighbours, in place of what the function declares, if it does.
+
+    Raises
+    ------
+    SubjectError
+        If there is no such subject, or it makes no claim.
+    ParameterError
+        If a registered name is misspelt; the message suggests the closest.
+    """
+    if isinstance(subject, LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject):
+        return subject
+    if neighbours is None:
+        return _found(subject, None)
+    adjacency = as_adjacency(neighbours)
+    form = ClaimForm("central", View.OUTPUT, WHOLE, "said by the caller", adjacency.words)
+    found = _found(subject, Declared(adjacency, form, None))
+    if not isinstance(found, FunctionSubject):
+        raise SubjectError(f"{found.name} is no function: it takes no neighbours")
+    return replace(found, neighbours=adjacency, form=replace(found.form, neighbours=adjacency.words))
+
+
+def _found(subject: object, declared: Declared | None) -> Subject:
+    """Find a subject; a function that declares nothing is taken as `declared`."""
+    if isinstance(subject, FunctionSubject):
+        return subject
+    if isinstance(subject, str):
+        if subject.endswith(".toml"):
+            from verify.subjects.command_subject import subject_from_file
+
+            return subject_from_file(subject)
+        if ".py:" in subject or subject.endswith(".py"):
+            return _classify(load_object(subject), subject, declared)
+        if subject.startswith(ZOO):
+            return _specimen(subject)
+        entry = every_learner[known_name("learner", subject, every_learner)]
+        return LearnerSubject(entry.name, entry.make, entry)
+    for entry in every_learner.values():
+        if entry.make is subject:
+            return LearnerSubject(entry.name, entry.make, entry)
+    name = getattr(subject, "__qualname__", type(subject).__name__ if callable(subject) else repr(subject))
+    return _classify(subject, name, declared)
+
+
+def _classify(found: object, name: str, declared: Declared | None = None) -> Subject:
+    if inspect.isclass(found) and callable(getattr(found, "act", None)):
+        if not isinstance(getattr(found, "claim", None), ClaimForm):
+            raise SubjectError(
+                f"{name}: a learner class needs a `claim`, an algorithms.ClaimForm that says its trust model and view"
+            )
+        return LearnerSubject(name, found, None)
+    if not inspect.isclass(found) and isinstance(found, Mechanism):
+        built_in = type(found).__module__.partition(".")[0] == "mechanisms"
+        return MechanismSubject(name, found, built_in)
+    if isinstance(found, PlainBandit):
+        return BanditSubject(found.name if name == repr(found) else name, found)
+    if callable(found) and not inspect.isclass(found):
+        return _classify_function(found, name, declared)
+    raise SubjectError(
+        f"{name} is of type {type(found).__name__}; must be a learner class (act, observe, claim), "
+        "a mechanism object, a verify.PlainBandit, or a function f(data, rng) or f(data, gate) marked with @claimed"
+    )
+
+
+def _classify_function(
+    function: Callable[..., Any], name: str, declared: Declared | None = None
+) -> FunctionSubject:
+    claim = getattr(function, "dpwitness_claim", None) or declared
+    if claim is None:
+        makes = (
+            ""
+            if _takes_randomness(function)
+            else (f"; if it makes a bandit, give verify.PlainBandit({name}, arms=..., rounds=...)")
+        )
+        raise SubjectError(
+            f"{name}: no claim; mark the function with @claimed(data=...), which says what its neighbours are, or give "
+            f"--data or --neighbours{makes}"
+        )
+    parameters = list(inspect.signature(function).parameters)
+    if not _takes_randomness(function):
+        raise SubjectError(
+            f"{name}: its parameters are ({', '.join(parameters)}); must be (data, rng), (data, rng, lanes) or "
+            "(data, gate)"
+        )
+    return FunctionSubject(
+        name,
+        function,
+        claim.neighbours,
+        claim.form,
+        takes_gate=parameters[1] == "gate",
+        takes_lanes="lanes" in parameters,
+        law=claim.law,
+    )
+
+
+def _takes_randomness(function: Callable[..., Any]) -> bool:
+    """Return whether a function's second parameter is a generator or a gate."""
+    parameters = list(inspect.signature(function).parameters)
+    return len(parameters) >= 2 and parameters[1] in ("rng", "gate")
+
+
+def _specimen(name: str) -> Subject:
+    """Return a specimen of the zoo with its own claim."""
+    from verify.zoo import specimens
+
+    specimen = specimens[known_name("specimen", name.removeprefix(ZOO), specimens)]
+    found = _classify(specimen.subject, f"{ZOO}{specimen.name}")
+    assert isinstance(found, LearnerSubject | FunctionSubject | BanditSubject)
+    return replace(found, claimed_epsilon=specimen.epsilon, claimed_delta=specimen.delta)
+
+
+def load_object(reference: str) -> object:
+    """Import ``path/to/file.py:object``.
+
+    Raises
+    ------
+    SubjectError
+        If there is no such file or object, or the file does not import.
+    """
+    path, colon, attribute = reference.rpartition(":")
+    if not colon or not attribute:
+        file = reference.rstrip(":")
+        raise SubjectError(f"{file}: name the object too, as in {file}:MyLearner")
+    module = import_file(Path(path))
+    if not hasattr(module, attribute):
+        subjects = [name for name, value in vars(module).items() if _is_subject(value)]
+        functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]
+        also = f"; given --neighbours or --data also {', '.join(functions)}" if functions else ""
+        raise SubjectError(
+            f"{path} has no object {attribute!r}; what could be verified in it: {', '.join(subjects) or 'none'}{also}"
+        )
+    return getattr(module, attribute)
+
+
+def _lacks_neighbours_only(value: object, module: ModuleType) -> bool:
+    """Return whether a value is a function of the module's own that needs no more than its neighbours."""
+    return (
+        inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not value.__name__.startswith("_")
+        and _takes_randomness(value)
+        and not _is_subject(value)
+    )
+
+
+def _is_subject(value: object) -> bool:
+    try:
+        _classify(value, "")
+    except SubjectError:
+        return False
+    return True
