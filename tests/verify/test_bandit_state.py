@@ -9,6 +9,7 @@ import pytest
 
 from verify import PlainBandit, verify
 from verify.subjects.bandit_state import caches_of, changed, state_of
+from verify.subjects.python_file import import_file
 from verify.subjects.run_generators import RunGenerators
 
 
@@ -128,3 +129,18 @@ def test_every_run_has_random_numbers_of_its_own(draw):
     forth, back = drawn([0, 1, 2, 3]), drawn([3, 2, 1, 0])
     assert forth == back[::-1]
     assert len(set(forth)) == 4
+
+
+def test_caches_are_found_in_the_class_own_module_when_a_namesake_was_imported_since(tmp_path):
+    code = (
+        "import functools\n\n@functools.cache\ndef noise(turn):\n    return turn\n\n\n"
+        "class Bandit:\n    def select_arm(self):\n        return noise(1)\n"
+    )
+    file = tmp_path / "bandit.py"
+    file.write_text(code)
+    first, _ = import_file(file), import_file(file)
+    bandit = first.Bandit()
+    bandit.select_arm()
+    for clear in caches_of(bandit):
+        clear()
+    assert first.noise.cache_info().currsize == 0

@@ -68,11 +68,8 @@ def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 def _kept(made: Any) -> Iterator[tuple[str, Any]]:
     """Yield what the modules of an object's classes hold, and the classes there, each under its name."""
-    modules = {base.__module__ for base in type(made).__mro__} - {"builtins"}
-    for module_name in sorted(modules):
-        if module_name.partition(".")[0] in _OWN or module_name not in sys.modules:
-            continue
-        for name, value in list(vars(sys.modules[module_name]).items()):
+    for module_name, namespace in sorted(_namespaces(made).items()):
+        for name, value in list(namespace.items()):
             if name.startswith("__") or inspect.ismodule(value) or isinstance(value, _GENERATORS):
                 continue
             yield name, value
@@ -81,6 +78,25 @@ def _kept(made: Any) -> Iterator[tuple[str, Any]]:
     for base in type(made).__mro__:
         if base.__module__ not in sys.modules or "<locals>" in base.__qualname__:
             yield from _of_class(base)
+
+
+def _namespaces(made: Any) -> dict[str, dict[str, Any]]:
+    """Return what the modules of an object's classes hold, by their names.
+
+    A class's functions know their own module, even where another one was imported under the same name since.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for base in type(made).__mro__:
+        name = base.__module__
+        if name.partition(".")[0] in _OWN:
+            continue
+        functions = [value for value in vars(base).values() if inspect.isfunction(value)]
+        own = [each.__globals__ for each in functions if each.__globals__.get("__name__") == name]
+        if own:
+            found[name] = own[0]
+        elif name in sys.modules:
+            found[name] = vars(sys.modules[name])
+    return found
 
 
 def _of_class(owner: type) -> Iterator[tuple[str, Any]]:
