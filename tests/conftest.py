@@ -1,9 +1,13 @@
 """Hypothesis profiles: the suite repeats itself exactly; HYPOTHESIS_PROFILE=explore looks further."""
 
 import os
+import signal
 
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where shells ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -162,15 +162,18 @@ def _unit(values: FloatArray) -> float:
 
 
 def _echelon(basis: FloatArray) -> FloatArray:
-    """Return a basis of the same space, each vector of which has a coordinate that is 1 there and 0 in the others."""
-    reduced = basis.copy()
-    left = list(range(len(reduced)))
-    while left:  # complete pivoting, so that no digits are lost
-        at, column = np.unravel_index(np.argmax(np.abs(reduced[left])), (len(left), reduced.shape[1]))
-        row = left.pop(int(at))
-        reduced[row] /= reduced[row, column]
-        others = np.arange(len(reduced)) != row
-        reduced[others] -= np.outer(reduced[others, column], reduced[row])
+    """Return a basis of the same space, each vector of which has a coordinate that is 1 there and 0 in the others.
+
+    These coordinates follow from the space alone, whichever orthonormal basis of it is given: the pivots of its
+    projector, the largest first, and the first of those that are equal.
+    """
+    left = basis.T @ basis
+    pivots: list[int] = []
+    for _ in range(len(basis)):
+        pivots.append(int(np.argmax(np.round(np.diag(left), 9))))
+        row = left[pivots[-1]]
+        left = left - np.outer(row, row) / row[pivots[-1]]
+    reduced = np.linalg.solve(basis[:, pivots], basis)
     reduced[np.abs(reduced) < 1e-7] = 0.0
     return reduced
 
