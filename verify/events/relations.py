@@ -173,7 +173,7 @@ def _echelon(basis: FloatArray) -> FloatArray:
         pivots.append(int(np.argmax(np.round(np.diag(left), 9))))
         row = left[pivots[-1]]
         left = left - np.outer(row, row) / row[pivots[-1]]
-    reduced = np.linalg.solve(basis[:, pivots], basis)
+    reduced: FloatArray = np.linalg.solve(basis[:, pivots], basis).astype(np.float64)
     reduced[np.abs(reduced) < 1e-7] = 0.0
     return reduced
 
