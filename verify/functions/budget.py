@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from verify.effort import Effort
 from verify.functions.runs import FunctionRuns
-from verify.functions.stated_law import law_samples
 
 LEAST_SAMPLES = 20_000
 """Draws with which every stage has enough to lay out events."""
@@ -57,17 +56,12 @@ class Budget:
         """Draws of the floating-point test."""
         return int(_LATTICE_SHARE * self.samples)
 
-    @property
-    def law(self) -> int:
-        """Draws of the audit of a stated law."""
-        return law_samples(self.runs.subject, self.samples)
-
     def tested(self, searched: int, columns: int) -> int:
         """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
 
         Each column of a draw is drawn, sorted and counted: wide views are drawn less often.
         """
-        left = self.samples - self.lattice - self.law - (0 if self.cheap else searched)
+        left = self.samples - self.lattice - (0 if self.cheap else searched)
         return int(left * min(1.0, max(_WIDEST_SHARE, _WIDE / columns))) if self.cheap else left
 
     def check(self) -> None:

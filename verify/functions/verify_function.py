@@ -22,7 +22,6 @@ from verify.functions.probe import NeverEnds, probe
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.repeats import repeats_an_event
 from verify.functions.runs import FunctionRuns, RaisedInLanes
-from verify.functions.stated_law import audit_stated_law
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw, candidate_of
 from verify.progress import stretch
@@ -127,8 +126,6 @@ class _FunctionTest:
         if evidence.lower is not None:
             evidence.lower = replace(evidence.lower, samples=result.samples + search.samples)
         evidence.details["neighbour_search"] = {"samples": search.samples, "generated": search.generated}
-        if self.subject.law is not None and not result.interrupted:
-            self._audit_law([*search.pairs, *known], draw)
         if not (result.refuted or result.interrupted):
             self._test_floating_point(looked, draw, pair, neighbours)
 
@@ -144,18 +141,13 @@ class _FunctionTest:
         return None
 
     @property
-    def _error_share(self) -> float:
-        """Share of every error that a black-box test may use: half of it where a stated law has its own test."""
-        return 1.0 if self.subject.law is None else 0.5
-
-    @property
     def _workers(self) -> int:
         """One if it draws from a generator of its own: processes that are forked would all repeat the same draws."""
         own = any(finding.kind == "foreign-randomness" for finding in self.evidence.findings)
         return 1 if own else self.conduct.effort.workers
 
     def _test(self, pairs: Sequence[Pair], draw: Draw, samples: int, *, lattice: bool) -> BlackBoxResult:
-        """Run a black-box test at half of the false-alarm rate: there are two of them, or four tests in all."""
+        """Run a black-box test at half of the false-alarm rate: there are two of them."""
         start, end = (0.9, 1.0) if lattice else (0.25, 0.9)
         return black_box_test(
             [candidate_of(pair, draw, f"{words_of(pair.data)} / {words_of(pair.other)}") for pair in pairs],
@@ -164,30 +156,14 @@ class _FunctionTest:
             samples=samples,
             # The bound of the floating-point test is reported only if it counts; only then it takes its half.
             confidence=1.0
-            - self._error_share
-            * (0.5 if self.floating_point else 1.0)
+            - (0.5 if self.floating_point else 1.0)
             * (1.0 - self.conduct.effort.confidence),
-            false_alarm=self._error_share * self.conduct.effort.false_alarm / 2.0,
+            false_alarm=self.conduct.effort.false_alarm / 2.0,
             seed=self.conduct.seed + lattice,
             progress=stretch(self.conduct.progress, start, end),
             workers=self._workers,
             lattice=lattice,
         )
-
-    def _audit_law(self, pairs: Sequence[Pair], draw: Draw) -> None:
-        """Compare the stated laws, and test the event that they call the most telling one."""
-        self.conduct.progress(0.9, "auditing the stated law")
-        stated = audit_stated_law(
-            self.subject,
-            pairs,
-            draw,
-            self.claim,
-            samples=self.budget.law,
-            confidence=1.0 - self._error_share * (1.0 - self.conduct.effort.confidence),
-            false_alarm=self._error_share * self.conduct.effort.false_alarm / 2.0,
-            seed=self.conduct.seed,
-        )
-        stated.add_to(self.evidence, self.conduct.reproduce, self.conduct.effort.confidence)
 
     def _test_floating_point(self, looked: Probe, draw: Draw, pair: Pair, neighbours: dict[str, str]) -> None:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""

@@ -22,7 +22,6 @@ class Declared:
 
     neighbours: Adjacency
     form: ClaimForm
-    law: Any
 
 
 def claimed(
@@ -30,7 +29,6 @@ def claimed(
     data: Domain | Adjacency,
     model: Model = "central",
     unit: str = WHOLE,
-    law: Any = None,
 ) -> Callable[[_Function], _Function]:
     """Declare that a function is private, and what its data are; the command line supplies the numbers.
 
@@ -44,8 +42,6 @@ def claimed(
         The trust model, for the report.
     unit
         What one record is, for the report.
-    law
-        What is known of the output's law, for a likelihood audit.
 
     Raises
     ------
@@ -64,7 +60,7 @@ def claimed(
     form = ClaimForm(model, View.OUTPUT, unit, "declared with @claimed", neighbours.words)
 
     def mark(function: _Function) -> _Function:
-        function.dpwitness_claim = Declared(neighbours, form, law)  # type: ignore[attr-defined]
+        function.dpwitness_claim = Declared(neighbours, form)  # type: ignore[attr-defined]
         return function
 
     return mark

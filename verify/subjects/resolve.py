@@ -58,7 +58,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)
     form = ClaimForm("central", View.OUTPUT, WHOLE, "said by the caller", adjacency.words)
-    found = _found(subject, Declared(adjacency, form, None))
+    found = _found(subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     return replace(found, neighbours=adjacency, form=replace(found.form, neighbours=adjacency.words))
@@ -133,7 +133,6 @@ def _classify_function(
         claim.form,
         takes_gate=parameters[1] == "gate",
         takes_lanes="lanes" in parameters,
-        law=claim.law,
     )
 
 

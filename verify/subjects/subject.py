@@ -92,8 +92,6 @@ class FunctionSubject:
         Its claim, without the numbers.
     takes_gate, takes_lanes
         Which of the three.
-    law
-        What is known of its output's law, for a likelihood audit; None if nothing.
     claimed_epsilon, claimed_delta
         The subject's own claim, if it has numbers; what is verified if no other numbers are given.
     single_lanes
@@ -108,7 +106,6 @@ class FunctionSubject:
     form: ClaimForm
     takes_gate: bool
     takes_lanes: bool
-    law: Any = None
     claimed_epsilon: float | None = None
     claimed_delta: float = 0.0
     single_lanes: bool = True

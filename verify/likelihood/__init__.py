@@ -1,1 +1,0 @@
-"""Likelihood audits: where the law of a view can be computed, exactly or by quadrature."""
