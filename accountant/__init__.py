@@ -4,14 +4,32 @@ All user data enters through a gate and is `Private` from then on; the only way 
 through a mechanism, which the `Accountant` checks and charges before anything is sampled.
 """
 
-from .accountant import Accountant
-from .advanced import AdvancedComposition
-from .budget import Budget, Cost
-from .certified_interval import CertifiedInterval, ContradictingBounds
-from .composed_loss import ComposedLoss, compose
-from .composition import BasicComposition, Composition, UnsupportedCharge
-from .coupled import Coupled, Divergence
-from .errors import (
+from accountant.accountant import Accountant
+from accountant.budget import Budget, Cost
+from accountant.durable.file_lock import InUse
+from accountant.filters.advanced import AdvancedComposition
+from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
+from accountant.filters.gaussian_composition import GaussianComposition
+from accountant.filters.renyi import RenyiComposition
+from accountant.filters.theorems import THEOREMS, theorem_table
+from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.gates.coupled import Coupled, Divergence
+from accountant.gates.feedback import check_feedback
+from accountant.gates.gate import Gate, Mask
+from accountant.gates.private import Private
+from accountant.gates.private_sums import PrivateSums, add_to_all
+from accountant.gates.provenance import Influence, RecordId
+from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
+from accountant.gates.simulation import Simulation
+from accountant.gates.taped import Retold, Taped
+from accountant.ledger import Entry, Ledger
+from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
+from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.place import Place, calling_place
+from accountant.plan import Plan, Step
+from accountant.quote import Quote, Reservation
+from accountant.recorded import RecordedMechanism
+from accountant.refusals import (
     BudgetExceeded,
     ForeignValue,
     GateClosed,
@@ -22,26 +40,8 @@ from .errors import (
     TheoremMissing,
     TrustViolation,
 )
-from .feedback import check_feedback
-from .file_lock import InUse
-from .gate import Gate, Mask
-from .gaussian_composition import GaussianComposition
-from .ledger import Entry, Ledger
-from .place import Place, calling_place
-from .plan import Plan, Step
-from .private import Private
-from .private_sums import PrivateSums, add_to_all
-from .provenance import Influence, RecordId
-from .quote import Quote, Reservation
-from .recorded import RecordedMechanism
-from .renyi import RenyiComposition
-from .replay import Call, Difference, Direct, Recorder, Replay
-from .simulation import Simulation
-from .summary import Line, Summary
-from .taped import Retold, Taped
-from .theorems import THEOREMS, theorem_table
-from .trust import Trust, check_gate
-from .zero_concentrated import ZeroConcentratedComposition
+from accountant.summary import Line, Summary
+from accountant.trust import Trust, check_gate
 
 __all__ = [
     "THEOREMS",

@@ -13,6 +13,26 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from accountant.accounts import Accounts
+from accountant.budget import Budget
+from accountant.durable.whole_file import whole_file
+from accountant.filters.composition_theorem import Composition
+from accountant.filters.compositions import COMPOSITIONS
+from accountant.gates.closing import Closing
+from accountant.gates.gate import Mask
+from accountant.gates.private import Private, refuse_read
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import Influence, Movement, RecordId, Traced, TracedSums
+from accountant.gates.release import check_domain, check_owner, check_release, sample
+from accountant.ledger import Entry, Ledger, declassification
+from accountant.place import Place, calling_place
+from accountant.plan import Plan
+from accountant.quote import Quote, Reservation
+from accountant.refusals import ForeignValue, RecordWaiting, TrustViolation
+from accountant.summary import Summary, summarise
+from accountant.tenure import Tenure
+from accountant.terms import checked_budget, checked_generator, checked_noise, checked_theorem, checked_trust
+from accountant.trust import Trust
 from mechanisms import (
     Categories,
     Domain,
@@ -22,29 +42,8 @@ from mechanisms import (
     Randomness,
 )
 
-from .accounts import Accounts
-from .budget import Budget
-from .closing import Closing
-from .composition import Composition
-from .compositions import COMPOSITIONS
-from .errors import ForeignValue, RecordWaiting, TrustViolation
-from .gate import Mask
-from .ledger import Entry, Ledger, declassification
-from .place import Place, calling_place
-from .plan import Plan
-from .private import Private, refuse_read
-from .private_sums import PrivateSums
-from .provenance import Influence, Movement, RecordId, Traced, TracedSums
-from .quote import Quote, Reservation
-from .release import check_domain, check_owner, check_release, sample
-from .summary import Summary, summarise
-from .tenure import Tenure
-from .terms import checked_budget, checked_generator, checked_noise, checked_theorem, checked_trust
-from .trust import Trust
-from .whole_file import whole_file
-
 if TYPE_CHECKING:
-    from .private_sums import Awaited
+    from accountant.gates.private_sums import Awaited
 
 _FORMAT = "dpwitness-ledger-1"
 

@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from accountant.budget import Amount, Budget, Cost, asked_and_left
+from accountant.filters.composition_theorem import Composition, UnsupportedCharge
+from accountant.gates.provenance import RecordId
+from accountant.ledger import Entry, Ledger
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.place import Place, calling_place
+from accountant.refusals import BudgetExceeded, SensitivityExceeded, TheoremMissing
 from mechanisms import Mechanism, Sensitivity
 from mechanisms.parameters import delta_of_approximate, real
-
-from .budget import Amount, Budget, Cost, asked_and_left
-from .certified_interval import CertifiedInterval
-from .composition import Composition, UnsupportedCharge
-from .errors import BudgetExceeded, SensitivityExceeded, TheoremMissing
-from .ledger import Entry, Ledger
-from .place import Place, calling_place
-from .provenance import RecordId
 
 
 class Accounts:

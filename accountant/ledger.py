@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from accountant.budget import Amount, Cost
+from accountant.filters.composition_theorem import Composition
+from accountant.gates.provenance import RecordId
+from accountant.place import Place
+from accountant.recorded import describe, recall
 from mechanisms import Mechanism, Sensitivity
-
-from .budget import Amount, Cost
-from .composition import Composition
-from .place import Place
-from .provenance import RecordId
-from .recorded import describe, recall
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from accountant.budget import Budget, Cost
+from accountant.filters.composition_theorem import UnsupportedCharge
+from accountant.filters.spend import Spend, difference
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.recorded import describe
 from mechanisms import Mechanism, PrivacyProfile, Sensitivity, mechanism_from_dict
 from mechanisms.parameters import ParameterError, whole
-
-from .budget import Budget, Cost
-from .certified_interval import CertifiedInterval
-from .composed_loss import ComposedLoss, compose
-from .composition import UnsupportedCharge
-from .recorded import describe
-from .spend import Spend, difference
 
 
 @dataclass(frozen=True)

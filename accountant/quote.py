@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
+from accountant.gates.private import Private
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import RecordId
+from accountant.ledger import Entry
+from accountant.place import Place
 from mechanisms import Mechanism
 
-from .ledger import Entry
-from .place import Place
-from .private import Private
-from .private_sums import PrivateSums
-from .provenance import RecordId
-
 if TYPE_CHECKING:
-    from .accountant import Accountant
-    from .gate import Mask
+    from accountant.accountant import Accountant
+    from accountant.gates.gate import Mask
 
 
 @dataclass(frozen=True)

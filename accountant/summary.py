@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .budget import Amount, Budget, Cost
-from .composition import Composition
-from .ledger import Ledger
-from .provenance import RecordId
-from .trust import Trust
+from accountant.budget import Amount, Budget, Cost
+from accountant.filters.composition_theorem import Composition
+from accountant.gates.provenance import RecordId
+from accountant.ledger import Ledger
+from accountant.trust import Trust
 
 
 @dataclass(frozen=True, slots=True)

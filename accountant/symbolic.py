@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from accountant.plan import Plan, Step
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT
-
-from .plan import Plan, Step
 
 if TYPE_CHECKING:
     import sympy as sp

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from .errors import GateClosed
-from .place import calling_place
+from accountant.place import calling_place
+from accountant.refusals import GateClosed
 
 
 class Tenure:

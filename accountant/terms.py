@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from accountant.budget import Budget
+from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.plan import Plan, PlannedComposition
+from accountant.trust import Trust
 from mechanisms import NoiseSource, OpenDPNoise, Randomness, noise_source
-
-from .budget import Budget
-from .composition import BasicComposition, Composition
-from .plan import Plan, PlannedComposition
-from .trust import Trust
 
 _THEOREM = ("charge", "check", "fits", "guarantee", "left", "amount", "zero")  # what the accounts call
 _DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source

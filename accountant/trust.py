@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from .errors import TrustViolation
-from .place import calling_place
+from accountant.place import calling_place
+from accountant.refusals import TrustViolation
 
 _GATE = ("lanes", "private", "sums", "release")  # what tells a gate
 

@@ -3,28 +3,28 @@
 `algorithms.published` holds algorithms exactly as printed, whatever is wrong with their claims.
 """
 
-from algorithms.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
-from algorithms.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
-from algorithms.cascade_rr import CascadeUCBRR
-from algorithms.cascade_ucb1 import CascadeUCB1
+from algorithms.cascades.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
+from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
+from algorithms.cascades.cascade_rr import CascadeUCBRR
+from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
-from algorithms.continual import PrivateHybridSums, PrivateTreeSums
-from algorithms.cts import CTS
-from algorithms.cucb import CUCB
-from algorithms.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
-from algorithms.cucb_dp import CUCBDP, CUCBDPLeast
-from algorithms.cucb_ldp import CUCBLDP1, CUCBLDP2
-from algorithms.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
-from algorithms.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
-from algorithms.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
-from algorithms.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
-from algorithms.dpucb_mat import DPTSMat, DPUCBMat
-from algorithms.durable_run import CodeChanged, DurableRun
-from algorithms.g_optimal import Design, DesignError, g_optimal_design
+from algorithms.durable.durable_run import CodeChanged, DurableRun
+from algorithms.estimates.continual_sums import PrivateHybridSums, PrivateTreeSums
 from algorithms.learner import Learner
-from algorithms.linear_phases import PopulationTooSmall
-from algorithms.linear_play import PhasedTrace, simulate_phases
-from algorithms.omm import OMM
+from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
+from algorithms.linear.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
+from algorithms.linear.g_optimal import Design, DesignError, g_optimal_design
+from algorithms.linear.linear_phases import PopulationTooSmall
+from algorithms.linear.linear_play import PhasedTrace, simulate_phases
+from algorithms.semi_bandits.cts import CTS
+from algorithms.semi_bandits.cucb import CUCB
+from algorithms.semi_bandits.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
+from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
+from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
+from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
+from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
+from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
 from algorithms.structured_learner import HorizonPassed, NothingPlayed
 

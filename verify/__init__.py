@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from verify.assertion import DPViolation, assert_dp
+    from verify.bandits.calling.plain_bandit import PlainBandit
     from verify.findings import Finding, LowerBound, UpperBound, Witness
+    from verify.functions.claimed import claimed
     from verify.neighbouring.adjacency import (
         AddOrRemoveOne,
         Adjacency,
@@ -18,10 +20,8 @@ if TYPE_CHECKING:
         ReplaceOne,
         Within,
     )
-    from verify.result import Verification
-    from verify.subjects.claimed import claimed
-    from verify.subjects.plain_bandit import PlainBandit
-    from verify.subjects.subject import SubjectError
+    from verify.subject_error import SubjectError
+    from verify.verdict.result import Verification
     from verify.verification import verify
 
 _HOMES = {
@@ -35,11 +35,11 @@ _HOMES = {
         "ReplaceOne",
         "Within",
     ),
-    "verify.subjects.plain_bandit": ("PlainBandit",),
-    "verify.subjects.claimed": ("claimed",),
-    "verify.subjects.subject": ("SubjectError",),
+    "verify.bandits.calling.plain_bandit": ("PlainBandit",),
+    "verify.functions.claimed": ("claimed",),
+    "verify.subject_error": ("SubjectError",),
     "verify.findings": ("Finding", "LowerBound", "UpperBound", "Witness"),
-    "verify.result": ("Verification",),
+    "verify.verdict.result": ("Verification",),
     "verify.verification": ("verify",),
 }
 

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from mechanisms import Domain
 from verify.neighbouring.adjacency import Adjacency
-from verify.reporting.report import render
-from verify.result import Verification
+from verify.verdict.report import render
+from verify.verdict.result import Verification
 from verify.verification import verify
 
 REMARKS = frozenset(

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured import learner_builder
 from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, Value
-from verify.conduct import Conduct
-from verify.evidence import Evidence
+from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.bandits.verify_bandit import verify_bandit
+from verify.betting.anytime_bettor import BetInstead, Bettor
+from verify.conduct.conduct import Conduct
+from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.anytime import bet_on_bandit, bet_on_learner
 from verify.learners.learner_case import LearnerCase
-from verify.learners.verify_bandit import verify_bandit
+from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.learners.verify_learner import verify_learner
-from verify.sampling.anytime_bettor import BetInstead, Bettor
-from verify.subjects.adversary import Adversary
-from verify.subjects.learner_subject import choose_problem, initial_records
-from verify.subjects.linear_subject import is_linear, verify_linear_subject
-from verify.subjects.subject import BanditSubject, FunctionSubject, LearnerSubject, MechanismSubject, Subject
+from verify.linear.linear_subject import is_linear, verify_linear_subject
+from verify.subjects.subject import Subject
+from verify.transcripts.adversary import Adversary
+from verify.verdict.evidence import Evidence
 from verify.verify_anytime import bet_on_function
-from verify.verify_mechanism import verify_mechanism
+from verify.verify_mechanism import MechanismSubject, verify_mechanism
 
 
 @dataclass(frozen=True)

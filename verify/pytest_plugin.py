@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from verify.result import Verification
+    from verify.verdict.result import Verification
 
 _PROPERTY = "dpwitness"
-_DEFAULT = 1e-4  # `verify.effort.FALSE_ALARM`, which is not loaded before a test asks
+_DEFAULT = 1e-4  # `verify.conduct.effort.FALSE_ALARM`, which is not loaded before a test asks
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

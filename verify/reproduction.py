@@ -9,11 +9,13 @@ from typing import Any
 from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, Value
 from mechanisms import Domain
-from verify.effort import FALSE_ALARM
+from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.conduct.effort import FALSE_ALARM
+from verify.conduct.time_limit import SECONDS
+from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.subjects.resolve import every_learner
-from verify.subjects.subject import BanditSubject, FunctionSubject, Subject
-from verify.time_limit import SECONDS
+from verify.subjects.subject import Subject
 
 _DEFAULTS = {
     "samples": None,

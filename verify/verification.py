@@ -16,29 +16,32 @@ from threadpoolctl import threadpool_limits
 from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, ProblemError, Value
 from mechanisms import Domain
-from verify.conduct import Conduct
-from verify.effort import EFFORTS, FALSE_ALARM, Effort
-from verify.evidence import Evidence
+from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.betting.anytime_bettor import Bettor
+from verify.betting.wealth_file import open_account
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import EFFORTS, FALSE_ALARM, Effort
+from verify.conduct.isolation import in_own_process
+from verify.conduct.options import check_types
+from verify.conduct.progress import Progress, silent
+from verify.conduct.time_limit import SECONDS, check_time_limit
 from verify.findings import Finding, UpperBound
+from verify.functions.function_subject import FunctionSubject
 from verify.inquiry import Inquiry
-from verify.isolation import in_own_process
+from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
+from verify.linear.linear_subject import beyond_the_linear_runs, is_linear
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT
 from verify.neighbouring.adjacency import Adjacency
-from verify.options import check_types
-from verify.progress import Progress, silent
 from verify.reproduction import reproduction
-from verify.result import Verification
-from verify.sampling.anytime_bettor import Bettor
-from verify.sampling.wealth_file import open_account
-from verify.subjects.adversary import Adversary
-from verify.subjects.learner_subject import beyond_the_runs
-from verify.subjects.linear_subject import beyond_the_linear_runs, is_linear
+from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.resolve import resolve
-from verify.subjects.subject import BanditSubject, FunctionSubject, LearnerSubject, Subject, SubjectError
-from verify.subjects.subject_identity import adversary_words
-from verify.time_limit import SECONDS, check_time_limit
-from verify.verdict import decide
+from verify.subjects.subject import Subject
+from verify.subjects.subject_identity import adversary_words, source_digest
+from verify.transcripts.adversary import Adversary
+from verify.verdict.evidence import Evidence
+from verify.verdict.result import Verification
+from verify.verdict.verdict import decide
 
 
 def verify(
@@ -98,7 +101,7 @@ def verify(
     neighbours
         For functions: which data sets are neighbours, in place of what the function itself declares.
     adversary
-        For learners and plain bandits: an interactive adversary (`verify.subjects.adversary`) to play
+        For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play
         against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward tables.
     workers
         Processes of the black-box test; the result does not depend on it.
@@ -183,7 +186,7 @@ def verify(
     account, file = None, None if wealth is None else Path(wealth)
     if file is not None:
         law = _settings_of_law(found, problem, settings or {}, horizon, chosen, adversary)
-        account = open_account(file, found, claim, law)
+        account = open_account(file, found.name, source_digest(found), claim, law)
         seed = account.next_seed(int(seed))
     reproduce = reproduction(
         subject, found, claim, problem, settings or {}, horizon, seed, effort, options, neighbours

@@ -14,11 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from verify.conduct import Conduct
+from verify.betting.anytime_bettor import Bettor
+from verify.betting.anytime_result import AnytimeResult
+from verify.betting.anytime_scout import Scout, Scouted
+from verify.betting.anytime_seat import FIRST_BATCH
+from verify.betting.wealth_file import WealthError
+from verify.conduct.conduct import Conduct
 from verify.events.view_sample import ViewSample
-from verify.evidence import Evidence
 from verify.findings import Finding, UpperBound
+from verify.functions.function_subject import FunctionSubject
 from verify.functions.noise_checks import REPEATS
+from verify.functions.placebo import drifts, hangs_together
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.repeats import repeats_an_event
@@ -26,16 +32,11 @@ from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, Listed, NotNeighbours, Pair
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, search_neighbours
 from verify.neighbouring.pair_draws import candidate_of
-from verify.sampling.anytime_bettor import Bettor
-from verify.sampling.anytime_result import AnytimeResult
-from verify.sampling.anytime_scout import Scout, Scouted
-from verify.sampling.anytime_seat import FIRST_BATCH
 from verify.sampling.draws import Candidate
 from verify.sampling.independence import DEPENDENT
-from verify.sampling.placebo import drifts, hangs_together
-from verify.sampling.wealth_file import WealthError
-from verify.stopping import stopped_in_time
-from verify.subjects.subject import FunctionSubject, SubjectError
+from verify.subject_error import SubjectError
+from verify.verdict.evidence import Evidence
+from verify.verdict.stopping import stopped_in_time
 
 _PAIRS = 12  # known pairs that are bet on
 _KEPT = 3  # pairs of a search that the next run begins with

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Place, Plan, Step
-from algorithms.claim import Claim
+from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
-from verify.conduct import Conduct
-from verify.effort import Effort
+from verify.betting.anytime_bettor import Instead
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
+from verify.conduct.progress import Progress, silent
 from verify.events.view_sample import Column, ViewSample
-from verify.evidence import Evidence, UpperProfile
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.progress import Progress, silent
-from verify.sampling.anytime_bettor import Instead
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
 from verify.statistics.likeliest_event import likeliest_event
-from verify.stopping import stopped_by_hand, stopped_in_time
+from verify.verdict.evidence import Evidence, UpperProfile
+from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -229,3 +230,22 @@ def _drawer(
         return ViewSample(views, columns)
 
     return draw
+
+
+@dataclass(frozen=True)
+class MechanismSubject:
+    """A mechanism object; `built_in` if its profile is one of this library's, proved and tested."""
+
+    name: str
+    mechanism: Mechanism
+    built_in: bool
+
+    @property
+    def form(self) -> ClaimForm:
+        """A mechanism's claim is about its output."""
+        return ClaimForm(
+            "central",
+            View.OUTPUT,
+            "whatever moves the value by at most the sensitivity that the mechanism is calibrated for",
+            "the mechanism's own parameters",
+        )

@@ -1,9 +1,7 @@
 """Problems to run learners on: structures with oracles, laws of records, a catalogue of named instances."""
 
 from algorithms.problems.cascade import Cascade
-from algorithms.problems.catalogue import Family, ProblemEntry, build_problem, problems
 from algorithms.problems.coverage import MaximumCoverage
-from algorithms.problems.errors import ParameterError, ProblemError
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.linear_matroid import LinearMatroid
@@ -11,15 +9,17 @@ from algorithms.problems.linear_problems import linear_problems
 from algorithms.problems.logged_users import LoggedUsers
 from algorithms.problems.matroid import Matroid
 from algorithms.problems.movielens import movielens
+from algorithms.problems.named_problems import Family, ProblemEntry, build_problem, problems
 from algorithms.problems.open_bandit import (
     open_bandit,
     open_bandit_cascade,
     open_bandit_counts,
     open_bandit_rates,
 )
-from algorithms.problems.parameters import Parameter, Value, known_name, parse_settings
 from algorithms.problems.partition_matroid import PartitionMatroid, UniformMatroid
 from algorithms.problems.problem import Problem
+from algorithms.problems.problem_errors import ParameterError, ProblemError
+from algorithms.problems.problem_settings import Parameter, Value, known_name, parse_settings
 from algorithms.problems.ranked_lists import RankedLists
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.shortest_path import ShortestPath

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import ProblemError, require_count, require_size
+from algorithms.problems.problem_errors import ProblemError, require_count, require_size
 from algorithms.problems.super_arms import checked_weights
 
 FloatArray = npt.NDArray[np.float64]

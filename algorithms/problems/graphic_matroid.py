@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import ProblemError, require_count
 from algorithms.problems.matroid import BoolArray, Matroid, State
+from algorithms.problems.problem_errors import ProblemError, require_count
 
 IntArray = npt.NDArray[np.int64]
 

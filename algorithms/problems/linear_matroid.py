@@ -10,8 +10,8 @@ from math import isqrt, prod
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import ProblemError
 from algorithms.problems.matroid import BoolArray, Matroid, State
+from algorithms.problems.problem_errors import ProblemError
 
 IntArray = npt.NDArray[np.int64]
 

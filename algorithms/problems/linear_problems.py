@@ -1,4 +1,4 @@
-"""Linear bandits by name: `LinearBandit` instances, which `algorithms.linear_catalogue`'s learners play."""
+"""Linear bandits by name: `LinearBandit` instances, which `algorithms.catalogue.linear`'s learners play."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from algorithms.problems.catalogue import ProblemEntry
-from algorithms.problems.errors import ParameterError
 from algorithms.problems.linear import LinearBandit
-from algorithms.problems.parameters import Parameter
+from algorithms.problems.named_problems import ProblemEntry
+from algorithms.problems.problem_errors import ParameterError
+from algorithms.problems.problem_settings import Parameter
 
 Layout = Literal["sphere", "ball", "axes"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.lanes import gather
-from algorithms.problems.errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Randomness

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import checked_weights, linear_reward
 
 FloatArray = npt.NDArray[np.float64]

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from algorithms.problems.errors import ProblemError, require_count
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.logged_users import LoggedUsers
+from algorithms.problems.problem_errors import ProblemError, require_count
 
 __all__ = ["movielens"]
 

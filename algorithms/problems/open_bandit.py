@@ -48,7 +48,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.problems.cascade import Cascade
-from algorithms.problems.errors import require_size
+from algorithms.problems.problem_errors import require_size
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.top_k import TopK
 

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import ProblemError, require_count, require_size
 from algorithms.problems.largest import largest
 from algorithms.problems.matroid import BoolArray, Matroid, State
+from algorithms.problems.problem_errors import ProblemError, require_count, require_size
 from algorithms.problems.super_arms import checked_weights
 
 FloatArray = npt.NDArray[np.float64]

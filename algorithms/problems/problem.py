@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Domain, Randomness
 

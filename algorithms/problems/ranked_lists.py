@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.lanes import gather, lookup
-from algorithms.problems.errors import require_count, require_size
 from algorithms.problems.largest import ranked, sorting_is_faster, strike
+from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import checked_weights
 
 FloatArray = npt.NDArray[np.float64]

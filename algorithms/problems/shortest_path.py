@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.lanes import lookup
-from algorithms.problems.errors import ProblemError, require_count
+from algorithms.problems.problem_errors import ProblemError, require_count
 from algorithms.problems.super_arms import checked_weights
 
 FloatArray = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.lanes import lookup
-from algorithms.problems.errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

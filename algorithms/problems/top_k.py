@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.errors import require_count, require_size
 from algorithms.problems.largest import largest
+from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import checked_weights, linear_reward
 
 FloatArray = npt.NDArray[np.float64]

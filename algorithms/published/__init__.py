@@ -3,13 +3,17 @@
 Nothing here is certified; `algorithms` has the repaired learner of the same name.
 """
 
-from .cascade_ucb_hybrid import CascadeUCBHybrid
-from .cascade_ucb_ldp import CascadeUCBLDPComposition, CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
-from .cucb_dp import CUCBDP, CUCBDPLeast
-from .cucb_ldp_gaussian import CUCBLDPGaussian
-from .dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle, DPEFixedU
-from .dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
-from .dpucb_mat import DPTSMat, DPUCBMat
+from algorithms.published.cascade_ucb_hybrid import CascadeUCBHybrid
+from algorithms.published.cascade_ucb_ldp import (
+    CascadeUCBLDPComposition,
+    CascadeUCBLDPGaussian,
+    CascadeUCBLDPLaplace,
+)
+from algorithms.published.cucb_dp import CUCBDP, CUCBDPLeast
+from algorithms.published.cucb_ldp_gaussian import CUCBLDPGaussian
+from algorithms.published.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle, DPEFixedU
+from algorithms.published.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
+from algorithms.published.dpucb_mat import DPTSMat, DPUCBMat
 
 __all__ = [
     "CUCBDP",

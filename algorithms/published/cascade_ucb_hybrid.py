@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.cascade_ucb1 import examined
+from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
 from algorithms.problems import RankedLists

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.cascade_ucb1 import examined
+from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Family, FloatArray, IntArray, check_delta, check_epsilon

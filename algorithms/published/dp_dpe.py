@@ -21,8 +21,15 @@ import numpy.typing as npt
 from accountant import Gate
 from algorithms.claim import ClaimForm, View
 from algorithms.learner import check_delta, check_epsilon
-from algorithms.linear_phases import CentralMean, LocalMean, Phase, RawMean, ReportMean, ShuffledReportMean
-from algorithms.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, pseudo_inverse
+from algorithms.linear.linear_phases import (
+    CentralMean,
+    LocalMean,
+    Phase,
+    RawMean,
+    ReportMean,
+    ShuffledReportMean,
+)
+from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, pseudo_inverse
 from mechanisms import Gaussian, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]

@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from algorithms import dp_pe
 from algorithms.claim import ClaimForm, View
-from algorithms.linear_phases import Phase
-from algorithms.phased_elimination import pseudo_inverse
+from algorithms.linear import dp_pe
+from algorithms.linear.linear_phases import Phase
+from algorithms.linear.phased_elimination import pseudo_inverse
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 
 FloatArray = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
-from algorithms.doubling_batches import DoublingBatches
+from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner, last_action

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.composed_loss import compose
-from accountant.contour import Contour, ContourPlan, plan_contour
-from accountant.equal_laplace import equal_laplace, log_binomial_half
-from accountant.grid import grid, rounded_down, rounded_up
-from accountant.inversion import invert
-from accountant.lattice import common_lattice, lattice_contour
-from accountant.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
+from accountant.losses.composed_loss import compose
+from accountant.losses.contour import Contour, ContourPlan, plan_contour
+from accountant.losses.equal_laplace import equal_laplace, log_binomial_half
+from accountant.losses.grid import grid, rounded_down, rounded_up
+from accountant.losses.inversion import invert
+from accountant.losses.lattice import common_lattice, lattice_contour
+from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms import (
     ApproximateProfile,
     DiscreteLaplaceProfile,
@@ -219,7 +219,7 @@ def test_grid_losses_lie_on_both_sides_of_the_curve(profile: PrivacyProfile, ste
     ],
 )
 def test_grid_contains_what_the_other_engines_find(parts: list[tuple[PrivacyProfile, int]]) -> None:
-    from accountant.composed_loss import compose
+    from accountant.losses.composed_loss import compose
 
     profiles, counts = zip(*parts, strict=True)
     engine = grid(profiles, counts, width=1e-5, delta=1e-7)

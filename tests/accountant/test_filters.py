@@ -22,10 +22,10 @@ from accountant import (
     TheoremMissing,
     ZeroConcentratedComposition,
 )
-from accountant.compositions import COMPOSITIONS
-from accountant.gaussian_composition import square_limit
-from accountant.renyi import allowance, epsilon_of
-from accountant.zero_concentrated import epsilon_of_rho, rho_limit
+from accountant.filters.compositions import COMPOSITIONS
+from accountant.filters.gaussian_composition import square_limit
+from accountant.filters.renyi import allowance, epsilon_of
+from accountant.filters.zero_concentrated import epsilon_of_rho, rho_limit
 from mechanisms import (
     AtomicProfile,
     Gaussian,
@@ -84,7 +84,7 @@ def spend_all(composition, mechanism, budget=None, noise=0):
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: f"{c.name} {len(getattr(c, 'orders', ()))}")
 def test_the_exact_loss_of_everything_released_is_within_the_budget(composition, mechanism):
     """The exact composed profile (Gaussian: closed; finite: convolution; Laplace: certified engine)."""
-    from accountant.composed_loss import compose
+    from accountant.losses.composed_loss import compose
 
     accountant, count = spend_all(composition, mechanism)
     profile = mechanism.profile(UNIT)

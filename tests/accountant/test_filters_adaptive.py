@@ -29,7 +29,7 @@ from accountant import (
     UnsupportedCharge,
     ZeroConcentratedComposition,
 )
-from accountant.composed_loss import compose
+from accountant.losses.composed_loss import compose
 from accountant.plan import PlannedComposition
 from mechanisms import Categories, Gaussian, Interval, Laplace, RandomizedResponse, Sensitivity
 

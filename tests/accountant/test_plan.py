@@ -130,7 +130,7 @@ def test_units_cover_the_joint_release(size, scale):
 
     The vector's exact profile is the composition of its coordinates, each Laplace with movement 1.
     """
-    from accountant.composed_loss import compose
+    from accountant.losses.composed_loss import compose
 
     mechanism = Laplace(scale=scale, sensitivity=Sensitivity.of_box([1.0] * size))
     step = Step(mechanism, size, UNIT)

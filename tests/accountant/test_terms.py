@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Plan, Simulation, Step, Trust, check_gate
-from accountant.errors import TrustViolation
+from accountant.refusals import TrustViolation
 from mechanisms import Interval, Laplace, NumpyNoise, OpenDPNoise
 
 UNIT = Interval(0, 1)

@@ -41,8 +41,8 @@ from algorithms import (
     PrivateHybridSums,
     PrivateTreeSums,
 )
-from algorithms.catalogue import learners
-from algorithms.linear_catalogue import linear_learners
+from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.structured import learners
 from algorithms.play import start_warm
 from algorithms.problems import (
     LinearBandit,

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from accountant import Simulation
-from algorithms.catalogue import learners
+from algorithms.catalogue.structured import learners
 from algorithms.problems import Cascade, SemiBandit, TopK
-from algorithms.regret import BOUNDS, L, T, x
+from algorithms.theory.regret import BOUNDS, L, T, x
 from mechanisms import Gaussian, Sensitivity
 
 EPSILON, HORIZON, DELTA = 1.3, 1000, 1e-3

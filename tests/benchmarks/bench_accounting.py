@@ -15,8 +15,8 @@ from collections.abc import Callable
 import numpy as np
 
 from accountant import Accountant, Budget, Plan, Step
-from accountant.calibration import least_noise
-from accountant.composed_loss import compose
+from accountant.losses.composed_loss import compose
+from accountant.losses.least_noise import least_noise
 from mechanisms import (
     Gaussian,
     GaussianProfile,

@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from accountant import Accountant, Budget, Simulation, Trust
-from algorithms.catalogue import learners
+from algorithms.catalogue.structured import learners
 from algorithms.play import play_records
 from algorithms.problems import problems
 from algorithms.simulate import simulate

@@ -21,9 +21,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from algorithms.g_optimal import g_optimal_design
-from algorithms.linear_catalogue import linear_learners
-from algorithms.linear_play import simulate_phases
+from algorithms.catalogue.linear import linear_learners
+from algorithms.linear.g_optimal import g_optimal_design
+from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
 from mechanisms import (
     BinaryTree,

@@ -16,10 +16,10 @@ from verify.events.features import Draws, features
 from verify.events.readings import Value
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
-from verify.events.summary import Operation, Summary
+from verify.events.summaries import Operation, Summary
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
-from verify.functions.outputs import read_outputs
+from verify.outputs.outputs import read_outputs
 from verify.sampling.black_box import black_box_test
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import Candidate

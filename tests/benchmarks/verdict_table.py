@@ -31,8 +31,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 from mechanisms import Box, Gaussian, Laplace, Mechanism, OneHot, Repeated, Sensitivity
 from verify import verify
-from verify.result import Verification
-from verify.verdict import Verdict
+from verify.verdict.result import Verification
+from verify.verdict.verdict import Verdict
 
 DELTA = 1e-3
 

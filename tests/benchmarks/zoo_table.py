@@ -33,8 +33,8 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from verify import verify
-from verify.effort import EFFORTS
-from verify.time_limit import SECONDS
+from verify.conduct.effort import EFFORTS
+from verify.conduct.time_limit import SECONDS
 from verify.zoo import Specimen, specimens
 
 DP_SNIPER = {

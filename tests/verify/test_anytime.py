@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from algorithms import ClaimForm, View
 from mechanisms import Box, Interval, Laplace
 from verify import PlainBandit, claimed, verify
+from verify.betting.wealth_file import WealthError
 from verify.command_line import cli
 from verify.neighbouring.adjacency import Listed, ReplaceOne
-from verify.sampling.wealth_file import WealthError
-from verify.subjects.adversary import ChallengeOnPlay
+from verify.transcripts.adversary import ChallengeOnPlay
 from verify.zoo.bandits import EpisodicUCB
 from verify.zoo.plain_bandits import DPUCB
 

@@ -10,8 +10,8 @@ import pytest
 from algorithms import ClaimForm, View
 from mechanisms import Interval
 from verify import Verification, verify
-from verify.effort import EFFORTS, FALSE_ALARM
-from verify.learners.releases import with_shared_error
+from verify.conduct.effort import EFFORTS, FALSE_ALARM
+from verify.learners.release_layers import with_shared_error
 
 
 def slightly_wrong(data: float, rng: np.random.Generator, lanes: int) -> Any:

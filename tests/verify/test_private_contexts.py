@@ -8,9 +8,9 @@ import pytest
 from algorithms.claim import View
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
-from verify.learners import verify_bandit
-from verify.learners.transcript import read
-from verify.subjects.bandit_records import BanditRecords
+from verify.bandits import verify_bandit
+from verify.bandits.calling.bandit_records import BanditRecords
+from verify.transcripts.transcript import read
 
 ARMS, FEATURES, ROUNDS, PHASE = 2, 2, 16, 4
 # One record moves a sum of rewards times contexts by sqrt(2) at most in l1; replaced, it may leave one arm's sum for

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
-from verify.subjects.subject import SubjectError
 
 
 @pytest.mark.parametrize(

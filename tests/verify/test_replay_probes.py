@@ -16,9 +16,9 @@ from accountant import Recorder, Replay
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import claimed, verify
-from verify.functions.replay import releases_finding, replay_function
-from verify.learners.neighbours import draw_data, replacements
+from verify.learners.replay_on_neighbour import releases_finding, replay_function
 from verify.learners.replay_run import run_replay
+from verify.transcripts.neighbours import draw_data, replacements
 
 UNIT = Laplace(scale=1.0)
 PAIR = [(np.array(0.0), np.array(1.0))]

@@ -10,8 +10,10 @@ import pytest
 
 from mechanisms import Interval, Laplace
 from verify import SubjectError, claimed
+from verify.functions.function_subject import FunctionSubject
+from verify.learners.learner_subject import LearnerSubject
 from verify.subjects.resolve import resolve
-from verify.subjects.subject import FunctionSubject, LearnerSubject, MechanismSubject
+from verify.verify_mechanism import MechanismSubject
 
 UNIT = Interval(0, 1)
 FUNCTIONS = Path(__file__).parent / "subjects" / "functions.py"
@@ -47,11 +49,10 @@ def test_anything_that_can_be_called(function: Any, name: str, lanes: bool) -> N
 
 
 def test_other_neighbours_leave_the_rest_of_a_claim() -> None:
-    law = object()
-    marked = claimed(data=UNIT, model="local", law=law)(lambda data, rng: plain(data, rng))
+    marked = claimed(data=UNIT, model="local")(lambda data, rng: plain(data, rng))
     found = resolve(marked, Interval(0, 5))
     assert isinstance(found, FunctionSubject)
-    assert (found.law, found.form.model) == (law, "local")
+    assert found.form.model == "local"
     assert "5" in found.neighbours.words
     assert "5" in found.form.neighbours
 

@@ -7,10 +7,10 @@ import pytest
 
 from mechanisms import Interval, Laplace
 from verify import PlainBandit
-from verify.subjects.adversary import ChallengeOnPlay
-from verify.subjects.command_subject import command_subject
+from verify.functions.command_subject import command_subject
 from verify.subjects.resolve import resolve
 from verify.subjects.subject_identity import source_digest
+from verify.transcripts.adversary import ChallengeOnPlay
 from verify.zoo.plain_bandits import DPUCB, SeededNoise
 
 DOMAIN = Interval(0, 1)

@@ -10,13 +10,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from accountant.certified_interval import CertifiedInterval
-from verify.commands.options import json_option
-from verify.composition.audit import Audit, Question, audit
-from verify.composition.calibration import Calibration, calibrate
-from verify.composition.release_file import read_releases
-from verify.composition.releases import Releases
-from verify.reporting.output import check_plot, print_json
+from accountant.audit.audit_of_releases import Audit, Question, audit
+from accountant.audit.noise_for_target import Calibration, calibrate
+from accountant.audit.release_file import read_releases
+from accountant.audit.releases import Releases
+from accountant.losses.certified_interval import CertifiedInterval
+from verify.commands.command_options import json_option
+from verify.verdict.output import check_plot, print_json
 
 DEFAULT_DELTA = 1e-6
 
@@ -54,7 +54,7 @@ def audit_command(
     releases = read_releases(file)
     result = audit(releases, question, budget)
     if plot is not None:
-        from verify.composition.plot_privacy import plot_privacy
+        from accountant.audit.plot_privacy import plot_privacy
 
         plot_privacy(releases.counted(result.worst), f"{file.name}: {result.worst.name}", plot)
     if as_json:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
-from verify.commands.options import json_option
-from verify.json_form import json_able
-from verify.reporting.output import print_json
+from verify.commands.command_options import json_option
 from verify.subjects.resolve import every_learner
+from verify.verdict.json_form import json_able
+from verify.verdict.output import print_json
 
 
 @click.command("list")

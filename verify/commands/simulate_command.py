@@ -13,10 +13,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.simulate import Trace, simulate
-from verify.commands.options import (
+from verify.commands.command_options import (
     json_option,
     problem_option,
     seed_option,
@@ -24,12 +24,11 @@ from verify.commands.options import (
     shown_progress,
     unique,
 )
-from verify.learners.accounting_run import failing_place
-from verify.reporting.output import check_plot, print_json
-from verify.subjects.learner_subject import choose_problem, initial_records
-from verify.subjects.linear_subject import build_linear, is_linear, simulate_linear
+from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
+from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
+from verify.subject_error import SubjectError, failing_place
 from verify.subjects.resolve import resolve
-from verify.subjects.subject import LearnerSubject, SubjectError
+from verify.verdict.output import check_plot, print_json
 
 
 @click.command("simulate")
@@ -94,7 +93,7 @@ def simulate_command(
             progress=lambda share: tell(share, "simulating"),
         )
     if plot is not None:
-        from verify.reporting.plot import plot_regret
+        from verify.verdict.plot import plot_regret
 
         plot_regret(trace, f"{found.name} on {problem_name}", plot)
     if as_json:

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from algorithms.problems import ParameterError
-from verify.commands.options import (
+from verify.commands.command_options import (
     json_option,
     problem_option,
     seed_option,
@@ -18,12 +18,12 @@ from verify.commands.options import (
     shown_progress,
     unique,
 )
-from verify.effort import EFFORTS, FALSE_ALARM
-from verify.reporting.output import check_plot, print_json
-from verify.reporting.report import render
+from verify.conduct.effort import EFFORTS, FALSE_ALARM
+from verify.conduct.time_limit import SECONDS
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import every_learner
-from verify.time_limit import SECONDS
+from verify.verdict.output import check_plot, print_json
+from verify.verdict.report import render
 from verify.verification import verify
 
 
@@ -137,7 +137,7 @@ def verify_command(
             progress=tell,
         )
     if plot is not None:
-        from verify.reporting.plot_band import plot_verification
+        from verify.verdict.plot_band import plot_verification
 
         if not plot_verification(result, plot):
             click.echo(f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True)

@@ -30,9 +30,9 @@ from verify.events.readings import (
     reading_from_dict,
     spoken,
 )
-from verify.events.rounding import Rounded
+from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore, TreeScore
-from verify.events.summary import Summary
+from verify.events.summaries import Summary
 from verify.events.view_sample import Column, FloatArray, ViewSample
 
 __all__ = [

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from verify.events.families import Family, Sorted, Worlds
 from verify.events.joint_readings import Distance, Product
 from verify.events.line_families import half_line_family, interval_family, score_family
-from verify.events.rounding import Rounding
-from verify.events.summary import Summary
+from verify.events.rounded_readings import Rounding
+from verify.events.summaries import Summary
 from verify.events.table_families import shrunken_log_ratio
 from verify.events.view_sample import FloatArray
 

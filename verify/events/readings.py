@@ -1,4 +1,4 @@
-"""Numbers that can be read from a view: a value, a difference, and others (`verify.events.summary`, ...).
+"""Numbers that can be read from a view: a value, a difference, and others (`verify.events.summaries`, ...).
 
 A reading is code-free data, as an event is: `Reading.to_dict` writes it down, `reading_from_dict` reads it
 back, and `Reading.words` says it as part of a sentence.

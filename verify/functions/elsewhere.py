@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from verify.conduct.isolation import in_own_process
+from verify.conduct.progress import Progress, silent
 from verify.findings import Finding
 from verify.functions.probe_result import PROBE
 from verify.functions.runs import FunctionRuns, same_data
-from verify.isolation import in_own_process
 from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
 from verify.neighbouring.path import first_change, path
-from verify.progress import Progress, silent
 
 MOST_TRIED, MOST_TRIED_COMMAND = 96, 12
 """Data sets that are tried; of a command, each of whose calls starts a process."""

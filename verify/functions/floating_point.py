@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from verify.findings import Finding
-from verify.functions.layout import Layout
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
+from verify.outputs.output_layout import Layout
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sentences import number
+from verify.verdict.sentences import number
 
 _LOOK = 6  # first entry of the spawn keys
 

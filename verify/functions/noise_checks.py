@@ -8,11 +8,11 @@ import numpy as np
 
 from verify.functions.elsewhere import remembers_elsewhere
 from verify.functions.probe_result import PROBE, Probe
-from verify.functions.readings import Readings
 from verify.functions.repeats import repeated_share
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
-from verify.subjects.subject import SubjectError
+from verify.outputs.output_readings import Readings
+from verify.subject_error import SubjectError
 
 CERTAIN = 1_000
 """Equal outputs after which a function counts as deterministic."""

@@ -8,11 +8,11 @@ import numpy as np
 
 from verify.findings import Finding
 from verify.functions.probe_result import Probe, words_of
-from verify.functions.readings import Readings
 from verify.functions.runs import FunctionRuns
-from verify.functions.shapes import shown
 from verify.neighbouring.adjacency import Data
-from verify.subjects.subject import SubjectError
+from verify.outputs.output_readings import Readings
+from verify.outputs.shapes import shown
+from verify.subject_error import SubjectError
 
 
 def check_readable(runs: FunctionRuns, seen: Sequence[Readings], tried: int) -> None:

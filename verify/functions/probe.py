@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
-from verify.functions.layout import Layout, layout_of
 from verify.functions.noise_checks import look_at_calls, look_at_noise, look_at_repeats
 from verify.functions.output_checks import check_readable, look_at_outputs
 from verify.functions.probe_result import PROBE, Probe, words_of
-from verify.functions.readings import Readings
 from verify.functions.runs import FunctionRuns, same_data
-from verify.functions.wide import BLOCKS, KEPT, MOST_COLUMNS
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
-from verify.time_limit import TimeLimitReached, time_limit
+from verify.outputs.output_layout import Layout, layout_of
+from verify.outputs.output_readings import Readings
+from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_COLUMNS
 
 LANES, CALLS = 64, 8  # outputs on a data set: in one call, or at least so many calls
 ALL_CALLS = 256  # calls on all data sets together, if there are few

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from verify.findings import Finding
-from verify.functions.layout import Layout
 from verify.neighbouring.adjacency import Data, Pair
+from verify.outputs.output_layout import Layout
 
 NOTHING_TO_TEST = frozenset({"constant", "remembers", "repeats"})
 """Kinds of findings after which no draws say anything."""

@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import hypergeom
 
-from verify.functions.readings import Readings
+from verify.betting.anytime_result import AnytimeResult
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
-from verify.sampling.anytime_result import AnytimeResult
+from verify.outputs.output_readings import Readings
 from verify.sampling.black_box_result import BlackBoxResult
 
 ERROR = 1e-10

@@ -14,13 +14,13 @@ import numpy as np
 
 from accountant import Direct
 from verify.events.view_sample import ViewSample
-from verify.functions.lanes import read_lanes
-from verify.functions.layout import Layout
-from verify.functions.outputs import read_outputs
-from verify.functions.readings import FloatArray, Raised, Readings, UnreadableOutput
-from verify.learners.accounting_run import failing_place
+from verify.functions.function_subject import FunctionSubject
+from verify.functions.lane_outputs import read_lanes
 from verify.neighbouring.adjacency import Data
-from verify.subjects.subject import FunctionSubject, SubjectError
+from verify.outputs.output_layout import Layout
+from verify.outputs.output_readings import FloatArray, Raised, Readings, UnreadableOutput
+from verify.outputs.outputs import read_outputs
+from verify.subject_error import SubjectError, failing_place
 
 LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 EXCERPT = 60  # characters of what a subject prints that a finding shows

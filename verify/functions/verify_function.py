@@ -9,27 +9,28 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.claim import Claim
-from verify.conduct import Conduct
+from verify.conduct.conduct import Conduct
+from verify.conduct.progress import stretch
 from verify.events.view_sample import ViewSample
-from verify.evidence import Evidence
 from verify.findings import Finding, UpperBound
-from verify.functions.budget import Budget
+from verify.functions.draw_budget import Budget
 from verify.functions.floating_point import has_fractions, lattice_finding
-from verify.functions.gate import replay_gate
+from verify.functions.function_subject import FunctionSubject
+from verify.functions.gate_replay import replay_gate
 from verify.functions.noise_checks import REPEATS
-from verify.functions.pairs import known_pairs, pairs_to_test
+from verify.functions.pairs_to_test import known_pairs, pairs_to_test
+from verify.functions.placebo import drifts
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.repeats import repeats_an_event
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw, candidate_of
-from verify.progress import stretch
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.placebo import drifts
-from verify.stopping import stopped_by_hand, stopped_in_time
-from verify.subjects.subject import FunctionSubject, SubjectError
+from verify.subject_error import SubjectError
+from verify.verdict.evidence import Evidence
+from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 
 def verify_function(
@@ -155,9 +156,7 @@ class _FunctionTest:
             claim_delta=self.claim.delta,
             samples=samples,
             # The bound of the floating-point test is reported only if it counts; only then it takes its half.
-            confidence=1.0
-            - (0.5 if self.floating_point else 1.0)
-            * (1.0 - self.conduct.effort.confidence),
+            confidence=1.0 - (0.5 if self.floating_point else 1.0) * (1.0 - self.conduct.effort.confidence),
             false_alarm=self.conduct.effort.false_alarm / 2.0,
             seed=self.conduct.seed + lattice,
             progress=stretch(self.conduct.progress, start, end),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,7 @@ from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
 from verify.findings import Finding
 from verify.learners.ledger_profile import Kind, larger, largest_counts
+from verify.subject_error import failing_place
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -226,16 +225,6 @@ def _charges(accountant: Accountant, record: int | str | None) -> list[Charges]:
     return [
         Charges(where, name, times, epsilon, delta) for (where, name, epsilon, delta), times in found.items()
     ]
-
-
-def failing_place(error: BaseException) -> Place:
-    """Return the last line of the traceback that is outside this library's gates and mechanisms."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = {"accountant", "mechanisms", "numpy"}
-    for frame in reversed(frames):
-        if not own & set(Path(frame.filename).parts):
-            return Place(frame.filename, frame.lineno or 0)
-    return Place(frames[-1].filename, frames[-1].lineno or 0)
 
 
 def _kind(refusal: Refusal) -> str:

@@ -18,21 +18,22 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.claim import Claim, View
-from verify.evidence import Evidence
-from verify.learners.black_box import find_leads
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.verify_bandit import verify_bandit
+from verify.betting.anytime_bettor import GROUND_SEED, BetInstead, Bettor
+from verify.betting.anytime_result import AnytimeResult
+from verify.betting.anytime_scout import Scout, Scouted
 from verify.learners.drawn_pairs import candidates_of, drawn_pairs
+from verify.learners.early_pairs import early_pairs
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
-from verify.learners.pairs import early_pairs, lead_pairs
-from verify.learners.releases import with_shared_error
-from verify.learners.transcript import ActionArray, with_paths_spelled
-from verify.learners.transcript_scan import arms_of
-from verify.learners.verify_bandit import verify_bandit
+from verify.learners.release_layers import with_shared_error
 from verify.learners.verify_learner import verify_learner
-from verify.sampling.anytime_bettor import GROUND_SEED, BetInstead, Bettor
-from verify.sampling.anytime_result import AnytimeResult
-from verify.sampling.anytime_scout import Scout, Scouted
-from verify.subjects.plain_bandit import PlainBandit
+from verify.learners.view_test import find_leads
+from verify.transcripts.transcript import ActionArray, with_paths_spelled
+from verify.transcripts.transcript_scan import arms_of
+from verify.transcripts.view_pair import lead_pairs
+from verify.verdict.evidence import Evidence
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from accountant import Coupled, Divergence
 from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
-from verify.learners.neighbours import Neighbour
+from verify.transcripts.neighbours import Neighbour
 
 FloatArray = npt.NDArray[np.float64]
 

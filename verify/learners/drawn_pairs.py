@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.claim import View
-from verify.effort import Effort
-from verify.learners.adversary_view import learner_candidate
+from verify.conduct.effort import Effort
+from verify.learners.early_pairs import candidate, view_of
 from verify.learners.learner_case import LearnerCase
-from verify.learners.pairs import ViewPair, candidate, view_of
 from verify.sampling.draws import Candidate
+from verify.transcripts.adversary_view import learner_candidate
+from verify.transcripts.view_pair import ViewPair
 
 _PROBE = 12  # spawn key of the adversary's first look: no other layer's
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from verify.evidence import Evidence
 from verify.learners.coupled_run import CoupledRun
-from verify.learners.neighbours import Neighbour
+from verify.transcripts.neighbours import Neighbour
+from verify.verdict.evidence import Evidence
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from algorithms.claim import Claim
 from algorithms.play import BuildLearner
 from algorithms.problems import Problem
-from verify.learners.neighbours import InitialRecords
-from verify.subjects.adversary import Adversary
+from verify.transcripts.adversary import Adversary
+from verify.transcripts.neighbours import InitialRecords
 
 
 @dataclass(frozen=True, eq=False)

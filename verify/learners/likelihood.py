@@ -8,14 +8,15 @@ import numpy as np
 
 from algorithms.claim import View
 from mechanisms import BLOCK, Mechanism
-from verify.conduct import Conduct
-from verify.effort import Effort
-from verify.evidence import Evidence
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
 from verify.findings import LowerBound, Witness
+from verify.learners.early_pairs import view_of
 from verify.learners.learner_case import LearnerCase
-from verify.learners.pairs import ViewPair, lead_pairs, view_of
-from verify.learners.transcript_leads import Lead
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
+from verify.transcripts.transcript_leads import Lead
+from verify.transcripts.view_pair import ViewPair, lead_pairs
+from verify.verdict.evidence import Evidence
 
 SHARE_OF_ERROR = 0.2
 """Share of the error of a verification that likelihood ratios get where they are used; counting has the rest."""

@@ -18,8 +18,8 @@ from algorithms.play import BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.findings import Finding
-from verify.functions.replay import CONFIRMATIONS
-from verify.learners.neighbours import Neighbour
+from verify.learners.replay_on_neighbour import CONFIRMATIONS
+from verify.transcripts.neighbours import Neighbour
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -34,10 +34,10 @@ from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.events.event import Event, HalfLine, RowTable, Value
 from verify.events.view_sample import ViewSample
-from verify.learners.pairs import ViewPair
-from verify.learners.transcript import Transcript, read
-from verify.learners.views import played_actions
-from verify.statistics.binomial import clopper_pearson_lower
+from verify.statistics.binomial_bounds import clopper_pearson_lower
+from verify.transcripts.transcript import Transcript, read
+from verify.transcripts.view_pair import ViewPair
+from verify.transcripts.views import played_actions
 
 FloatArray = npt.NDArray[np.float64]
 

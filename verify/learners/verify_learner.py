@@ -11,23 +11,14 @@ import numpy.typing as npt
 
 from accountant import GaussianComposition, Trust
 from algorithms.claim import Claim, View
-from verify.conduct import Conduct
-from verify.effort import EFFORTS, Effort
-from verify.evidence import Evidence
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import EFFORTS, Effort
 from verify.findings import Finding
-from verify.learners.accounting_run import Accounting, failing_place, run_accounting
-from verify.learners.black_box import black_box_of_learner, find_leads
+from verify.learners.accounting_run import Accounting, run_accounting
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood, likelihoods_hold
-from verify.learners.neighbours import (
-    constant_data,
-    draw_data,
-    initial_replacements,
-    replacements,
-    spread_records,
-)
-from verify.learners.releases import (
+from verify.learners.release_layers import (
     add_accounting,
     add_coupled,
     add_overspending,
@@ -37,9 +28,19 @@ from verify.learners.releases import (
     try_coupled,
     with_shared_error,
 )
-from verify.learners.transcript_leads import Lead
+from verify.learners.view_test import black_box_of_learner, find_leads
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.stopping import stopped_by_hand, stopped_in_time
+from verify.subject_error import failing_place
+from verify.transcripts.neighbours import (
+    constant_data,
+    draw_data,
+    initial_replacements,
+    replacements,
+    spread_records,
+)
+from verify.transcripts.transcript_leads import Lead
+from verify.verdict.evidence import Evidence
+from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
 
 FloatArray = npt.NDArray[np.float64]

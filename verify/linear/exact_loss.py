@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from accountant import Entry
-from accountant.composed_loss import compose
+from accountant.losses.composed_loss import compose
 from algorithms.claim import Claim, View
-from algorithms.linear_phases import Phase
+from algorithms.linear.linear_phases import Phase
 from mechanisms import Binomial, Gaussian, Mechanism, Sensitivity, ShuffledMean
-from verify.evidence import Evidence
 from verify.findings import Finding, LowerBound, Witness
 from verify.linear.upper_bound import profiles_of
 from verify.statistics.likeliest_event import likeliest_event
+from verify.verdict.evidence import Evidence
 
 _SURE = 1.0 - 1e-9  # of a lower end, beside the rounding of a profile
 

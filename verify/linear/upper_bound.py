@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from accountant import Entry
-from accountant.composed_loss import compose
+from accountant.losses.composed_loss import compose
 from algorithms.claim import Claim
 from mechanisms import PrivacyProfile
-from verify.evidence import Evidence
 from verify.findings import UpperBound
 from verify.learners.accounting_run import Accounting
 from verify.learners.ledger_profile import ledger_profile
+from verify.verdict.evidence import Evidence
 
 
 def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:

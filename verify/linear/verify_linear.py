@@ -15,20 +15,21 @@ import numpy.typing as npt
 
 from accountant import Simulation, Trust
 from algorithms.claim import Claim, View
-from algorithms.linear_phases import Phase
-from algorithms.linear_play import BuildPhased, Clients
+from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_play import BuildPhased, Clients
 from algorithms.problems import LinearBandit
-from verify.conduct import Conduct
-from verify.evidence import Evidence
+from verify.betting.anytime_bettor import Instead
+from verify.conduct.conduct import Conduct
 from verify.findings import Finding
-from verify.learners.accounting_run import Play, failing_place, run_accounts
-from verify.linear.black_box import add_black_box
-from verify.linear.data import Constant, play_on, replay_on_neighbours
+from verify.learners.accounting_run import Play, run_accounts
 from verify.linear.exact_loss import add_exact, add_unbounded
+from verify.linear.linear_data import Constant, play_on, replay_on_neighbours
+from verify.linear.linear_view_test import add_black_box
+from verify.linear.tipping_view import NEGLIGIBLE
 from verify.linear.upper_bound import add_accounting
-from verify.linear.view import NEGLIGIBLE
-from verify.sampling.anytime_bettor import Instead
-from verify.stopping import stopped_in_time
+from verify.subject_error import failing_place
+from verify.verdict.evidence import Evidence
+from verify.verdict.stopping import stopped_in_time
 from verify.verify_mechanism import check_declared_profile
 
 FloatArray = npt.NDArray[np.float64]

@@ -17,12 +17,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from verify.conduct.progress import Progress, silent
 from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.contest import Contest, Standing, in_turns
 from verify.neighbouring.generation import Scores, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
 from verify.neighbouring.telling import APART_CAUTION, CAUTION, ComingTest
-from verify.progress import Progress, silent
 
 FINALISTS = 2  # pairs that are handed over
 COMPARED = 3  # seeds, and as many generated pairs, that are compared on larger samples

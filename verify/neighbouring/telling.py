@@ -24,8 +24,8 @@ from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
 from verify.events.view_sample import ViewSample
 from verify.sampling.count_events import count_pairs
-from verify.statistics.calibration import slope
 from verify.statistics.predicted_bound import promised_epsilon
+from verify.statistics.score_slope import slope
 
 HOPE = 1.0  # standard errors above its estimate, from which an event is hoped for
 ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted

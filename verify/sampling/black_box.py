@@ -30,18 +30,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verify.conduct.progress import Progress, silent
 from verify.events.event import Event
-from verify.progress import Progress, silent
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.confirmation import Comparison, Confirmation, Counts, compare
+from verify.sampling.delta_band import delta_band
 from verify.sampling.draws import MULTIPLE, Candidate
 from verify.sampling.event_choice import Search, Searched, choose_events, search
 from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, count_task, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
 from verify.sampling.workers import pool
-from verify.statistics.delta_band import delta_band
+from verify.statistics.count_inversion import Inversion, best_share, choose_inversion
 from verify.statistics.detection_floor import detection_floor
-from verify.statistics.inversion import Inversion, best_share, choose_inversion
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 from verify.findings import LowerBound
 from verify.sampling.counted_event import CountedEvent
-from verify.sentences import number
-from verify.statistics.delta_band import DeltaBand
+from verify.sampling.delta_band import DeltaBand
+from verify.statistics.count_inversion import Inversion
 from verify.statistics.detection_floor import POWER, Detectable, detectable_losses
-from verify.statistics.inversion import Inversion
+from verify.verdict.sentences import number
 
 
 @dataclass(frozen=True)

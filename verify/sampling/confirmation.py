@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from verify.conduct.progress import Progress
 from verify.events.event import Event
-from verify.progress import Progress
 from verify.sampling.count_events import count_pairs
 from verify.sampling.draws import CONFIRM, MULTIPLE, Candidate, batch_sizes, draw_batch
 from verify.sampling.event_choice import Searched

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from verify.statistics.binomial import clopper_pearson_lower, clopper_pearson_upper
+from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 from verify.statistics.predicted_bound import FloatArray, predicted_epsilon
 
 BoolArray = npt.NDArray[np.bool_]

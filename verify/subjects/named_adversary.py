@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import inspect
 
-from verify.subjects.adversary import Adversary, AdversaryError, ChallengeOnPlay
 from verify.subjects.resolve import load_object
+from verify.transcripts.adversary import Adversary, AdversaryError, ChallengeOnPlay
 
 _KNOWN = "challenge"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.adjacency_words import adjacency_from_words
+from verify.subject_error import SubjectError
 from verify.subjects.resolve import resolve
-from verify.subjects.subject import FunctionSubject, SubjectError
 
 
 def named_subject(
@@ -53,7 +54,7 @@ def named_subject(
             "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "
             "--neighbours 'within(box(-10, 10, 5), linf=1)'"
         )
-    from verify.subjects.command_subject import command_subject
+    from verify.functions.command_subject import command_subject
 
     found = command_subject(command, adjacency)
     return replace(found, arguments=("--command", command, option, words)), None

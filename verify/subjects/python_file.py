@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from verify.subjects.subject import SubjectError
+from verify.subject_error import SubjectError
 
 
 def import_file(path: Path) -> ModuleType:

@@ -9,23 +9,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from algorithms.catalogue import LearnerEntry, learners
+from algorithms.catalogue.linear import LinearEntry, linear_learners
+from algorithms.catalogue.structured import LearnerEntry, learners
 from algorithms.claim import ClaimForm, View
-from algorithms.linear_catalogue import LinearEntry, linear_learners
 from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism
+from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
+from verify.functions.claimed import WHOLE, Declared
+from verify.functions.function_subject import FunctionSubject
+from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, as_adjacency
-from verify.subjects.claimed import WHOLE, Declared
-from verify.subjects.plain_bandit import PlainBandit
+from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
-from verify.subjects.subject import (
-    BanditSubject,
-    FunctionSubject,
-    LearnerSubject,
-    MechanismSubject,
-    Subject,
-    SubjectError,
-)
+from verify.subjects.subject import Subject
+from verify.verify_mechanism import MechanismSubject
 
 ZOO = "zoo/"
 """How the names of the zoo's specimens start."""
@@ -41,7 +38,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     ----------
     subject
         A learner's name, ``"zoo/<name>"``, ``"file.py:object"``, ``"file.toml"``
-        (`verify.subjects.command_subject`), or an object.
+        (`verify.functions.command_subject`), or an object.
     neighbours
         For functions: which data sets are neighbours, in place of what the function declares, if it does.
 
@@ -70,7 +67,7 @@ def _found(subject: object, declared: Declared | None) -> Subject:
         return subject
     if isinstance(subject, str):
         if subject.endswith(".toml"):
-            from verify.subjects.command_subject import subject_from_file
+            from verify.functions.command_subject import subject_from_file
 
             return subject_from_file(subject)
         if ".py:" in subject or subject.endswith(".py"):

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from verify.subjects.command_subject import Command
-from verify.subjects.plain_bandit import PlainBandit
-from verify.subjects.subject import BanditSubject, LearnerSubject, MechanismSubject, Subject
+from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
+from verify.functions.command_subject import Command
+from verify.learners.learner_subject import LearnerSubject
+from verify.subjects.subject import Subject
+from verify.verify_mechanism import MechanismSubject
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from mechanisms import Interval
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import AnyTwo
-from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen

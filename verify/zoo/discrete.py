@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Integers, Interval
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen

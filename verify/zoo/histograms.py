@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from mechanisms import Box, Integers
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-from verify.subjects.claimed import claimed
-from verify.zoo.laplace import shifted_laplace
+from verify.zoo.laplace_noise import shifted_laplace
 from verify.zoo.laws import FloatArray, laplace_cdf, laplace_survival
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Categories
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import AnyTwo
-from verify.subjects.claimed import claimed
 from verify.zoo.laws import FloatArray
 
 EPSILON = 1.0

@@ -1,6 +1,6 @@
 """Bandits in plain Python, as one finds them: a private one, and three whose bugs no gate would let through.
 
-They are called one method at a time, with a generator of their own: see `verify.subjects.plain_bandit`.
+They are called one method at a time, with a generator of their own: see `verify.bandits.calling.plain_bandit`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from verify.subjects.plain_bandit import PlainBandit
+from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.zoo.specimen import Specimen
 
 ARMS, ROUNDS, EPSILON = 2, 64, 1.0

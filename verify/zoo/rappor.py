@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Categories
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import AnyTwo
-from verify.subjects.claimed import claimed
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 

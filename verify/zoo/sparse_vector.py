@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Box
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-from verify.subjects.claimed import claimed
 
 FloatArray = npt.NDArray[np.float64]
 

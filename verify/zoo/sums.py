@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from mechanisms import Box
+from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-from verify.subjects.claimed import claimed
-from verify.zoo.laplace import laplace_sum, shifted_laplace
+from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
 from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Oracle
 from verify.zoo.specimen import Specimen

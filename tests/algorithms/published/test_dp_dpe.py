@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Simulation
-from algorithms.linear_catalogue import linear_learners
-from algorithms.linear_phases import Phase
-from algorithms.linear_play import play_phases, simulate_phases
+from algorithms.catalogue.linear import linear_learners
+from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_play import play_phases, simulate_phases
 from algorithms.problems.linear import LinearBandit
 from algorithms.published.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 

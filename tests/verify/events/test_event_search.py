@@ -26,9 +26,9 @@ from verify.events.event import (
     event_from_dict,
 )
 from verify.events.quadrant_family import quadrant_family
-from verify.events.rounding import Rounded
+from verify.events.rounded_readings import Rounded
 from verify.events.search import DECADES, ChosenEvent, cautious_estimates, search_events
-from verify.events.summary import Summary
+from verify.events.summaries import Summary
 from verify.statistics.predicted_bound import predicted_epsilon
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]

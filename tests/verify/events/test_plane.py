@@ -8,10 +8,10 @@ import pytest
 
 from verify.events.event import HalfLine, Interval, event_from_dict
 from verify.events.joint_readings import Distance, Product
-from verify.events.layout import all_families
 from verify.events.plane import FEW_COLUMNS, plane_families, telling_point
 from verify.events.readings import reading_from_dict
 from verify.events.search import search_events
+from verify.events.tried_families import all_families
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf

@@ -23,7 +23,7 @@ from verify.events.readings import (
     listed,
     reading_from_dict,
 )
-from verify.events.summary import Operation, Summary
+from verify.events.summaries import Operation, Summary
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf

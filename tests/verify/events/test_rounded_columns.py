@@ -11,7 +11,7 @@ from verify.events.readings import listed
 from verify.events.rounded_columns import OfRounded, Roundoff, roundoff_of
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import search_events
-from verify.events.summary import Summary
+from verify.events.summaries import Summary
 from verify.events.view_sample import Column, ViewSample
 
 N = 20_000

@@ -18,7 +18,7 @@ from verify.events.features import Draws, bin_cuts, features, most_telling
 from verify.events.readings import Reading, Value, reading_from_dict
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
-from verify.events.summary import Summary
+from verify.events.summaries import Summary
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 

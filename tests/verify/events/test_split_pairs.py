@@ -8,8 +8,8 @@ import pytest
 
 from verify.events.event import Both, Event, HalfLine, Interval, RowTable
 from verify.events.families import Family, Pairs, Worlds
-from verify.events.layout import all_families, lattice_families
 from verify.events.search import cautious_estimates, search_events
+from verify.events.tried_families import all_families, lattice_families
 from verify.events.view_sample import Column, ViewSample
 
 FloatArray = npt.NDArray[np.float64]

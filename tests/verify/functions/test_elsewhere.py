@@ -6,8 +6,8 @@ import pytest
 from mechanisms import Categories
 from verify import ReplaceOne, SubjectError, claimed, verify
 from verify.functions.elsewhere import look_elsewhere
+from verify.functions.function_subject import FunctionSubject
 from verify.functions.runs import FunctionRuns
-from verify.subjects.subject import FunctionSubject
 
 VOTES = ReplaceOne(Categories(2), 9)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from verify.functions.lanes import read_lanes
+from verify.functions.lane_outputs import read_lanes
 from verify.functions.repeats import repeated_share
 
 LANES, CALLS = 256, 12

@@ -10,7 +10,7 @@ from held_out_entry import held_out
 from mechanisms import FloatArray, Interval
 from verify import AnyTwo
 from verify.zoo import Oracle
-from verify.zoo.gaussian import gaussian_epsilon, gaussian_masses
+from verify.zoo.gaussian_noise import gaussian_epsilon, gaussian_masses
 from verify.zoo.laws import laplace_cdf
 from verify.zoo.oracle import Masses
 

@@ -10,11 +10,11 @@ from held_out_entry import COMMAND, HeldOut, impossible
 
 from mechanisms import Categories, Interval
 from verify import AnyTwo, ReplaceOne
+from verify.functions.command_subject import command_subject
+from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
-from verify.subjects.command_subject import command_subject
-from verify.subjects.subject import FunctionSubject
 from verify.zoo import Oracle
-from verify.zoo.laplace import shifted_laplace
+from verify.zoo.laplace_noise import shifted_laplace
 from verify.zoo.oracle import by_likelihood_ratio
 
 FOLDER = Path(__file__).parent / "commands"

@@ -11,7 +11,7 @@ from held_out_entry import held_out, impossible
 from mechanisms import Box, Categories, FloatArray, Interval
 from verify import AnyTwo, ReplaceOne, Within
 from verify.zoo import Oracle
-from verify.zoo.laplace import shifted_laplace
+from verify.zoo.laplace_noise import shifted_laplace
 
 UNIT = AnyTwo(Interval(0, 1))
 BIT = AnyTwo(Categories(2))

@@ -10,8 +10,8 @@ from held_out_entry import held_out, impossible
 from mechanisms import Categories, FloatArray, Integers, OneHot
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
 from verify.zoo import Oracle
-from verify.zoo.gaussian import analytic_mu
-from verify.zoo.laplace import laplace_sum
+from verify.zoo.gaussian_noise import analytic_mu
+from verify.zoo.laplace_noise import laplace_sum
 from verify.zoo.oracle import Masses, by_likelihood_ratio
 
 LOSS = "the sum of the losses of the cells that move is at least t"

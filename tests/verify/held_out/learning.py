@@ -10,7 +10,7 @@ from held_out_entry import held_out
 from mechanisms import Box, FloatArray, Interval
 from verify import AddOrRemoveOne, ReplaceOne
 from verify.zoo import Oracle
-from verify.zoo.gaussian import analytic_mu, gaussian_epsilon, gaussian_masses
+from verify.zoo.gaussian_noise import analytic_mu, gaussian_epsilon, gaussian_masses
 
 DELTA = 1e-3
 MU = analytic_mu(1.0, DELTA)  # sensitivity / σ at which the Gaussian mechanism is (1, 0.001)-private

@@ -13,7 +13,7 @@ from scipy.special import k0, ndtr
 from mechanisms import FloatArray, Interval
 from verify import AnyTwo
 from verify.zoo import Oracle
-from verify.zoo.laplace import shifted_laplace
+from verify.zoo.laplace_noise import shifted_laplace
 from verify.zoo.oracle import Masses
 
 UNIT = AnyTwo(Interval(0, 1))

@@ -11,8 +11,8 @@ from scipy.special import chdtrc
 from mechanisms import Ball, Box, FloatArray, Interval
 from verify import AnyTwo, Within
 from verify.zoo import Oracle
-from verify.zoo.gaussian import analytic_mu, gaussian_masses
-from verify.zoo.laplace import laplace_sum, shifted_laplace
+from verify.zoo.gaussian_noise import analytic_mu, gaussian_masses
+from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
 from verify.zoo.oracle import Masses
 
 ANSWER = Within(Interval(-10, 10), linf=1)

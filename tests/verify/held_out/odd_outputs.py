@@ -11,7 +11,7 @@ from held_out_entry import held_out, impossible
 from mechanisms import FloatArray, Interval
 from verify import AnyTwo, ReplaceOne
 from verify.zoo import Oracle
-from verify.zoo.laplace import shifted_laplace
+from verify.zoo.laplace_noise import shifted_laplace
 
 UNIT = AnyTwo(Interval(0, 1))
 ZERO, ONE = np.array(0.0), np.array(1.0)

@@ -11,7 +11,7 @@ from scipy.special import chdtrc, ndtr
 from mechanisms import Box, FloatArray, Interval
 from verify import AddOrRemoveOne, ReplaceOne
 from verify.zoo import Oracle
-from verify.zoo.gaussian import gaussian_epsilon
+from verify.zoo.gaussian_noise import gaussian_epsilon
 from verify.zoo.laws import laplace_survival
 from verify.zoo.oracle import Masses
 

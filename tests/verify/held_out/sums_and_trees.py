@@ -11,7 +11,7 @@ from held_out_entry import held_out
 from mechanisms import FloatArray, Integers, Interval
 from verify import AddOrRemoveOne, ReplaceOne, Within
 from verify.zoo import Oracle
-from verify.zoo.laplace import laplace_sum
+from verify.zoo.laplace_noise import laplace_sum
 from verify.zoo.laws import laplace_survival
 from verify.zoo.oracle import Masses
 

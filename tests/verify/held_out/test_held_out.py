@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from verify import PlainBandit, verify
+from verify.functions.command_subject import Command
 from verify.neighbouring.adjacency import Pair
-from verify.subjects.command_subject import Command
 from verify.subjects.resolve import load_object
 from verify.zoo import specimens
 

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from mechanisms import Categories, FloatArray
 from verify import ReplaceOne
 from verify.zoo import Oracle
-from verify.zoo.gaussian import analytic_mu
+from verify.zoo.gaussian_noise import analytic_mu
 from verify.zoo.oracle import Masses
 
 

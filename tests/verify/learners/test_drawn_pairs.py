@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
-from verify.effort import EFFORTS
+from verify.conduct.effort import EFFORTS
 from verify.learners.drawn_pairs import candidates_of, drawn_pairs
 from verify.learners.learner_case import LearnerCase
-from verify.learners.neighbours import Neighbour
-from verify.learners.pairs import ViewPair
 from verify.subjects.named_adversary import named_adversary
+from verify.transcripts.neighbours import Neighbour
+from verify.transcripts.view_pair import ViewPair
 from verify.zoo.bandits import EpisodicUCB
 
 PROBLEM = SemiBandit(TopK(2, 1), np.array([0.5, 0.5]))

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from accountant import Coupled
-from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify import verify
-from verify.learners.neighbours import Neighbour, backgrounds, spread_records
-from verify.learners.pairs import ViewPair
-from verify.learners.transcript import PlayTime, first_actions
-from verify.learners.transcript_leads import ScanSize
 from verify.learners.transcript_likelihood import _log_bound, bound_ratio, choose_event
-from verify.learners.transcript_scan import scan_transcripts
-from verify.learners.views import played_actions
+from verify.transcripts.neighbours import Neighbour, backgrounds, spread_records
+from verify.transcripts.transcript import PlayTime, first_actions
+from verify.transcripts.transcript_leads import ScanSize
+from verify.transcripts.transcript_scan import scan_transcripts
+from verify.transcripts.view_pair import ViewPair
+from verify.transcripts.views import played_actions
 from verify.zoo.bandits import EpisodicUCB
 
 PROBLEM = SemiBandit(TopK(2, 1), np.array([0.5, 0.5]))

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from algorithms import DPDPECentral, DPDPELocal
-from algorithms.linear_catalogue import linear_learners
-from algorithms.linear_phases import PopulationTooSmall
+from algorithms.catalogue.linear import linear_learners
+from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.problems import ProblemError, linear_problems
 from mechanisms import GaussianProfile
 from verify import verify

@@ -17,7 +17,7 @@ from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN, Candidate
 from verify.sampling.final_test import count_event
-from verify.statistics.inversion import inversion_from_dict
+from verify.statistics.count_inversion import inversion_from_dict
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
 

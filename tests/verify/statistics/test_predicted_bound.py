@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from verify.statistics.binomial import clopper_pearson_lower, clopper_pearson_upper
-from verify.statistics.inversion import choose_inversion
+from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
+from verify.statistics.count_inversion import choose_inversion
 from verify.statistics.predicted_bound import (
     approximate_lower,
     approximate_upper,

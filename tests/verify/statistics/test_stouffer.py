@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from verify.statistics.binomial import epsilon_lower
+from verify.statistics.binomial_bounds import epsilon_lower
 from verify.statistics.stouffer import BOX, Stouffer, region_corners, stouffer_weight
 
 FloatArray = npt.NDArray[np.float64]

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from verify.zoo import discrete, exponential, gaussian, local, noisy_max, rappor, specimens
+from verify.zoo import discrete, exponential, local, noisy_max, rappor, specimens
+from verify.zoo import gaussian_noise as gaussian
 from verify.zoo.histograms import THRESHOLD
-from verify.zoo.rounding import LATTICE, SNAPPING_SCALE
+from verify.zoo.rounded_noise import LATTICE, SNAPPING_SCALE
 from verify.zoo.secrets_in_the_noise import LEAK
 from verify.zoo.sparse_vector import GAP_VALUE_EPSILON
 from verify.zoo.sparse_vector_law import first_value_cells, gap_cells, transcripts

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from verify.statistics.binomial import epsilon_lower
+from verify.statistics.binomial_bounds import epsilon_lower
 from verify.zoo import specimens
-from verify.zoo.gaussian import gaussian_masses
-from verify.zoo.laplace import laplace_sum, shifted_laplace
+from verify.zoo.gaussian_noise import gaussian_masses
+from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
 from verify.zoo.noisy_max import laplace_index_law
 from verify.zoo.oracle import by_likelihood_ratio, limit_of_events
 from verify.zoo.rappor import bit_masses

@@ -9,7 +9,8 @@ import pytest
 from scipy import integrate, stats
 
 from mechanisms import GaussianProfile
-from verify.zoo import exponential, gaussian, local, noisy_max, rappor, specimens
+from verify.zoo import exponential, local, noisy_max, rappor, specimens
+from verify.zoo import gaussian_noise as gaussian
 from verify.zoo.discrete import PEOPLE, truncated_law
 from verify.zoo.sparse_vector_specimens import (
     SCALES,

@@ -1,0 +1,196 @@
+"""What a written-down composition costs: every theorem side by side, the worst record, what still fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from accountant.audit.releases import Counted, Group, Releases, maximal
+from accountant.filters.theorems import EXACT, theorem_table
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import compose
+from mechanisms import PrivacyProfile
+
+_MOST = 10**12
+
+
+@dataclass(frozen=True)
+class Question:
+    """Epsilon at a delta, or delta at an epsilon: exactly one of the two is given.
+
+    Raises
+    ------
+    ValueError
+        If both or none is given, delta is outside [0, 1) or epsilon is not a number of at least 0.
+    """
+
+    delta: float | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.delta is None) == (self.epsilon is None):
+            raise ValueError("give delta or epsilon, one of the two")
+        if self.delta is not None and not 0 <= self.delta < 1:
+            raise ValueError(f"delta={self.delta!r}: must lie in [0, 1)")
+        if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
+            raise ValueError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
+
+    @property
+    def asked(self) -> str:
+        """What is asked for: ``"epsilon"`` or ``"delta"``."""
+        return "epsilon" if self.delta is not None else "delta"
+
+    @property
+    def given(self) -> float:
+        """The number that is given."""
+        number = self.delta if self.delta is not None else self.epsilon
+        assert number is not None
+        return number
+
+    def answer(self, counted: Counted) -> CertifiedInterval:
+        """Return the answer for one composition."""
+        loss = compose(counted)
+        return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of an epsilon budget for the records of the worst group.
+
+    Attributes
+    ----------
+    budget
+        The budget.
+    epsilon
+        Budget - what is certainly not exceeded, at least 0.
+    more
+        How many more of each kind of release fit, by the kind's name; inf if more than a trillion do.
+    """
+
+    budget: float
+    epsilon: float
+    more: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The answer to a question about a file of releases.
+
+    Attributes
+    ----------
+    question
+        What was asked.
+    answer
+        For the worst group, between two certified bounds.
+    theorems
+        The same by every theorem by itself.
+    worst
+        The group with the largest answer.
+    groups
+        How many groups there are.
+    remaining
+        What is left of a budget; None if none was given.
+    """
+
+    question: Question
+    answer: CertifiedInterval
+    theorems: Mapping[str, CertifiedInterval]
+    worst: Group
+    groups: int
+    remaining: Remaining | None
+
+    @property
+    def best(self) -> str:
+        """The theorem with the smallest upper bound."""
+        return min(self.theorems, key=lambda name: self.theorems[name].upper)
+
+
+def audit(releases: Releases, question: Question, budget: float | None = None) -> Audit:
+    """Answer a question for the record that loses most.
+
+    Releases that share no record do not add up (parallel composition), so the loss is the largest over
+    groups of records.
+
+    Parameters
+    ----------
+    releases
+        What was released.
+    question
+        Epsilon at a delta, or delta at an epsilon.
+    budget
+        An epsilon; with a question for epsilon only.
+
+    Raises
+    ------
+    ValueError
+        If the budget is no number of at least 0, or goes with a question for delta.
+    """
+    if budget is not None:
+        if not 0 <= budget < math.inf:
+            raise ValueError(f"budget={budget!r}: must be a finite number of at least 0")
+        if question.asked != "epsilon":
+            raise ValueError(
+                f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
+            )
+    answers = [(question.answer(releases.counted(group)), group) for group in maximal(releases.groups)]
+    answer, worst = max(answers, key=lambda pair: (pair[0].upper, pair[0].lower))
+    counted = releases.counted(worst)
+    return Audit(
+        question=question,
+        answer=answer,
+        theorems=_theorems(counted, question, answer),
+        worst=worst,
+        groups=len(releases.groups),
+        remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
+    )
+
+
+def _theorems(
+    counted: Counted, question: Question, answer: CertifiedInterval
+) -> dict[str, CertifiedInterval]:
+    if answer.lower == (math.inf if question.asked == "epsilon" else 1.0):
+        return {EXACT: answer}  # no theorem has a number for what has none
+    return theorem_table(counted, delta=question.delta, epsilon=question.epsilon)
+
+
+def _remaining(
+    releases: Releases, worst: Group, question: Question, answer: CertifiedInterval, budget: float
+) -> Remaining:
+    counted = releases.counted(worst)
+    more = {}
+    for kind in releases.kinds:
+        profile = kind.build(1.0)
+        free = profile.pure_epsilon == 0 and answer.upper <= budget
+        fits = _Fits(counted, profile, question.given, budget)
+        more[kind.name] = math.inf if free else _largest_count(fits)
+    return Remaining(budget, max(0.0, budget - answer.upper), more)
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Whether so many further releases of one profile fit."""
+
+    counted: Counted
+    profile: PrivacyProfile
+    delta: float
+    budget: float
+
+    def __call__(self, count: int) -> bool:
+        further = ((self.profile, count),) if count else ()
+        return compose((*self.counted, *further)).epsilon(self.delta).upper <= self.budget
+
+
+def _largest_count(fits: _Fits) -> float:
+    """Return the largest count that fits, 0 if none does, inf if a trillion do."""
+    if not fits(0) or not fits(1):
+        return 0
+    low, high = 1, 2
+    while fits(high):
+        low, high = high, 2 * high
+        if high > _MOST:
+            return math.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

@@ -1,0 +1,77 @@
+"""Compositions written down: ``[[release]]`` tables in TOML or JSON, or a saved ledger."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from accountant import Accountant, RecordId
+from accountant.audit.line_numbers import Lines
+from accountant.audit.release_tables import from_tables
+from accountant.audit.releases import Release, ReleaseFileError, Releases, grouped
+from mechanisms import NoPrivacy, PrivacyProfile
+
+
+def read_releases(path: Path) -> Releases:
+    """Read a composition: TOML or JSON with ``release`` tables, or a ledger that `Accountant.save` wrote.
+
+    Raises
+    ------
+    ReleaseFileError
+        If the file breaks a rule, with its line number where there is one.
+    OSError
+        If it cannot be read.
+    """
+    if not path.is_file():
+        raise ReleaseFileError(f"{path}: no such file")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ReleaseFileError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
+    if path.suffix.lower() == ".toml":
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ReleaseFileError(f"{path}: not valid TOML: {error}") from None
+    elif path.suffix.lower() == ".json":
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ReleaseFileError(f"{path}: line {error.lineno}: not valid JSON: {error.msg}") from None
+        if isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger"):
+            return _from_ledger(path)
+    else:
+        raise ReleaseFileError(f"{path}: must end in .toml or .json")
+    return from_tables(path, content, Lines(text, path.suffix.lower() == ".toml"))
+
+
+def _from_ledger(path: Path) -> Releases:
+    kinds: dict[tuple[Any, Any], int] = {}
+    releases: list[Release] = []
+    members: dict[RecordId, dict[int, int]] = {}  # 7 and "7" are two records
+    for entry in Accountant.load(path).ledger.entries:
+        key = (entry.mechanism, entry.sensitivity)
+        if key not in kinds:
+            kinds[key] = len(releases)
+            name, profile = "declassified", cast(PrivacyProfile, NoPrivacy())
+            if entry.mechanism is not None:
+                name, profile = repr(entry.mechanism), entry.mechanism.profile(entry.sensitivity)
+            releases.append(Release(f"{len(releases) + 1}: {name}", _unchanging(profile)))
+        for record in entry.records:
+            counts = members.setdefault(record, {})
+            counts[kinds[key]] = counts.get(kinds[key], 0) + 1
+    if not members:
+        raise ReleaseFileError(f"{path}: the ledger holds no release")
+    return Releases(tuple(releases), grouped(members))
+
+
+def _unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
+    def build(factor: float) -> PrivacyProfile:
+        if factor != 1.0:
+            raise ReleaseFileError("a ledger's releases are past: their noise cannot be calibrated")
+        return profile
+
+    return build

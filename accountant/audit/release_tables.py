@@ -1,0 +1,164 @@
+"""The ``[[release]]`` tables of a composition file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from accountant import RecordId
+from accountant.audit.line_numbers import Lines
+from accountant.audit.mechanism_kinds import ALIASES, TableError, hint, kind_of
+from accountant.audit.releases import POWER, Release, ReleaseFileError, Releases, grouped, scaled
+from mechanisms import ParameterError, PrivacyProfile, Sensitivity
+from mechanisms.parameters import positive, real, whole
+from mechanisms.subsampled import subsampled
+
+EVERYONE = "every record"
+"""The name of the one group of a file that names no records."""
+
+_MOST = 10**12  # counts beyond serve nobody, and floats no longer hold them exactly
+_COMMON = ("mechanism", "sensitivity", "count", "sampling_rate", "records", "partition", "name")
+
+
+def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
+    """Read what a TOML or JSON file holds.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    content
+        What it holds.
+    lines
+        Where its keys stand.
+
+    Raises
+    ------
+    ReleaseFileError
+        If a table breaks a rule.
+    """
+    if not isinstance(content, dict):
+        raise ReleaseFileError(f"{path}: must hold `release` tables")
+    for key in content:
+        if key != "release":
+            line = lines.top_level(key)
+            raise ReleaseFileError(f"{path}: line {line}: unknown key {key!r}; the only one is 'release'")
+    tables = content.get("release", [])
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise ReleaseFileError(f"{path}: must hold at least one [[release]] table")
+    kinds, holders, counts = [], [], []
+    named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
+    for i, table in enumerate(tables):
+        try:
+            _check_one_way(table, named_by)
+            kinds.append(_kind_of_release(table, i))
+            holders.append(_holders(table))
+            counts.append(_count(table))
+        except TableError as problem:
+            line = lines.key(i, problem.key)
+            raise ReleaseFileError(f"{path}: line {line}: release {i + 1}: {problem}") from None
+    labels = list(dict.fromkeys(label for held in holders for label in held)) or [EVERYONE]
+    members: dict[RecordId, dict[int, int]] = {label: {} for label in labels}
+    for i, held in enumerate(holders):
+        for label in held or labels:
+            members[label][i] = counts[i]
+    return Releases(tuple(kinds), grouped(members))
+
+
+def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
+    if "mechanism" not in table:
+        raise TableError(None, "no key 'mechanism'")
+    kind = kind_of(table["mechanism"])
+    for key in table:
+        if key not in _COMMON and key not in kind.keys:
+            raise TableError(key, f"unknown key {key!r}{hint(key, (*_COMMON, *kind.keys))}")
+    for key in kind.required:
+        if key not in table and not any(ALIASES.get(other) == key for other in table):
+            raise TableError(None, f"{table['mechanism']} needs the key {key!r}")
+    parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
+    sensitivity = _sensitivity(table.get("sensitivity", 1.0))
+    rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
+
+    def build(factor: float) -> PrivacyProfile:
+        noise = {} if factor == 1.0 else scaled(parameters, factor)
+        return subsampled(kind.profile(parameters | noise, sensitivity), rate)
+
+    try:
+        build(1.0)
+    except (ParameterError, TypeError) as error:
+        guilty = next(
+            (key for key in table if ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism"
+        )
+        raise TableError(guilty, str(error)) from None
+    name = table.get("name", f"{index + 1}: {_words(table)}")
+    if not isinstance(name, str):
+        raise TableError("name", f"name = {name!r}: must be a text")
+    varied = {name: float(value) for name, value in parameters.items() if name in POWER}
+    return Release(name, build, varied)
+
+
+def _words(table: Mapping[str, Any]) -> str:
+    numbers = [
+        f"{key}={table[key]:g}" if isinstance(table[key], int | float) else f"{key}={table[key]}"
+        for key in table
+        if key not in ("mechanism", "records", "partition", "name", "count")
+    ]
+    return " ".join([str(table["mechanism"]), *numbers])
+
+
+def _checked(key: str, check: Callable[[], Any]) -> Any:
+    try:
+        return check()
+    except ParameterError as error:
+        raise TableError(key, str(error)) from None
+
+
+def _count(table: Mapping[str, Any]) -> int:
+    found: int = _checked("count", lambda: whole("count", table.get("count", 1), least=1))
+    if found > _MOST:
+        raise TableError("count", f"count = {found}: must be at most {_MOST:,}")
+    return found
+
+
+def _rate(value: Any) -> float:
+    rate = real("sampling_rate", value)
+    if not 0.0 < rate <= 1.0:
+        raise ParameterError(f"sampling_rate = {value!r}: must lie in (0, 1]")
+    return rate
+
+
+def _sensitivity(value: Any) -> Sensitivity:
+    def check() -> Sensitivity:
+        if isinstance(value, Mapping):
+            if set(value) != {"l1", "l2", "linf"}:
+                raise ParameterError(
+                    f"sensitivity = {dict(value)!r}: must be a number, or name l1, l2 and linf"
+                )
+            return Sensitivity(**value)
+        size = positive("sensitivity", value)
+        return Sensitivity(size, size, size)
+
+    found: Sensitivity = _checked("sensitivity", check)
+    return found
+
+
+def _check_one_way(table: Mapping[str, Any], named_by: str | None) -> None:
+    """Refuse a file that names some groups by record and others by partition: who is in which is unknown."""
+    for key in ("records", "partition"):
+        if key in table and key != named_by:
+            raise TableError(
+                key,
+                f"{key}: an earlier release names its group by '{named_by}', and which record lies in which "
+                "partition is unknown; use one of the two keys throughout",
+            )
+
+
+def _holders(table: Mapping[str, Any]) -> tuple[str, ...]:
+    key = "records" if "records" in table else "partition"
+    value = table.get(key, [])
+    labels = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+    good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
+    if not good or (key in table and not labels):
+        raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
+    return tuple(dict.fromkeys(map(str, labels)))

@@ -1,0 +1,1 @@
+"""Accountants and their unreleased values on disk, so that a run can be stopped and gone on with."""

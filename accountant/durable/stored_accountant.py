@@ -1,0 +1,199 @@
+"""An accountant and its unreleased private values as plain data, so that a run can be stopped and gone on with.
+
+What grows with the number of records, the ledger and who waits in which sums, goes to a `History`; the rest is small.
+It holds raw data: sums that wait for their release. Keep it where raw data may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.accountant import Accountant
+from accountant.durable.history import Notes
+from accountant.gates.private import Private
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import Influence, Traced, TracedSums
+from accountant.ledger import Ledger
+from accountant.tenure import Tenure
+from mechanisms import Domain, NoiseSource
+
+Arrays = npt.NDArray[Any]
+
+
+class RandomnessMismatch(ValueError):
+    """A saved run drew its noise elsewhere than the run that is to go on with it."""
+
+
+# --- the accountant ------------------------------------------------------------------------------
+
+
+def accountant_state(accountant: Accountant, notes: Notes) -> dict[str, Any]:
+    """Return the budget and the state of all NumPy generators as JSON-able data; `notes` take the new charges.
+
+    Raises
+    ------
+    GateClosed
+        If the accountant is closed: a restart must not open it again.
+    """
+    accountant.check_open()
+    notes.ledger(accountant._ledger)
+    return {"terms": accountant.terms(), "believed": accountant.believed_terms(), **randomness(accountant)}
+
+
+def randomness(accountant: Accountant) -> dict[str, Any]:
+    """Return where an accountant's noise comes from, and the state of all its NumPy generators."""
+    noise = _generator(accountant._noise)
+    return {
+        "random": _generator_state(accountant._random),
+        "source": accountant._noise.name,
+        "noise": None if noise is None else _generator_state(noise),
+    }
+
+
+def set_randomness(accountant: Accountant, state: dict[str, Any]) -> None:
+    """Set all NumPy generators to what `randomness` returned; noise from elsewhere on purpose stays."""
+    noise = _generator(accountant._noise)
+    if noise is not None and state["noise"] is not None:
+        _set_state(noise, state["noise"])
+    _set_state(accountant._random, state["random"])
+
+
+def undisturbed(accountant: Accountant) -> AbstractContextManager[object]:
+    """Return a context in which no other thread releases, nor adds to this accountant's sums or clears them."""
+    return accountant._charging
+
+
+def appoint(accountant: Accountant) -> Tenure:
+    """Bind an accountant to this process, and return what ends it."""
+    accountant._tenure = tenure = Tenure()
+    return tenure
+
+
+def restore_accountant(
+    state: dict[str, Any], noise: NoiseSource | np.random.Generator | None = None
+) -> Accountant:
+    """Return the accountant that `accountant_state` described, with every generator as it was.
+
+    Its ledger is empty: `adopt_ledger` gives it the one that was replayed.
+
+    Parameters
+    ----------
+    state
+        What `accountant_state` returned.
+    noise
+        OpenDP's samplers by default. For a run on a NumPy generator a generator of the same kind, whose state is
+        set to the saved one.
+
+    Raises
+    ------
+    RandomnessMismatch
+        If the run drew its noise from a NumPy generator and `noise` is none or another kind, or from OpenDP's
+        samplers and `noise` is a generator.
+    """
+    saved = state["noise"]
+    if saved is not None and noise is None:
+        raise RandomnessMismatch(
+            f"noise=None: this run drew its noise from {state['source']}; give noise=numpy.random.default_rng() "
+            "(or another generator of that kind) to go on bit for bit, or a noise source to change to it"
+        )
+    if saved is None and isinstance(noise, np.random.Generator):
+        raise RandomnessMismatch(
+            f"noise is a NumPy generator: this run drew its noise from {state['source']}"
+        )
+    accountant = Accountant.from_terms(state["terms"], noise=noise)
+    set_randomness(accountant, state)
+    accountant.believe(state.get("believed", []))
+    return accountant
+
+
+def adopt_ledger(accountant: Accountant, ledger: Ledger) -> None:
+    """Give an accountant that has charged nothing the ledger that it goes on with."""
+    accountant._ledger = ledger
+
+
+def _generator(noise: NoiseSource) -> np.random.Generator | None:
+    drawn = getattr(noise, "_randomness", None)
+    return drawn if isinstance(drawn, np.random.Generator) else None
+
+
+def _generator_state(generator: np.random.Generator) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(entry) for key, entry in value.items()}
+        return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+    state: dict[str, Any] = plain(generator.bit_generator.state)
+    return state
+
+
+def _set_state(generator: np.random.Generator, state: dict[str, Any]) -> None:
+    kind = type(generator.bit_generator).__name__
+    if kind != state["bit_generator"]:
+        raise RandomnessMismatch(
+            f"noise is a generator of kind {kind}: this run drew from {state['bit_generator']}"
+        )
+    generator.bit_generator.state = state
+
+
+# --- private values ------------------------------------------------------------------------------
+
+
+def private_state(value: Private | PrivateSums, notes: Notes | None = None) -> tuple[dict[str, Any], Arrays]:
+    """Return whose data a private value holds and how far each record moves it, and the raw numbers.
+
+    With `notes`, they take whose data wait in sums, which are described by their number there.
+    """
+    origin = value._provenance
+    if isinstance(value, Private):
+        assert isinstance(origin, Traced)
+        influences = [[record, moved.to_list()] for record, moved in origin.influences.items()]
+        state = {
+            "kind": "value",
+            "influences": influences,
+            "categories": value._categories,
+            "parts": value._parts,
+        }
+        return state, value._values
+    assert isinstance(origin, TracedSums)
+    state = origin.to_dict() if notes is None else {"number": notes.sums(origin)}
+    return {"kind": "sums", **state}, value._values
+
+
+def restore_private(
+    gate: Accountant,
+    state: dict[str, Any],
+    values: Arrays,
+    sums: Mapping[int, TracedSums],
+    domain: Domain | None = None,
+) -> Private | PrivateSums:
+    """Return the private value that `private_state` described, owned by `gate`.
+
+    Parameters
+    ----------
+    gate
+        The accountant.
+    state, values
+        What `private_state` returned.
+    sums
+        Those of the history, by their numbers.
+    domain
+        Where a value was known to lie.
+    """
+    if state["kind"] == "value":
+        influences = {record: Influence.from_list(moved) for record, moved in state["influences"]}
+        return Private(
+            gate,
+            values,
+            Traced(influences),
+            categories=state["categories"],
+            domain=domain,
+            parts=state.get("parts", 1),
+        )
+    held = PrivateSums(gate, gate.lanes, values.shape[-1], sums[state["number"]])
+    held._values = values
+    return held

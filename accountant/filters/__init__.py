@@ -1,0 +1,1 @@
+"""Composition theorems that hold for fully adaptive use, and conversions between privacy notions."""

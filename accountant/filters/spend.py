@@ -1,0 +1,82 @@
+"""Exact amounts in the currency of a composition theorem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from accountant.budget import Budget
+from mechanisms.rounding import up
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What a record has spent, or what a release costs it: named exact numbers that add up one by one.
+
+    The composition theorem says what the numbers mean: rho of zCDP, the square of a Gaussian mu, a Rényi
+    divergence for each order, how often a planned mechanism was used.
+
+    Parameters
+    ----------
+    names
+        What the numbers are called in messages.
+    values
+        Nonnegative; None where no finite number covers the loss.
+    any_suffices
+        Whether one number within its limit is enough (Rényi orders), and messages show the best only.
+
+    Raises
+    ------
+    ValueError
+        If a value is negative: nothing that is released gives privacy back.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Fraction | None, ...]
+    any_suffices: bool = False
+
+    def __post_init__(self) -> None:
+        if any(value is not None and value < 0 for value in self.values):
+            raise ValueError(f"{self.names} = {self.values}: a spend must not be negative")
+
+    def __add__(self, other: Spend) -> Spend:
+        return Spend(
+            self.names,
+            tuple(
+                None if mine is None or others is None else mine + others
+                for mine, others in zip(self.values, other.values, strict=True)
+            ),
+            self.any_suffices,
+        )
+
+    def parts(self) -> Iterator[tuple[str, Fraction | None]]:
+        """Iterate over (name, value)."""
+        return zip(self.names, self.values, strict=True)
+
+    def __str__(self) -> str:
+        shown = [(name, value) for name, value in self.parts() if value != 0] or list(self.parts())[:1]
+        if self.any_suffices and len(shown) > 3:
+            shown = [shown[0], shown[len(shown) // 2], shown[-1]]
+        return ", ".join(f"{name} = {math.inf if value is None else up(value):.6g}" for name, value in shown)
+
+
+def difference(names: tuple[str, ...], limits: tuple[Fraction | None, ...], spent: Spend) -> Spend:
+    """Return what is left of limits, at least 0; None (no limit) stays None."""
+    left: list[Fraction | None] = []
+    for limit, value in zip(limits, spent.values, strict=True):
+        if limit is None:
+            left.append(None)
+        else:
+            left.append(Fraction(0) if value is None else max(Fraction(0), limit - value))
+    return Spend(names, tuple(left), spent.any_suffices)
+
+
+def needs_delta(theorem: str, budget: Budget) -> None:
+    """Raise `ValueError` for a budget that this theorem cannot guarantee."""
+    if budget.delta == 0 and not math.isinf(budget.epsilon):
+        raise ValueError(
+            f"budget = {budget}: the {theorem} guarantees no epsilon at delta = 0; give the budget a delta, or use "
+            "basic composition"
+        )

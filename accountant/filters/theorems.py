@@ -1,0 +1,304 @@
+"""Composition theorems by name, to be compared in one table.
+
+A theorem takes a multiset of profiles and δ and returns the ε it can promise, or None where it does not apply. All are
+used for mechanisms fixed in advance; the filters for adaptively chosen ones are in `accountant.filters.compositions`.
+What a theorem promises is an upper end alone: its lower end is 0, by "nothing". Only the last has both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from accountant.filters.conversions import corollary_4_1, gaussian_dp_of, renyi_to_epsilon, zcdp_of
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import NOTHING, compose
+from mechanisms import (
+    ApproximateProfile,
+    GaussianProfile,
+    PrivacyProfile,
+    PureProfile,
+    ZeroConcentratedProfile,
+)
+from mechanisms.parameters import ParameterError, open_unit, whole
+from mechanisms.privacy_loss import PrivacyLoss, add_losses
+from mechanisms.rounding import up
+
+Releases = Sequence[tuple[PrivacyProfile, int]]
+
+_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
+_UP = 1.0 + 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class CompositionTheorem:
+    """A named theorem: ``epsilon(releases, delta)`` is an interval, or None where it does not apply."""
+
+    name: str
+    source: str
+    epsilon: Callable[[Releases, float], CertifiedInterval | None]
+
+    def delta(self, releases: Releases, epsilon: float) -> CertifiedInterval | None:
+        """Return the smallest δ (to 1e-4 of itself) at which the theorem promises ``epsilon``, by bisection."""
+        low, high = math.log(1e-290), math.log(0.999999)
+        if (best := self.epsilon(releases, math.exp(high))) is None:
+            return None
+        if best.upper > epsilon:
+            return CertifiedInterval(0.0, 1.0, NOTHING, self.name)
+        while high - low > 1e-4:
+            middle = 0.5 * (low + high)
+            found = self.epsilon(releases, math.exp(middle))
+            low, high = (low, middle) if found is not None and found.upper <= epsilon else (middle, high)
+        return CertifiedInterval(0.0, math.exp(high), NOTHING, self.name)
+
+
+def _upper(value: float, name: str) -> CertifiedInterval:
+    return CertifiedInterval(0.0, value, NOTHING, name)
+
+
+def _guarantees(releases: Releases, delta: float) -> list[tuple[float, float, int]]:
+    """Return (ε_i, δ_i, n_i): pure ε where there is one, else the profile at an equal share of delta."""
+    others = sum(n for profile, n in releases if profile.pure_epsilon is None)
+    share = delta / others if others else 0.0
+    result = []
+    for profile, n in releases:
+        if profile.pure_epsilon is not None:
+            result.append((up(profile.pure_epsilon), 0.0, n))
+        else:
+            result.append((profile.epsilon(share * (1.0 - 1e-12)), share, n))
+    return result
+
+
+def _split(releases: Releases, delta: float) -> tuple[list[tuple[float, float, int]], float]:
+    """Return guarantees that use up half of delta (none if all are pure), and what is left."""
+    pure = all(profile.pure_epsilon is not None for profile, _ in releases)
+    return (
+        (_guarantees(releases, delta), delta) if pure else (_guarantees(releases, 0.5 * delta), 0.5 * delta)
+    )
+
+
+def basic(releases: Releases, delta: float) -> CertifiedInterval:
+    """Return Σ ε_i, the δ_i adding up to delta (Dwork, McSherry, Nissim, Smith 2006); fully adaptive."""
+    total = math.fsum(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
+    return _upper(total * _UP, "basic composition")
+
+
+def advanced(releases: Releases, delta: float) -> CertifiedInterval:
+    """Return √(2 ln(1/δ') Σ ε_i²) + Σ ε_i (e^{ε_i} - 1), δ = δ' + Σ δ_i.
+
+    Dwork, Rothblum, Vadhan 2010, Thm III.3; for different ε_i by the same martingale.
+    """
+    parts, rest = _split(releases, delta)
+    if any(epsilon > 700.0 for epsilon, _, _ in parts):
+        return _upper(math.inf, "advanced composition")
+    square = math.fsum(n * epsilon**2 for epsilon, _, n in parts)
+    drift = math.fsum(n * epsilon * math.expm1(epsilon) for epsilon, _, n in parts)
+    return _upper((math.sqrt(-2.0 * math.log(rest) * square) + drift) * _UP, "advanced composition")
+
+
+def heterogeneous(releases: Releases, delta: float) -> CertifiedInterval:
+    """Return the closed bound on optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.5).
+
+    The least of Σ ε_i, D + √(2 Σε_i² ln(e + √(Σε_i²)/δ')) and D + √(2 Σε_i² ln(1/δ')) with
+    D = Σ ε_i (e^{ε_i} - 1)/(e^{ε_i} + 1), where 1 - δ = (1 - δ') Π (1 - δ_i).
+    """
+    parts, _ = _split(releases, delta)
+    kept = math.fsum(n * math.log1p(-own) for _, own, n in parts)
+    rest = -math.expm1(math.log1p(-delta) - kept) * (1.0 - 1e-12)
+    square = math.fsum(n * epsilon**2 for epsilon, _, n in parts)
+    drift = math.fsum(n * epsilon * math.tanh(0.5 * epsilon) for epsilon, _, n in parts)
+    log_1 = math.log(math.e + math.sqrt(square) / rest)
+    best = min(
+        math.fsum(n * epsilon for epsilon, _, n in parts),
+        drift + math.sqrt(2.0 * square * min(log_1, -math.log(rest))),
+    )
+    return _upper(best * _UP, "optimal composition, closed bound")
+
+
+def optimal(releases: Releases, delta: float) -> CertifiedInterval:
+    """Return the best ε that holds for all mechanisms with these (ε_i, δ_i).
+
+    Kairouz, Oh, Viswanath 2015, Thm 3.3 (equal ε_i: exact): the worst mechanisms are randomized responses, whose
+    composition is computed; the same argument for different ε_i is Murtagh & Vadhan 2016.
+    """
+    parts, _ = _split(releases, delta)
+    if any(math.isinf(epsilon) for epsilon, _, _ in parts):
+        return _upper(math.inf, "optimal composition")
+    worst = [
+        (ApproximateProfile(epsilon, own) if own else PureProfile(epsilon), n)  # type: ignore[arg-type]
+        for epsilon, own, n in parts
+        if epsilon > 0.0 or own
+    ]
+    return _upper(compose(worst).epsilon(delta, width=1e-6).upper, "optimal composition")
+
+
+def by_corollary_4_1(releases: Releases, delta: float) -> CertifiedInterval | None:
+    """Return the ε <= 0.9 at which Corollary 4.1 allows these releases; None if there is none."""
+    if any(profile.pure_epsilon is None for profile, _ in releases):
+        return None
+    count = sum(n for _, n in releases)
+    largest = max((up(profile.pure_epsilon or 0) for profile, _ in releases), default=0.0)  # type: ignore[arg-type]
+    if largest == 0.0:
+        return _upper(0.0, "corollary 4.1")
+    if corollary_4_1(0.9, delta, count) < largest * _UP:
+        return None
+    low, high = 0.0, 0.9
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if corollary_4_1(middle, delta, count) >= largest * _UP else (middle, high)
+    return _upper(high, "corollary 4.1")
+
+
+def zcdp(releases: Releases, delta: float) -> CertifiedInterval | None:
+    """Return the ε of Σ ρ_i-zCDP (Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13)."""
+    known = [(zcdp_of(profile), n) for profile, n in releases]
+    if any(rho is None for rho, _ in known):
+        return None
+    total = math.fsum(n * rho for rho, n in known if rho is not None) * _UP
+    return _upper(ZeroConcentratedProfile(total).epsilon(delta), "zCDP")
+
+
+def renyi(releases: Releases, delta: float) -> CertifiedInterval | None:
+    """Return the ε of Σ D_α, the best of 91 orders (Mironov 2017, Prop. 1; conversion as in zCDP).
+
+    D_α from the moments of the losses with their certified error, from αρ where only ρ-zCDP is known.
+    """
+    largest = np.zeros(_ORDERS.shape)
+    for profiles in _sides(releases):
+        losses = [(profile.loss(), n) for profile, n in profiles]
+        known = [(loss, n) for loss, n in losses if loss is not None and loss.infinite_mass == 0.0]
+        total = np.zeros(_ORDERS.shape)
+        if known:
+            loss = add_losses([loss for loss, _ in known], [n for _, n in known])
+            total = total + np.array([_divergence(loss, float(order)) for order in _ORDERS])
+        for (profile, n), (own, _) in zip(profiles, losses, strict=True):
+            if own is None:
+                total = total + n * profile.renyi(_ORDERS) * _UP
+            elif own.infinite_mass > 0.0:
+                return None
+        largest = np.maximum(largest, total)
+    finite = np.isfinite(largest)
+    if not finite.any():
+        return None
+    return _upper(renyi_to_epsilon(_ORDERS[finite], largest[finite], delta), "Renyi DP")
+
+
+def _sides(releases: Releases) -> list[Releases]:
+    """Return the releases in each direction of the neighbouring relation."""
+    sides = [profile.directions() for profile, _ in releases]
+    number = max((len(side) for side in sides), default=0)
+    counts = [n for _, n in releases]
+    return [
+        [(side[min(i, len(side) - 1)], n) for side, n in zip(sides, counts, strict=True)]
+        for i in range(number)
+    ]
+
+
+def _divergence(loss: PrivacyLoss, order: float) -> float:
+    """Return D_α = ln M(α-1) / (α-1), rounded up."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, error = loss.log_mgf_line(order - 1.0, np.zeros(1))
+        size = float(value[0].real + error[0])
+    return (
+        max(0.0, size / (order - 1.0) * (1.0 + math.copysign(1e-15, size))) if size < math.inf else math.inf
+    )
+
+
+def gaussian(releases: Releases, delta: float) -> CertifiedInterval | None:
+    """Return the ε of √(Σ μ_i²)-Gaussian DP (Dong, Roth, Su 2022, Cor. 3.3)."""
+    known = [(gaussian_dp_of(profile), n) for profile, n in releases]
+    if any(mu is None or math.isinf(mu) for mu, _ in known):
+        return None
+    total = math.sqrt(math.fsum(n * mu * mu for mu, n in known if mu is not None)) * _UP
+    return _upper(GaussianProfile(total).epsilon(delta * (1.0 - 1e-12)), "Gaussian DP")
+
+
+def exact(releases: Releases, delta: float) -> CertifiedInterval:
+    """Return the composition of the privacy-loss distributions themselves; see `composed_loss.compose`."""
+    return compose(releases).epsilon(delta)
+
+
+THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
+    {
+        theorem.name: theorem
+        for theorem in (
+            CompositionTheorem("basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic),
+            CompositionTheorem("advanced composition", "Dwork, Rothblum, Vadhan 2010, Thm III.3", advanced),
+            CompositionTheorem(
+                "optimal composition, closed bound", "Kairouz, Oh, Viswanath 2015, Thm 3.5", heterogeneous
+            ),
+            CompositionTheorem("optimal composition", "Kairouz, Oh, Viswanath 2015, Thm 3.3", optimal),
+            CompositionTheorem("corollary 4.1", "Kairouz, Oh, Viswanath 2015, Cor. 4.1", by_corollary_4_1),
+            CompositionTheorem("zCDP", "Bun & Steinke 2016; Canonne, Kamath, Steinke 2020", zcdp),
+            CompositionTheorem("Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi),
+            CompositionTheorem("Gaussian DP", "Dong, Roth, Su 2022", gaussian),
+            CompositionTheorem("privacy-loss distributions", "Zhu, Dong, Wang 2022", exact),
+        )
+    }
+)
+"""Every theorem by name, loosest first."""
+
+EXACT = "privacy-loss distributions"
+
+
+def theorem_table(
+    releases: Releases, *, delta: float | None = None, epsilon: float | None = None
+) -> dict[str, CertifiedInterval]:
+    """Return what each theorem says about ε at delta, or δ at epsilon; theorems that do not apply are left out.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one of delta and epsilon is given, delta is outside [0, 1) or a count is below 1.
+    """
+    if (delta is None) == (epsilon is None):
+        raise ParameterError("give delta or epsilon, one of the two")
+    for _, count in releases:
+        whole("count", count, least=1)
+    table: dict[str, CertifiedInterval] = {}
+    if delta == 0.0:
+        largest = compose(releases).epsilon(0.0)
+        return {"basic composition": _upper(largest.upper, "basic composition"), EXACT: largest}
+    for name, theorem in THEOREMS.items():
+        if delta is not None:
+            found = theorem.epsilon(releases, open_unit("delta", delta))
+        elif name == EXACT:
+            assert epsilon is not None
+            found = compose(releases).delta(epsilon)
+        else:
+            assert epsilon is not None
+            found = theorem.delta(releases, epsilon)
+        if found is not None:
+            table[name] = found
+    return table
+
+
+def optimal_homogeneous(epsilon: float, delta: float, count: int) -> list[tuple[float, float]]:
+    """Return all (ε_i, δ_i) that ``count`` (ε, δ)-DP releases satisfy at best (Kairouz, Oh, Viswanath 2015, Thm 3.3).
+
+    ε_i = (k - 2i) ε for i = 0 .. ⌊k/2⌋ and 1 - δ_i' = (1-δ)^k (1 - δ_i),
+    δ_i = Σ_{l<i} C(k,l) (e^{(k-l)ε} - e^{(k-2i+l)ε}) / (1 + e^ε)^k, summed in logarithms.
+    """
+    whole("count", count, least=1)
+    kept = count * math.log1p(-delta)
+    base = count * float(np.logaddexp(0.0, epsilon))
+    result = []
+    for i in range(count // 2 + 1):
+        logs = [
+            math.lgamma(count + 1)
+            - math.lgamma(j + 1)
+            - math.lgamma(count - j + 1)
+            + (count - j) * epsilon
+            - base
+            for j in range(i)
+        ]
+        own = math.fsum(
+            math.exp(log) * -math.expm1(-2.0 * (i - j) * epsilon)
+            for j, log in zip(range(i), logs, strict=True)
+        )
+        result.append(((count - 2 * i) * epsilon, -math.expm1(kept + math.log1p(-min(own, 1.0 - 1e-16)))))
+    return result

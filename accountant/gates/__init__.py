@@ -1,0 +1,1 @@
+"""Gates and the private values behind them: the only doors between user data and everything public."""

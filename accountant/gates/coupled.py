@@ -1,0 +1,209 @@
+"""The gate that couples neighbouring data sets: exact samples of the privacy loss.
+
+Every private value carries its value on the data set D and on many neighbours D'_1, D'_2, ... side by
+side. A release is drawn once, under D, and the logarithm of its density ratio to each neighbour is
+added to that neighbour's loss: after a run, ``loss[j]`` holds exact samples, one per lane, of the
+privacy-loss random variable ``ln P_D(releases) / P_D'_j(releases)`` of everything released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.gates.closing import Closing
+from accountant.gates.gate import Mask
+from accountant.gates.movement import distance, excess
+from accountant.gates.private import Private, refuse_read
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import RecordId
+from accountant.gates.release import check_owner, check_release, sample
+from accountant.place import Place, calling_place
+from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
+
+_NOISE, _LEARNER = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A public value that differs between neighbours, or a movement beyond what was declared.
+
+    Attributes
+    ----------
+    kind
+        ``"declassified"`` or ``"sensitivity"`` or ``"stability"``.
+    where
+        The line.
+    neighbour
+        The first neighbour (index into the losses) that shows it.
+    share
+        The share of lanes that show it for that neighbour.
+    message
+        What happened, in words.
+    """
+
+    kind: str
+    where: Place
+    neighbour: int
+    share: float
+    message: str
+
+
+class Coupled(Closing):
+    """A gate that runs D and its neighbours on the same released values.
+
+    Parameters
+    ----------
+    seed, lanes
+        As for `Simulation`.
+    neighbours
+        How many neighbours stand beside D.
+
+    Attributes
+    ----------
+    loss
+        Shape (neighbours, lanes): the privacy loss of all releases so far, ``inf`` after a
+        declassified value that differs.
+    hidden
+        Shape (neighbours, lanes): where a declassified value that is not itself shown differed, so that the
+        loss depends on what the code made of it.
+    divergences
+        One entry per line of code and kind, the first time it shows.
+    """
+
+    def __init__(self, seed: int | np.random.SeedSequence, lanes: int, neighbours: int) -> None:
+        self.lanes = lanes
+        self.neighbours = neighbours
+        self._noise_streams = LaneStreams(seed, lanes, key=(_NOISE,))
+        self._noise = NumpyNoise(self._noise_streams)
+        self._random = LaneStreams(seed, lanes, key=(_LEARNER,))
+        self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
+        self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
+        self._divergences: dict[tuple[str, Place], Divergence] = {}
+
+    @property
+    def divergences(self) -> Sequence[Divergence]:
+        """What differed between neighbours although it should not, in order of appearance."""
+        return list(self._divergences.values())
+
+    @property
+    def random(self) -> Randomness:
+        """Data-independent randomness, shared by all neighbours."""
+        return self._random
+
+    def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
+        """Let one round's data in, side by side.
+
+        Parameters
+        ----------
+        values
+            Shape (1 + neighbours, lanes, n), or (1, lanes, n) where all neighbours agree with D.
+        domain, record
+            As for `Gate.private`.
+
+        Raises
+        ------
+        DomainError
+            If a value lies outside the domain.
+        ValueError
+            If there are not as many data sets or lanes as the gate has.
+        """
+        self.check_open()
+        array = np.asarray(domain.check(values, "values"))
+        allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
+        if array.shape not in allowed:
+            raise ValueError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
+        return Private(
+            self,
+            array.reshape(array.shape[0], self.lanes, -1),
+            categories=domain.size if isinstance(domain, Categories) else 0,
+            domain=domain,
+        )
+
+    def sums(self, size: int) -> PrivateSums:
+        """Open `size` running private sums per lane."""
+        return PrivateSums(self, self.lanes, size)
+
+    def release(
+        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
+    ) -> npt.NDArray[Any]:
+        """Draw under D, and add the log density ratio to every neighbour's loss."""
+        where = check_release(self, mechanism, private, where)
+        values = private._values
+        outputs = sample(mechanism, values[0], where, self._noise, self._noise_streams)
+        if values.shape[0] > 1:
+            moved = distance(values[1:], values[0], categorical=private._categories > 0)
+            self._check_movement(mechanism, moved if where is None else moved * where, calling_place())
+            with np.errstate(divide="ignore", invalid="ignore"):
+                if where is None:
+                    under_d = mechanism.log_density(outputs, values[0])
+                    ratios = under_d - mechanism.log_density(outputs, values[1:])
+                    self.loss += ratios.sum(axis=-1)
+                else:
+                    chosen = outputs[..., where]
+                    under_d = mechanism.log_density(chosen, values[0][where])
+                    ratios = under_d - mechanism.log_density(chosen, values[1:, where])
+                    lane_of = np.nonzero(where)[0]
+                    np.add.at(self.loss.T, lane_of, ratios.T)
+        return outputs
+
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
+        """Publish D's value; neighbours that differ are told apart with certainty."""
+        self.check_open()
+        check_owner(self, private)
+        values = private._values
+        if values.shape[0] > 1:
+            differs = (values[1:] != values[0]).any(axis=-1)
+            self.loss[differs] = np.inf
+            if not shown:
+                self.hidden |= differs
+            self._note(
+                "declassified",
+                differs,
+                calling_place(),
+                f"{reason}: the published value differs between neighbours",
+            )
+        published: npt.NDArray[Any] = values[0].copy()
+        return published
+
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
+        """Check a map's declared stability on every neighbour."""
+        if values.shape[0] > 1:
+            moved_in = np.abs(values[1:] - values[0]).sum(axis=-1)
+            moved_out = np.abs(results[1:] - results[0]).sum(axis=-1)
+            broken = moved_out > stability * moved_in * (1 + 1e-12) + 1e-12
+            self._note(
+                "stability",
+                broken,
+                calling_place(),
+                f"a map declared with stability {stability:g} moved its result by "
+                f"{moved_out.max():g} when one record moved its input by {moved_in.max():g}",
+            )
+
+    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
+        """Refuse: a coupled run cannot continue on a value that was read."""
+        refuse_read(how, where)
+
+    def _check_movement(self, mechanism: Mechanism, moved: npt.NDArray[Any], place: Place) -> None:
+        broken, by = excess(moved, mechanism.sensitivity)
+        self._note(
+            "sensitivity",
+            broken,
+            place,
+            f"one record moved the value of this release by {by} that its {type(mechanism).__name__} is "
+            "calibrated for",
+        )
+
+    def _note(self, kind: str, shown: npt.NDArray[np.bool_], place: Place, message: str) -> None:
+        if (kind, place) not in self._divergences and shown.any():
+            shares = shown.mean(axis=-1)
+            neighbour = int(np.argmax(shares))
+            self._divergences[kind, place] = Divergence(
+                kind, place, neighbour, float(shares[neighbour]), message
+            )

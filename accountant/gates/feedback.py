@@ -1,0 +1,99 @@
+"""What a learner checks of a user's data before it uses them: that they are private, and where they lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from accountant.gates.private import Private
+from accountant.place import calling_place
+from accountant.refusals import ForeignValue
+from mechanisms import Box, Domain, DomainError, Integers, Interval, OneHot
+
+if TYPE_CHECKING:
+    from accountant.gates.gate import Gate
+
+
+def check_feedback(
+    gate: Gate,
+    value: Private,
+    domain: Domain,
+    *,
+    name: str = "feedback",
+    rounds: Any = None,
+) -> None:
+    """Refuse data that a learner is not made for; nothing is charged, added or drawn.
+
+    Whether a value lies in the domain is told from the domain that it was let in with, or mapped into, never from the
+    value itself. A private value without one (what other operations give) is refused, but for sums of values of the
+    same domain.
+
+    Parameters
+    ----------
+    gate
+        The learner's.
+    value
+        What the learner was shown.
+    domain
+        Where its value must lie in each lane.
+    name
+        What the learner calls it.
+    rounds
+        How many rounds a total is of, per lane; None for a single round, which is one value and no sum.
+
+    Raises
+    ------
+    ForeignValue
+        If the value is not private, or belongs to another gate.
+    DomainError
+        If its domain does not lie in `domain`, or it has another shape.
+    ValueError
+        If it is the sum of another number of values than `rounds`.
+    """
+    if not isinstance(value, Private):
+        raise ForeignValue(
+            f"{name} is a {type(value).__name__}: must be private, from private(values, {domain}, record) of the "
+            "learner's gate",
+            calling_place(),
+        )
+    if value._gate is not gate:
+        raise ForeignValue(f"{name} belongs to another gate than the learner's", calling_place())
+    given = value._domain
+    if given is not domain and not lies_in(given, domain):
+        whence = "a domain that nobody named (it was computed from other values)" if given is None else given
+        raise DomainError(
+            f"{name} comes from {whence}: must come from {domain}, named to private(values, domain, record) or "
+            "map(function, into=domain)"
+        )
+    shape = (gate.lanes, domain.shape[0] if domain.shape else 1)
+    if value.shape != shape:
+        raise DomainError(f"{name} of shape {value.shape}: must be of shape {shape}")
+    if value._parts != 1 and (rounds is None or value._parts != int(np.sum(rounds))):
+        asked = "one round" if rounds is None else f"rounds={np.asarray(rounds).tolist()}"
+        raise ValueError(f"{name} is the sum of {value._parts} values: must be what was observed in {asked}")
+
+
+def lies_in(given: Domain | None, domain: Domain) -> bool:
+    """Whether every value of one domain is known to lie in another, coordinate by coordinate."""
+    if given is None:
+        return False
+    if given == domain:
+        return True
+    if isinstance(domain, OneHot):
+        return isinstance(given, OneHot) and given.size == domain.size and domain.allow_none
+    bounds, within = _bounds(given), _bounds(domain)
+    if bounds is None or within is None or (isinstance(domain, Integers) and not isinstance(given, Integers)):
+        return False
+    return bounds[2] == within[2] and within[0] <= bounds[0] and bounds[1] <= within[1]
+
+
+def _bounds(domain: Domain) -> tuple[float, float, int] | None:
+    """Return the bounds of each coordinate and how many there are; None if the domain has no such."""
+    if isinstance(domain, OneHot):
+        return 0.0, 1.0, domain.size
+    if isinstance(domain, Interval):
+        return domain.lower, domain.upper, 1
+    if isinstance(domain, Box | Integers):
+        return domain.lower, domain.upper, domain.size
+    return None

@@ -1,0 +1,102 @@
+"""The gate: the only door between private data and everything public.
+
+A learner talks to a gate and nothing else, so the same learner runs under every gate:
+
+=============  =====================================================================================
+`Accountant`   checks domain, sensitivity and trust, charges every record, refuses over budget
+`Simulation`   samples noise only, in many independent lanes
+`Coupled`      carries neighbouring data sets side by side and sums exact privacy losses
+`Recorder`     runs code that holds raw data itself; `Replay` forces the same released values again
+=============  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.gates.private import Private
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import RecordId
+from accountant.place import Place
+from mechanisms import Domain, Mechanism, Randomness
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Gate(Protocol):
+    """What a learner may do with private data."""
+
+    @property
+    def lanes(self) -> int:
+        """How many independent runs stand side by side on the leading axis."""
+
+    @property
+    def random(self) -> Randomness:
+        """Data-independent randomness for the learner's own draws, shape (lanes, ...)."""
+
+    def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
+        """Let the data of one record in; from here on they are `Private`.
+
+        Parameters
+        ----------
+        values
+            Shape (lanes, *domain.shape), or domain.shape for a single lane.
+        domain
+            Where the values must lie; its sensitivity is how far this record can move them.
+        record
+            Whose data this is. The same name later means the same record, whose losses add up.
+
+        Raises
+        ------
+        DomainError
+            If a value lies outside the domain.
+        """
+
+    def sums(self, size: int) -> PrivateSums:
+        """Open `size` running private sums per lane."""
+
+    def release(
+        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
+    ) -> npt.NDArray[Any]:
+        """Add the mechanism's noise to a private value and make the result public.
+
+        Parameters
+        ----------
+        mechanism
+            Acts on each coordinate independently.
+        private
+            Shape (lanes, n).
+        where
+            Optional public mask of shape (lanes, n): release these coordinates only; the others
+            are 0 in the result, cost nothing and draw nothing.
+
+        Returns
+        -------
+        ndarray
+            The public outputs, shape (lanes, n).
+        """
+
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
+        """Make a private value public as it is, at the price epsilon = infinity.
+
+        For algorithms that are published without protection at this place; `reason` names the place
+        in the publication and appears in every report. `shown` says whether the value itself is sent out,
+        or only used by code whose effects are seen (such as how many numbers a message holds).
+        """
+
+    def close(self, why: str, where: Place) -> None:
+        """Shut the gate: an error has told something about private data."""
+
+    def check_open(self) -> None:
+        """Raise `GateClosed` if the gate was shut."""
+
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
+        """Compare a map's declared stability with what is known (coupled gates know neighbours)."""
+
+    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
+        """Answer an attempt to read a private value outside `release` and `declassify`."""

@@ -1,0 +1,396 @@
+"""Private values: user data that can be combined but not read.
+
+A `Private` value can be sliced by a public index, added to, scaled, summed and mapped by a function
+of known stability. It cannot be read, compared, branched on or turned into an array; the only way
+out is through its gate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.gates.provenance import UNTRACKED, Provenance
+from accountant.place import Place, calling_place
+from accountant.refusals import ForeignValue, RawRead
+from mechanisms import Categories, Domain, DomainError
+
+if TYPE_CHECKING:
+    from accountant.gates.gate import Gate
+
+PublicNumber = float | npt.NDArray[Any]
+
+
+class Private:
+    """A private array of shape ``(lanes, n)``, owned by one gate.
+
+    Internally the array has one more leading axis: the data set and, under a coupled gate, its
+    neighbours side by side. Names that start with an underscore belong to the gates; Python cannot
+    hide them, and reading them is outside of everything a gate guarantees.
+    """
+
+    __slots__ = ("_categories", "_domain", "_gate", "_parts", "_provenance", "_values")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        gate: Gate,
+        values: npt.NDArray[Any],
+        provenance: Provenance = UNTRACKED,
+        *,
+        categories: int = 0,
+        domain: Domain | None = None,
+        parts: int = 1,
+    ) -> None:
+        self._gate = gate
+        self._values = values
+        self._provenance = provenance
+        self._categories = categories  # how many category names there are; 0 for numbers
+        self._domain = domain  # where each lane's value lies, as far as is known ...
+        self._parts = parts  # ... or each of so many that were added up
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The public shape ``(lanes, n)``."""
+        return self._values.shape[1:]
+
+    @property
+    def _categorical(self) -> bool:
+        return self._categories > 0
+
+    def __repr__(self) -> str:
+        return f"<private value of shape {self.shape}>"
+
+    # --- operations that keep a value private ----------------------------------------------------
+    # Whether an operation overflows depends on the data: NumPy must not tell, not even by a warning.
+
+    def take(self, index: npt.NDArray[np.int64]) -> Private:
+        """Slice by a public index along the last axis.
+
+        Parameters
+        ----------
+        index
+            Whole numbers, shape (lanes, k); a negative entry is padding and yields 0.
+
+        Returns
+        -------
+        Private
+            Shape (lanes, k). A coordinate that is taken twice moves twice.
+
+        Raises
+        ------
+        ValueError
+            If the index has another shape or type, or an entry is not below n.
+        """
+        index = np.asarray(index)
+        lanes, size = self.shape
+        wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
+        if wrong or index.max(initial=-1) >= size:
+            raise ValueError(
+                f"index of shape {index.shape} and type {index.dtype}: must be whole numbers of shape "
+                f"(lanes={lanes}, k), all below {size}"
+            )
+        rows = np.arange(lanes)[:, None]
+        if index.size and index.min() < 0:
+            values = np.where(index >= 0, self._values[:, rows, np.maximum(index, 0)], 0)
+        else:
+            values = self._values[:, rows, index]
+        return Private(self._gate, values, self._provenance.take(index), categories=self._categories)
+
+    def sum(self) -> Private:
+        """Sum over the last axis, which stays with length 1.
+
+        Raises
+        ------
+        TypeError
+            If the value is a category.
+        """
+        self._check_number("summed")
+        with np.errstate(all="ignore"):
+            total = self._values.sum(axis=-1, keepdims=True)
+        return Private(self._gate, total, self._provenance.summed())
+
+    def map(
+        self,
+        function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        *,
+        into: Domain | None = None,
+        stability: float | None = None,
+    ) -> Private:
+        """Apply a deterministic function to every lane's value.
+
+        The function gets a copy of the raw values and has to be pure: no gate can see what it does besides
+        returning its result. So that nothing about the data shows in the result's form, its shape and type
+        may not depend on the values, and errors about it never quote them. That an error occurs at all is
+        information about the data: the gate closes, so that nobody can catch the error and go on.
+
+        Parameters
+        ----------
+        function
+            Maps an array of shape ``(worlds, lanes, n)`` to ``(worlds, lanes)`` or ``(worlds, lanes, k)``,
+            each ``[world, lane]`` on its own.
+        into
+            The domain that each lane's result lies in; checked for every value. How far a record moves the
+            result then follows from the domain.
+        stability
+            Alternatively a Lipschitz constant in L1 norm. The `Accountant` has to believe it; coupled
+            runs check it on real neighbours.
+
+        Returns
+        -------
+        Private
+            Shape (lanes, k).
+
+        Raises
+        ------
+        ValueError
+            If not exactly one of `into` and `stability` is given, a result has the wrong shape or type, or is
+            not finite.
+        DomainError
+            If a result lies outside `into`.
+        TypeError
+            If `stability` is given for a category.
+        """
+        if (into is None) == (stability is None):
+            raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
+        if into is not None:
+            try:
+                results = _inside(into, self._apply(function, self._values), self._values.shape[:2])
+                if results is None:
+                    raise DomainError(
+                        f"map: a result lies outside {into}, or has another shape than its values"
+                    )
+            except BaseException as error:
+                self._close_gate(error)
+                raise
+            categories = into.size if isinstance(into, Categories) else 0
+            origin = self._provenance.mapped(into)
+            return Private(self._gate, results, origin, categories=categories, domain=into)
+        assert stability is not None
+        self._check_number("mapped by a Lipschitz function")
+        if not 0 <= stability < math.inf:
+            raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
+        try:
+            results = self._apply_in_form(function)
+        except BaseException as error:
+            self._close_gate(error)
+            raise
+        self._gate.check_stability(self._values, results, stability)
+        return Private(self._gate, results, self._provenance.stretched(stability, results.shape[-1]))
+
+    def _close_gate(self, error: BaseException) -> None:
+        """Close the gate after a function of the raw value failed: that it fails may depend on the value."""
+        self._gate.close(f"a function in map failed ({type(error).__name__})", calling_place())
+
+    @staticmethod
+    def _apply(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        with np.errstate(all="ignore"):
+            return np.array(function(values.copy()))  # copies: the function may keep or change what it got
+
+    def _apply_in_form(self, function: Callable[[Any], Any]) -> npt.NDArray[Any]:
+        """Apply a function whose result must have the form that it gives to all zeros."""
+        form = self._apply(function, np.zeros_like(self._values))
+        leading = self._values.shape[:2]
+        if form.shape[:2] != leading or form.ndim > 3 or form.dtype.kind not in "biuf":
+            raise ValueError(
+                f"map: the function turns shape {self._values.shape} into {form.shape} of type {form.dtype}; "
+                f"it must give real numbers of shape {leading} or {(*leading, 'k')}"
+            )
+        results = self._apply(function, self._values)
+        if results.shape != form.shape or results.dtype != form.dtype:
+            raise ValueError("map: the shape or type of the function's result depends on the data")
+        if not np.isfinite(results).all():
+            raise ValueError("map: the function's result is not finite")
+        number = np.int64 if results.dtype.kind in "iu" else np.float64
+        return results.reshape(*leading, -1).astype(number)
+
+    def __add__(self, other: Private | PublicNumber) -> Private:
+        self._check_number("added to")
+        if not isinstance(other, Private):
+            with np.errstate(all="ignore"):
+                return Private(self._gate, self._values + self._public(other), self._provenance)
+        other._check_number("added to")
+        if other._gate is not self._gate:
+            raise ForeignValue("two private values of different gates cannot be combined", calling_place())
+        if other.shape != self.shape:
+            raise ValueError(f"private values of shapes {self.shape} and {other.shape}: must be of one shape")
+        with np.errstate(all="ignore"):
+            total = self._values + other._values
+        domain = self._domain if self._domain == other._domain else None
+        parts = self._parts + other._parts
+        origin = self._provenance.plus(other._provenance)
+        return Private(self._gate, total, origin, domain=domain, parts=parts)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: PublicNumber) -> Private:
+        if isinstance(factor, Private):
+            self._refuse("multiplied by another private value")
+        self._check_number("scaled")
+        factor = self._public(factor)
+        with np.errstate(all="ignore"):
+            product = self._values * factor
+        return Private(self._gate, product, self._provenance.scaled(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: PublicNumber) -> Private:
+        if isinstance(divisor, Private):
+            self._refuse("divided by another private value")
+        with np.errstate(all="ignore"):
+            return self * (1.0 / self._public(divisor))
+
+    def __neg__(self) -> Private:
+        return self * -1.0
+
+    def __sub__(self, other: Private | PublicNumber) -> Private:
+        return self + (-other if isinstance(other, Private) else -self._public(other))
+
+    def __rsub__(self, other: PublicNumber) -> Private:
+        return (-self) + other
+
+    def _public(self, number: PublicNumber) -> npt.NDArray[np.float64]:
+        """Check a public operand: finite numbers that stretch the value over no further axis."""
+        array = np.asarray(number, dtype=np.float64)
+        if not np.isfinite(array).all():
+            raise ValueError("a public operand of a private value must be finite (and a divisor not 0)")
+        stretches = array.ndim > len(self.shape) or any(
+            width not in (1, own) for width, own in zip(array.shape[::-1], self.shape[::-1], strict=False)
+        )
+        if stretches:
+            raise ValueError(
+                f"a public operand of shape {array.shape}: must broadcast to the private value's {self.shape}"
+            )
+        return array
+
+    def _check_number(self, how: str) -> None:
+        if self._categorical:
+            raise TypeError(f"a private category cannot be {how}: its number is only a name")
+
+    # --- reads: every one of them is refused -----------------------------------------------------
+
+    def _refuse(self, how: str) -> NoReturn:
+        refuse_read(how, calling_place())
+
+    def _read(self, how: str) -> npt.NDArray[Any]:
+        return self._gate.raw_read(self, how, calling_place())
+
+    def __bool__(self) -> bool:
+        return bool(self._read("branched on"))
+
+    def __float__(self) -> float:
+        return float(self._read("turned into a float").item())
+
+    def __int__(self) -> int:
+        return int(self._read("turned into an int").item())
+
+    def __index__(self) -> int:
+        return int(self._read("used as an index").item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self._read("formatted").item(), spec) if spec else repr(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
+        return np.array(self._read("turned into an array"), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Hand NumPy's operators over to those of private values; every other ufunc would read the value."""
+        reflected = _REFLECTED.get(ufunc.__name__)
+        if reflected and method == "__call__" and not options and not isinstance(inputs[0], Private):
+            return getattr(self, reflected)(inputs[0])
+        how = "changed in place through" if "out" in options else "passed to"
+        self._read(f"{how} numpy.{ufunc.__name__}")
+        return getattr(ufunc, method)(*map(_bare, inputs), **options)
+
+    def __abs__(self) -> Any:
+        return abs(self._read("passed to abs"))
+
+    def __pow__(self, power: Any) -> Any:
+        return self._read("raised to a power") ** power
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._read("multiplied as a matrix (use map with a stability)") @ other
+
+    def __mod__(self, other: Any) -> Any:
+        return self._read("divided with remainder") % other
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._read("divided with remainder") // other
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        if function is np.shape:
+            return self.shape
+        self._read(f"passed to numpy.{function.__name__}")
+        return function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
+
+    def __iter__(self) -> Any:
+        return iter(self._read("iterated over"))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._read("indexed (use take)")[index]
+
+    def __lt__(self, other: Any) -> Any:
+        return self._read("compared") < other
+
+    def __le__(self, other: Any) -> Any:
+        return self._read("compared") <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self._read("compared") > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self._read("compared") >= other
+
+    def __eq__(self, other: object) -> Any:
+        return self._read("compared") == other
+
+    def __ne__(self, other: object) -> Any:
+        return self._read("compared") != other
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._read(f"read through its attribute {name!r}"), name)
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("copied or pickled")
+
+    def __getstate__(self) -> NoReturn:
+        self._refuse("copied or pickled")
+
+
+_REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__"}
+"""NumPy's binary operators, for public arrays on the left of a private value."""
+
+
+def refuse_read(how: str, where: Place) -> NoReturn:
+    """Raise `RawRead`: at this place, a private value was read in this way."""
+    raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
+
+
+def _inside(domain: Domain, results: npt.NDArray[Any], leading: tuple[int, ...]) -> npt.NDArray[Any] | None:
+    """Return results as (worlds, lanes, k) if each lane's is one value of the domain, else None."""
+    if results.shape[:2] != leading or results.size != math.prod(leading) * math.prod(domain.shape):
+        return None
+    try:
+        return domain.check(results.reshape(*leading, *domain.shape)).reshape(*leading, -1)
+    except DomainError:
+        return None  # its message quotes the value, and so would an exception raised while handling it
+
+
+def _bare(argument: Any) -> Any:
+    """Replace private values among the arguments of a NumPy function by what the gate lets be read."""
+    if isinstance(argument, Private):
+        return np.asarray(argument)
+    if isinstance(argument, list | tuple):
+        return type(argument)(map(_bare, argument))
+    return argument

@@ -1,0 +1,140 @@
+"""What every gate does alike in a release: check what is released, and draw the outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.gates.private import Private
+from accountant.gates.private_sums import PrivateSums, checked_mask
+from accountant.place import calling_place
+from accountant.refusals import ForeignValue, SensitivityExceeded
+from mechanisms import LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness
+from mechanisms.mechanism import is_categorical, needs_whole_numbers
+
+if TYPE_CHECKING:
+    from accountant.gates.gate import Gate, Mask
+
+
+def check_domain(domain: object) -> None:
+    """Raise `ValueError` unless this is a domain: a tuple of bounds is none."""
+    if isinstance(domain, type) or not hasattr(domain, "check"):
+        raise ValueError(
+            f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
+        )
+
+
+def check_owner(gate: Gate, private: Private | PrivateSums) -> None:
+    """Refuse anything but this gate's own private values.
+
+    Raises
+    ------
+    ForeignValue
+        If the value is not private, or of another gate.
+    """
+    if not isinstance(private, Private | PrivateSums):
+        raise ForeignValue(
+            f"got a {type(private).__name__}: only values that entered through `private` have an account",
+            calling_place(),
+        )
+    if private._gate is not gate:
+        raise ForeignValue("this private value belongs to another gate", calling_place())
+
+
+def check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
+    """Refuse noise for numbers on category names, and randomized response on anything but its categories.
+
+    Raises
+    ------
+    SensitivityExceeded
+        If distances would be measured in the wrong metric, or a category is unknown to the mechanism (whose
+        output would then give it away).
+    """
+    categorical = is_categorical(mechanism)
+    name = type(mechanism).__name__
+    if categorical != (private._categories > 0):
+        kind = "category names" if private._categories else "numbers"
+        raise SensitivityExceeded(
+            f"the released values are {kind}, which {name} is not made for", calling_place()
+        )
+    if needs_whole_numbers(mechanism) and private._values.dtype.kind not in "iu":
+        raise SensitivityExceeded(
+            f"the released values are real numbers, but {name} takes whole numbers: let them in through "
+            "Integers or Categories",
+            calling_place(),
+        )
+    size = getattr(mechanism, "size", None)
+    if categorical and size is not None and size < private._categories:
+        raise SensitivityExceeded(
+            f"the released value is one of {private._categories} categories, but this {name} knows {size}",
+            calling_place(),
+        )
+
+
+def check_release(
+    gate: Gate, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
+) -> Mask | None:
+    """Make the checks that need no ledger and return the mask as an array.
+
+    Raises
+    ------
+    ForeignValue, SensitivityExceeded
+        As `check_owner` and `check_metric`.
+    ValueError
+        If the mask is not boolean or not of the value's shape.
+    """
+    gate.check_open()
+    check_owner(gate, private)
+    if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
+        raise ValueError(
+            f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
+        )
+    check_metric(mechanism, private)
+    return None if where is None else checked_mask(where, private.shape)
+
+
+def sample(
+    mechanism: Mechanism,
+    values: npt.NDArray[Any],
+    where: Mask | None,
+    noise: NoiseSource,
+    streams: Randomness | None = None,
+) -> npt.NDArray[Any]:
+    """Draw a mechanism's outputs at a mask, and 0 elsewhere.
+
+    Parameters
+    ----------
+    mechanism, values, where
+        What is released: values of shape (lanes, n). The mechanism gets a copy, so that one that works in
+        place changes no private value.
+    noise
+        Where noise comes from.
+    streams
+        The lanes' own streams behind `noise`, so that with a mask, too, each lane draws from its block's.
+
+    Returns
+    -------
+    ndarray
+        Shape (lanes, n), or (parts, lanes, n) for mechanisms that release the value more than once.
+
+    Raises
+    ------
+    ValueError
+        If there is a mask and the mechanism does not keep the shape of what it releases.
+    """
+    if where is None:
+        return np.asarray(mechanism.release(values.copy(), noise))
+    if isinstance(streams, LaneStreams):
+        noise = NumpyNoise(streams.for_lanes(np.nonzero(where)[0]))
+    given = values[where]
+    chosen = np.asarray(mechanism.release(given, noise))
+    if chosen.shape[-1:] != given.shape:
+        raise ValueError(
+            f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "
+            "it cannot be used with a mask"
+        )
+    outputs = np.zeros((*chosen.shape[:-1], *values.shape), chosen.dtype)
+    outputs[..., where] = chosen
+    return outputs

@@ -1,0 +1,127 @@
+"""The gate that only samples: many independent lanes, no ledger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.gates.closing import Closing
+from accountant.gates.gate import Mask
+from accountant.gates.private import Private, refuse_read
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import RecordId
+from accountant.gates.release import check_owner, check_release, sample
+from accountant.place import Place
+from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
+
+_NOISE, _LEARNER = 0, 1
+
+
+class Simulation(Closing):
+    """A gate that samples the same noise as any other and tracks nothing.
+
+    Parameters
+    ----------
+    seed
+        An int or SeedSequence. Lanes are drawn in blocks with a seed each, so a lane's outcome depends
+        on `seed` and its own number only.
+    lanes
+        How many independent runs stand side by side: a multiple of the block size, or 1 for code that
+        cannot work on many.
+    first_block
+        The number of the first lane's block, where a run is split over workers.
+    transcript
+        Keep what every release and declassification made public, for auditors.
+    permissive
+        Answer reads of raw values instead of refusing them: for auditing code that leaks.
+
+    Attributes
+    ----------
+    published
+        With `transcript`: for every release and declassification, the record that entered last before it
+        and the public array, NaN where nothing was released.
+    """
+
+    def __init__(
+        self,
+        seed: int | np.random.SeedSequence,
+        lanes: int,
+        *,
+        first_block: int = 0,
+        transcript: bool = False,
+        permissive: bool = False,
+    ) -> None:
+        self.lanes = lanes
+        self._record: RecordId | None = None
+        self._noise_streams = lane_randomness(seed, lanes, first_block, _NOISE)
+        self._noise = NumpyNoise(self._noise_streams)
+        self._random = lane_randomness(seed, lanes, first_block, _LEARNER)
+        self._permissive = permissive
+        self.published: list[tuple[RecordId | None, npt.NDArray[Any]]] | None = [] if transcript else None
+
+    @property
+    def random(self) -> Randomness:
+        """Data-independent randomness for the learner's own draws."""
+        return self._random
+
+    def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
+        """Let data in, unchecked: simulated data are in their domain by construction."""
+        self.check_open()
+        array = np.asarray(values)
+        self._record = record
+        return Private(
+            self,
+            array.reshape(1, self.lanes, -1),
+            categories=domain.size if isinstance(domain, Categories) else 0,
+            domain=domain,
+        )
+
+    def sums(self, size: int) -> PrivateSums:
+        """Open `size` running private sums per lane."""
+        return PrivateSums(self, self.lanes, size)
+
+    def release(
+        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
+    ) -> npt.NDArray[Any]:
+        """Sample the mechanism; see `Gate.release`."""
+        where = check_release(self, mechanism, private, where)
+        outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
+        if self.published is not None:
+            sent = outputs if where is None else np.where(where, outputs, np.nan)
+            self.published.append((self._record, sent))
+        return outputs
+
+    def declassify(
+        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    ) -> npt.NDArray[Any]:
+        """Return the value as it is."""
+        self.check_open()
+        check_owner(self, private)
+        values: npt.NDArray[Any] = private._values[0].copy()
+        if shown and self.published is not None:
+            self.published.append((self._record, values))
+        return values
+
+    def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
+        """Accept: nothing is known here."""
+
+    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
+        """Refuse, or answer in permissive mode."""
+        if not self._permissive:
+            refuse_read(how, where)
+        values: npt.NDArray[Any] = private._values[0]
+        return values
+
+
+def lane_randomness(
+    seed: int | np.random.SeedSequence, lanes: int, first_block: int, role: int
+) -> Randomness:
+    """Return the randomness of one role: streams of lane blocks, or one generator for a single lane."""
+    if lanes != 1:
+        return LaneStreams(seed, lanes, first_block, key=(role,))
+    parent = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return np.random.default_rng(
+        np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, role, first_block))
+    )

@@ -1,0 +1,1 @@
+"""What a multiset of mechanisms costs together: certified bounds on composed privacy losses."""

@@ -1,0 +1,356 @@
+"""What a multiset of mechanisms costs together: ε(δ) and δ(ε) as certified intervals.
+
+>>> from mechanisms import LaplaceProfile
+>>> from accountant.composed_loss import compose
+>>> interval = compose([(LaplaceProfile(1.0, 20.0), 1000)]).epsilon(1e-6)
+>>> interval.lower <= 8.204440343933935 <= interval.upper, interval.width < 1e-9
+(True, True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.contour import Contour, plan_contour
+from accountant.losses.equal_laplace import equal_laplace
+from accountant.losses.grid import grid
+from accountant.losses.inversion import DeltaBounds, invert
+from accountant.losses.lattice import lattice_contour
+from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
+from mechanisms import ParameterError, PrivacyProfile
+from mechanisms.parameters import nonnegative, open_unit, whole
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
+from mechanisms.rounding import up
+
+PURE = "sum of largest losses"
+CLOSED = "closed form"
+RENYI = "Renyi composition"
+NOTHING = "nothing"
+CEILING = "mass near the largest loss"
+
+_TIGHT = 1e-12  # relative error of δ that costs next to nothing
+_NOT_TIGHT = 4e-6  # from here on the grid may do better
+_LITTLE_WORK = 1024.0
+_MUCH_WORK = 2e6
+_LEAST_DELTA = 1e-290
+
+
+def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
+    """Return the composition of profiles, each made ``count`` times.
+
+    The dominating pairs must be fixed in advance (a declared plan); the data may be chosen adaptively (Zhu,
+    Dong, Wang 2022, Thm 10). For parameters chosen adaptively use a filter.
+
+    Raises
+    ------
+    ParameterError
+        If a count is not a whole number of at least 1.
+    """
+    counted: dict[PrivacyProfile, int] = {}
+    for profile, count in releases:
+        counted[profile] = counted.get(profile, 0) + whole("count", count, least=1)
+    return ComposedLoss(tuple(counted.items()))
+
+
+@dataclass(frozen=True)
+class ComposedLoss:
+    """The privacy loss of a composition.
+
+    Intervals are those of the composed dominating pairs. If every profile is `exact` they are those of the
+    mechanisms' worst case; if not, the upper end is still a guarantee, and the lower end says how tight it is.
+
+    Parameters
+    ----------
+    releases : tuple of (PrivacyProfile, int)
+        Distinct profiles with their counts; empty if nothing was released.
+    """
+
+    releases: tuple[tuple[PrivacyProfile, int], ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every profile is exact."""
+        return all(profile.exact for profile, _ in self.releases)
+
+    @cached_property
+    def pure_epsilon(self) -> Fraction | None:
+        """The sum of the largest losses, exactly; None if one is unbounded."""
+        total = Fraction(0)
+        for profile, count in self.releases:
+            largest = profile.pure_epsilon
+            if largest is None:
+                return None
+            total += count * largest
+        return total
+
+    @cached_property
+    def _directions(self) -> tuple[_Direction, ...]:
+        sides = [profile.directions() for profile, _ in self.releases]
+        counts = tuple(count for _, count in self.releases)
+        number = max((len(side) for side in sides), default=0)
+        return tuple(
+            _Direction(tuple(side[min(i, len(side) - 1)] for side in sides), counts) for i in range(number)
+        )
+
+    def epsilon(self, delta: float, *, width: float = 1e-9) -> CertifiedInterval:
+        """Return an interval that contains the least ε >= 0 with δ(ε) <= delta.
+
+        Parameters
+        ----------
+        delta : float
+            In [0, 1); 0 asks for the largest loss.
+        width : float
+            The width aimed at, relative to max(1, ε). Not a promise: without Gaussian parts and with many
+            different Laplace scales it may be missed by a factor of a thousand.
+
+        Raises
+        ------
+        ParameterError
+            If delta is outside [0, 1) or positive but below 1e-290, or width is not positive.
+        """
+        target = nonnegative("delta", delta)
+        if target >= 1.0 or 0.0 < target < _LEAST_DELTA:
+            raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
+        open_unit("width", width)
+        if target == 0.0:
+            return self._largest_loss()
+        result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
+        for direction in self._directions:
+            result = result.largest(direction.epsilon(target, width))
+        return result if self.pure_epsilon is None else result.intersect(_at_most(up(self.pure_epsilon)))
+
+    def delta(self, epsilon: float, *, width: float = 1e-9) -> CertifiedInterval:
+        """Return an interval that contains δ(epsilon), for epsilon >= 0.
+
+        Raises
+        ------
+        ParameterError
+            If epsilon is negative, infinite or NaN, or width not in (0, 1).
+        """
+        at = nonnegative("epsilon", epsilon)
+        if math.isinf(at):
+            raise ParameterError("epsilon = inf: must be finite")
+        open_unit("width", width)
+        if self.pure_epsilon is not None and Fraction(at) >= self.pure_epsilon:
+            return CertifiedInterval(0.0, 0.0, PURE, PURE)
+        result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
+        for direction in self._directions:
+            result = result.largest(direction.delta(at, width))
+        return result
+
+    def _largest_loss(self) -> CertifiedInterval:
+        total = self.pure_epsilon
+        if total is None:
+            unbounded = any(side.unbounded for side in self._directions)
+            return CertifiedInterval(math.inf if unbounded else 0.0, math.inf, PURE, PURE)
+        # Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-15 of themselves.
+        return CertifiedInterval(max(0.0, -up(-total * (1 - Fraction(1, 10**14)))), up(total), PURE, PURE)
+
+
+def _at_most(value: float) -> CertifiedInterval:
+    return CertifiedInterval(0.0, value, NOTHING, PURE)
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """One direction of the neighbouring relation: the pairs to compose."""
+
+    profiles: tuple[PrivacyProfile, ...]
+    counts: tuple[int, ...]
+
+    @cached_property
+    def loss(self) -> PrivacyLoss | None:
+        """The law of the total loss, if every part's is known."""
+        parts = [profile.loss() for profile in self.profiles]
+        known = [part for part in parts if part is not None]
+        return add_losses(known, self.counts) if len(known) == len(parts) else None
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the loss is known to exceed every number with positive probability."""
+        loss = self.loss
+        return loss is not None and (math.isinf(loss.supremum) or loss.infinite_mass > 0.0)
+
+    @cached_property
+    def _closed(self) -> PrivacyProfile | None:
+        """A profile whose own curve is that of the composition."""
+        first = self.profiles[0]
+        if self.counts == (1,):
+            return first
+        if self.loss is not None or len(self.profiles) > 1 or first._composed_closed(first) is None:
+            return None
+        return first.repeat(self.counts[0])
+
+    def epsilon(self, delta: float, width: float) -> CertifiedInterval:
+        """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss."""
+        result = self._epsilon_by_engines(delta, width)
+        if delta == 0.0 or result.width <= _NOT_TIGHT * max(1.0, result.lower):
+            return result
+        for bound, log_mass in self._near_the_ceiling():
+            if math.log(delta) < log_mass:
+                lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
+                if lower > result.lower:
+                    result = result.intersect(CertifiedInterval(lower, math.inf, CEILING, NOTHING))
+        return result
+
+    def _near_the_ceiling(self) -> list[tuple[float, float]]:
+        """Return (x, ln q) with P(total loss > x) >= q, for x a little below the largest loss.
+
+        For one release, δ(x) <= P(L > x) (1 - e^{-h}) for x = sup L - h, as no loss exceeds the supremum. So
+        every release exceeds its x_i with probability at least δ_i(x_i) / (1 - e^{-h_i}), all of them with the
+        product, and the total then exceeds Σ n_i x_i. Hence δ(ε) >= q (1 - e^{ε - Σ n_i x_i}), that is
+        ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
+        """
+        bounds: list[tuple[float, float]] = []
+        if any(profile.pure_epsilon is None for profile in self.profiles):
+            return bounds
+        for share in (1e-2, 1e-4, 1e-6):
+            total, log_mass = 0.0, 0.0
+            for profile, count in zip(self.profiles, self.counts, strict=True):
+                largest = profile.pure_epsilon
+                if not largest:
+                    continue
+                x = float(largest) * (1.0 - share)
+                fall = float(largest - Fraction(x)) * (1.0 + ROUNDING)
+                mass = float(profile.delta(x)) / -math.expm1(-fall) * (1.0 - 1e-6)
+                if not mass > 0.0:
+                    return bounds
+                total += count * x
+                log_mass += count * math.log(min(1.0, mass))
+            bounds.append((total * (1.0 - 8 * ROUNDING), log_mass * (1.0 + 8 * ROUNDING) - 1e-12))
+        return bounds
+
+    def _epsilon_by_engines(self, delta: float, width: float) -> CertifiedInterval:
+        if self._closed is not None and (self.loss is None or not self.loss.precision):
+            return _closed_epsilon(self._closed, delta)
+        if self.loss is None:
+            return self._grid_epsilon(delta, width)
+        mass = self.loss.infinite_mass
+        if mass >= delta:
+            lower = math.inf if mass * (1.0 - 64 * ROUNDING) > delta else 0.0
+            return CertifiedInterval(lower, math.inf, "infinite loss", "infinite loss")
+        high = (delta - mass) * (1.0 - 4 * ROUNDING)
+        low = (delta - mass * (1.0 - 64 * ROUNDING)) * (1.0 + 4 * ROUNDING)
+        if mass == 0.0:
+            high = low = delta
+        ends = [self._finite_epsilon(target, width) for target in dict.fromkeys((high, low))]
+        return CertifiedInterval(ends[-1].lower, ends[0].upper, ends[-1].lower_by, ends[0].upper_by)
+
+    def _finite_epsilon(self, delta: float, width: float) -> CertifiedInterval:
+        """Bound ε for the finite part of the loss."""
+        loss = self.loss
+        assert loss is not None
+        saddle = saddle_for_delta(loss, delta)
+        by_order = _renyi_bound(loss, saddle.s, delta)
+        result = CertifiedInterval(0.0, max(0.0, by_order), NOTHING, RENYI)
+        wanted = width * max(1.0, saddle.epsilon)
+        for engine in engines(loss, saddle, wanted):
+            lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
+            result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
+            if result.width <= 3.0 * wanted:
+                return result
+        return (
+            result
+            if result.width <= _NOT_TIGHT * max(1.0, result.upper)
+            else self._with_grid(result, delta, width)
+        )
+
+    def _with_grid(self, known: CertifiedInterval, delta: float, width: float) -> CertifiedInterval:
+        assert self.loss is not None
+        return known.intersect(self._grid_epsilon(delta + self.loss.infinite_mass, width))
+
+    def _grid_epsilon(self, delta: float, width: float) -> CertifiedInterval:
+        engine = grid(self.profiles, self.counts, width=max(width, 1e-6), delta=delta)
+        if engine is None:
+            return CertifiedInterval(0.0, math.inf, NOTHING, NOTHING)
+        lower, upper = invert(engine, delta, engine.start, math.inf)
+        return CertifiedInterval(lower, upper, engine.name, engine.name)
+
+    def delta(self, epsilon: float, width: float) -> CertifiedInterval:
+        if self._closed is not None:
+            return _closed_delta(self._closed, epsilon)
+        if self.loss is None:
+            return self._grid_delta(epsilon, width)
+        loss, mass = self.loss, self.loss.infinite_mass
+        low_mass = mass * (1.0 - 64 * ROUNDING)
+        if epsilon >= loss.supremum:
+            return CertifiedInterval(low_mass, mass, PURE, PURE)
+        saddle = saddle_for_epsilon(loss, epsilon)
+        result = CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
+        for engine in engines(loss, saddle, width):
+            lower, upper = engine.bounds(epsilon)
+            result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
+            if result.width <= 10.0 * width * saddle.s * result.upper:
+                break
+        least = 5e-324  # below the largest loss delta is positive, even where no float can show it
+        upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
+        lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
+        return CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
+
+    def _grid_delta(self, epsilon: float, width: float) -> CertifiedInterval:
+        engine = grid(self.profiles, self.counts, width=max(width, 1e-6), epsilon=epsilon)
+        if engine is None:
+            return CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
+        lower, upper = engine.bounds(epsilon)
+        return CertifiedInterval(lower, upper, engine.name, engine.name)
+
+
+def _renyi_bound(loss: PrivacyLoss, s: float, delta: float) -> float:
+    """Return the bound on ε(δ) from the order s + 1, rounded up."""
+    import numpy as np
+
+    value, error = loss.log_mgf_line(s, np.zeros(1))
+    bound = float(value[0].real + error[0]) + float(log_chernoff_factor(np.array(s))) - math.log(delta)
+    return bound / s + 1e-12 * (1.0 + abs(bound) / s)
+
+
+def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBounds]:
+    """Yield the engines that can bound δ near a saddle, the cheapest that should suffice first.
+
+    Decided before any node is evaluated, from envelopes (Theorem 3): a contour with few nodes; a common lattice;
+    a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
+    Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many.
+    """
+    relative = min(1e-3, max(_TIGHT, 0.2 * width * saddle.s))
+    for tolerance in (_TIGHT, relative):
+        plan = plan_contour(loss, saddle, tolerance, _LITTLE_WORK * loss.cost(saddle.s, 0.0))
+        if plan is not None:
+            yield Contour(loss, plan)
+    lattice = lattice_contour(loss, saddle, _TIGHT)
+    if lattice is not None:
+        yield lattice
+    equal = loss.equal_laplace
+    if equal is not None:
+        series = equal_laplace(loss, float(equal[0]), equal[1], saddle)
+        if series is not None:
+            yield series
+    plans = [plan_contour(loss, saddle, relative, _MUCH_WORK)]
+    for factor in (1.0, 10.0, 100.0, 1e3):
+        # Wider than 1/s the phantom would hide the mechanism.
+        phantom = min(factor * width, 0.03 / saddle.s) / (saddle.s + 1.0)
+        plans.append(plan_contour(loss, saddle, relative, _MUCH_WORK, phantom))
+        if plans[-1] is not None:
+            break
+    known = [plan for plan in plans if plan is not None]
+    if known:
+        yield Contour(loss, min(known, key=lambda plan: plan.work))
+
+
+def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
+    """Invert a curve with a known relative error at both ends of what δ may be."""
+    error = profile.relative_error
+    upper = profile.epsilon(delta * (1.0 - error))
+    lower = profile.epsilon(min(1.0, delta * (1.0 + error)))
+    return CertifiedInterval(
+        max(0.0, math.nextafter(lower, 0.0)) if lower < math.inf else lower, upper, CLOSED, CLOSED
+    )
+
+
+def _closed_delta(profile: PrivacyProfile, epsilon: float) -> CertifiedInterval:
+    value, error = profile.delta(epsilon), profile.relative_error
+    return CertifiedInterval(value * (1.0 - error), min(1.0, value * (1.0 + error) + 1e-305), CLOSED, CLOSED)

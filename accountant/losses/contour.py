@@ -1,0 +1,219 @@
+"""δ(ε) by inverting a Laplace transform: certified, at a cost that does not depend on counts.
+
+Theorem 1. For s > 0 with M(s) finite, δ(ε) = (1/2πi) ∫_{Re z = s} M(z) e^{-εz} / (z(z+1)) dz.
+    ∫ δ(x) e^{zx} dx = E ∫_{-∞}^L (e^{zx} - e^{-L} e^{(z+1)x}) dx = E e^{zL} (1/z - 1/(z+1)), and the integrand
+    is absolutely integrable: |M(s+it)| <= M(s), 1/|z(z+1)| <= 1/t².
+
+Theorem 2. For h > 0, T = 2π/h, z_k = s + ikh and w_k = (h/2π) M(z_k) e^{-εz_k} / (z_k(z_k+1)), the sum
+over all whole k is S(ε) = Σ_n δ(ε + nT) e^{snT} over all whole n: *never below* δ(ε).
+    f(x) = δ(x) e^{sx} is continuous and Σ_n f(x + nT) converges locally uniformly (δ decreases, f is
+    integrable); its Fourier coefficients are M(s+ikh) / (T z(z+1)), absolutely summable, so their series
+    equals it everywhere (Poisson summation). All terms on the right are nonnegative.
+
+Aliases. n < 0: δ <= 1 gives at most e^{-sT} / (1 - e^{-sT}). n > 0: by the Chernoff bound
+δ(y) <= c(s') M(s') e^{-s'y} at most c(s') M(s') e^{-s'ε} r / (1 - r), r = e^{-(s'-s)T}, for any s' > s; and 0
+if ε + T is at least the largest loss.
+
+Theorem 3 (truncation). If |M(s+it)| <= E(τ) e^{-ρt²/2} for |t| >= τ = Nh, then the terms |k| > N add up to at
+most (1/π) e^{-sε} E(τ) e^{-ρτ²/2} min(atan(s/τ)/s, 1/(ρτ³)): |z(z+1)| >= s² + t² and >= t², the majorant
+decreases, so h Σ_{k>N} <= ∫_τ^∞. That the last terms are tiny proves nothing (atoms make spikes further out).
+
+Theorem 4 (phantom Gaussian). For every law of L and μ > 0 let M_μ(z) = M(z) e^{μ²z(z+1)/2},
+U = (1/2πi) ∫ M_μ e^{-εz}/(z(z+1)) dz and B = μ² e^{μ²/8} (1/2πi) ∫ M_μ e^{-εz} dz. Then U - B <= δ(ε) <= U.
+    U = E C_μ(ε - L), C_m(x) = Φ(m/2 - x/m) - e^x Φ(-m/2 - x/m) the profile of N(0,1) moved by m, and
+    C_0(x) = (1 - e^x)^+. dC_m/dm = φ(x/m - m/2) lies between 0 and (2π)^{-1/2} e^{x/2 - x²/2μ²} for m <= μ, so
+    0 <= C_μ - C_0 <= μ (2π)^{-1/2} e^{x/2 - x²/2μ²}, whose transform is μ² e^{μ²(z+1/2)²/2}. B is summed on the
+    same nodes; its aliases are nonnegative, so they only lower the lower end. Its tail beyond τ is at most
+    e^{μ²/8} μ² e^{-sε} E(τ) e^{-ρτ²/2} / (πρτ), with μ² counted in ρ and in E.
+
+Rounding. A computed M(z) is off by a factor within e^{±E_k} - 1 (`PrivacyLoss.log_mgf_line`). Adding
+ln h/2π - ln z(z+1) and -εz to ln M and taking the exponential adds u (4|ε||z| + 6|ln M| + 30); the pairwise sum of
+N terms lg N + 8 more. In all Σ |w_k| (e^{E'_k} - 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from accountant.losses.saddle import Saddle, log_chernoff_factor
+from mechanisms.arrays import FloatArray
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+
+_FURTHER = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])  # s'/s tried for the right aliases
+_SLACK = 1.0 + 1e-9  # over the rounding of the error terms themselves
+
+
+@dataclass(frozen=True, slots=True)
+class ContourPlan:
+    """A contour chosen before any node is evaluated.
+
+    Attributes
+    ----------
+    s, step, nodes
+        z_k = s + ik step for |k| <= nodes.
+    work
+        Complex exponentials to evaluate, roughly.
+    phantom
+        μ² of the phantom Gaussian; 0 for none.
+    further
+        The abscissa s' of the Chernoff bound on the right aliases; 0 if there are none.
+    """
+
+    s: float
+    step: float
+    nodes: int
+    work: float
+    phantom: float
+    further: float
+
+
+def period_for(loss: PrivacyLoss, saddle: Saddle, tolerance: float) -> tuple[float, float]:
+    """Return a period T at which all aliases are below about 2 tolerance·δ, and s' for the right ones.
+
+    T = max(ln(1/tolerance·δ) / s, min_{s'} (ln M(s') - s'ε + ln c(s') - ln δ + ln(1/tolerance)) / (s' - s)); the
+    second matters for subsampled mechanisms, whose right tail is heavy.
+    """
+    s, wanted = saddle.s, -math.log(tolerance) - saddle.log_delta
+    left = wanted / s
+    # Chernoff bounds overshoot by a few 1/s, so bounds will be asked for at a somewhat smaller ε.
+    epsilon = max(0.0, saddle.epsilon - 4.0 / s)
+    reach = loss.supremum - epsilon
+    if reach <= left:
+        return left, 0.0
+    further = s * _FURTHER
+    with np.errstate(all="ignore"):
+        periods = loss.log_mgf_real(further) - further * epsilon + log_chernoff_factor(further) + wanted
+        periods = periods / (further - s)
+    periods = np.where(np.isfinite(periods), periods, np.inf)
+    best = int(np.argmin(periods))
+    right = float(periods[best])
+    chosen = float(further[best]) if math.isfinite(right) else 0.0
+    return max(left, min(right, reach)), chosen
+
+
+def plan_contour(
+    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float = 0.0
+) -> ContourPlan | None:
+    """Return the contour that keeps every error term below tolerance·δ, or None if it costs too much.
+
+    Decided from the envelope alone (Theorem 3), no node is evaluated. The work is counted in complex
+    exponentials (`PrivacyLoss.cost`).
+    """
+    s = saddle.s
+    period, further = period_for(loss, saddle, tolerance)
+    step = 2.0 * math.pi / period
+    counts = np.ceil(12.0 * 1.25 ** np.arange(math.ceil(math.log(max(most_work, 15.0) / 12.0, 1.25))))
+    tails = _log_tails(loss, s, saddle.epsilon, counts * step, phantom)
+    enough = np.flatnonzero(np.max(tails, axis=0) <= math.log(tolerance) + saddle.log_delta)
+    if enough.size == 0:
+        return None
+    nodes = int(counts[enough[0]])
+    work = nodes * loss.cost(s, nodes * step)
+    return ContourPlan(s, step, nodes, work, phantom, further) if work <= most_work else None
+
+
+def _log_tails(
+    loss: PrivacyLoss, s: float, epsilon: float, heights: FloatArray, phantom: float
+) -> FloatArray:
+    """Return ln of the truncation bounds of U and, with a phantom, of B (rows), for each height."""
+    rho = loss.precision + phantom
+    base = (
+        loss.log_envelope(s, heights) + 0.5 * phantom * s * (s + 1.0) - s * epsilon - 0.5 * rho * heights**2
+    )
+    base = base - math.log(math.pi) + 1e-12 * (1.0 + abs(s * epsilon))
+    slow = np.arctan2(s, heights) / s
+    with np.errstate(divide="ignore", over="ignore"):
+        first = base + np.log(np.minimum(slow, 1.0 / (rho * heights**3) if rho > 0.0 else np.inf))
+        if phantom == 0.0:
+            return np.asarray(first[None])
+        second = base + phantom / 8.0 + np.log(phantom / (rho * heights))
+    return np.stack([first, second])
+
+
+class Contour:
+    """Certified bounds on δ near one ε, from one set of nodes (the finite part of the loss only)."""
+
+    def __init__(self, loss: PrivacyLoss, plan: ContourPlan) -> None:
+        """Evaluate ln M at the nodes of the plan."""
+        self.name = "contour" if plan.phantom == 0.0 else "contour with phantom Gaussian"
+        self.plan, self.s = plan, plan.s
+        t: FloatArray = plan.step * np.arange(plan.nodes + 1, dtype=np.float64)
+        self._z: ComplexArray = np.asarray(plan.s + 1j * t, dtype=np.complex128)
+        log_m, error = loss.log_mgf_line(plan.s, t)
+        product = self._z * (self._z + 1.0)
+        size = np.abs(log_m)
+        if plan.phantom:
+            log_m = log_m + (0.5 * plan.phantom) * product
+            size = size + plan.phantom * np.abs(product)
+        self._error: FloatArray = error + ROUNDING * (6.0 * size + 38.0 + math.log2(plan.nodes + 2.0))
+        # Twice the half-line k >= 0, the node k = 0 halved.
+        log_scale = np.full(t.shape, math.log(plan.step / math.pi))
+        log_scale[0] -= math.log(2.0)
+        self._log_b: ComplexArray = log_m + log_scale
+        self._log_w: ComplexArray = self._log_b - np.log(product)
+        self._abs_z: FloatArray = np.abs(self._z)
+        self._supremum = loss.supremum
+        tails = _log_tails(loss, plan.s, 0.0, t[-1:], plan.phantom)[:, 0]
+        self._log_tails: FloatArray = tails + 1e-12
+        r = math.exp(-plan.s * 2.0 * math.pi / plan.step)
+        self._left = r / (1.0 - r) * _SLACK
+        self._log_right = self._log_right_alias(loss)
+
+    def _log_right_alias(self, loss: PrivacyLoss) -> float:
+        """Return ln of the bound on the aliases from the right at ε = 0; multiply by e^{-s'ε}."""
+        far, plan = self.plan.further, self.plan
+        if far == 0.0:
+            return math.inf
+        value, error = loss.log_mgf_line(far, np.zeros(1))
+        log_r = -(far - plan.s) * 2.0 * math.pi / plan.step
+        log_c = float(log_chernoff_factor(np.array(far)))
+        return float(value[0].real + error[0]) + log_c + log_r - math.log1p(-math.exp(log_r)) + 1e-9
+
+    def estimate(self, epsilon: float) -> tuple[float, float]:
+        """Return S(ε) and its derivative, not certified."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = np.exp(self._log_w - epsilon * self._z)
+            return float(np.sum(w.real)), -float(np.sum((self._z * w).real))
+
+    def bounds(self, epsilon: float) -> tuple[float, float]:
+        """Return (lower, upper) with lower <= δ(ε) <= upper; see the module docstring for every term."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            lower, upper = self._bounds(epsilon)
+        return (lower, upper) if lower <= upper else (0.0, 1.0)  # far from the saddle all may overflow
+
+    def _bounds(self, epsilon: float) -> tuple[float, float]:
+        plan = self.plan
+        shift = epsilon * self._z
+        error = self._error + 4.0 * ROUNDING * abs(epsilon) * self._abs_z
+        w = np.exp(self._log_w - shift)
+        total = float(np.sum(w.real))
+        slack = _rounding(self._log_w.real - shift.real, w, error)
+        scale = 1e-12 * abs(plan.s * epsilon)
+        slack += math.exp(min(700.0, self._log_tails[0] - plan.s * epsilon + scale))
+        if plan.phantom:
+            bump = plan.phantom * math.exp(plan.phantom / 8.0)
+            b = np.exp(self._log_b - shift)
+            loss_of_width = float(np.sum(b.real)) + _rounding(self._log_b.real - shift.real, b, error)
+            below = bump * max(0.0, loss_of_width)
+            below += math.exp(min(700.0, self._log_tails[1] - plan.s * epsilon + scale))
+        else:
+            below = 0.0
+        right = 0.0
+        if epsilon + 2.0 * math.pi / plan.step * (1.0 - 1e-12) < self._supremum:
+            right = math.exp(
+                min(700.0, self._log_right - plan.further * epsilon + 1e-12 * abs(plan.further * epsilon))
+            )
+        slack *= _SLACK
+        lower = total - slack - (self._left + right + below) * _SLACK
+        return max(0.0, lower), min(1.0, total + slack)
+
+
+def _rounding(log_size: FloatArray, w: ComplexArray, error: FloatArray) -> float:
+    """Return Σ |w_k| (e^{E_k} - 1), also where E_k is large and |w_k| tiny."""
+    if float(np.max(error)) < 1.0:
+        return float(np.abs(w) @ np.expm1(error))
+    with np.errstate(over="ignore", divide="ignore"):
+        return float(np.sum(np.exp(log_size + error + np.log(-np.expm1(-error)))))

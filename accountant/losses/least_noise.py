@@ -1,0 +1,115 @@
+"""The least noise with which a composition meets a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+from accountant.losses.composed_loss import compose
+from mechanisms import PrivacyProfile
+from mechanisms.parameters import delta_of_approximate, positive
+
+Compositions = Callable[[float], Sequence[Sequence[tuple[PrivacyProfile, int]]]]
+"""From a factor on the noise to the releases of each record (one sequence of (profile, count) each)."""
+
+RELATIVE = 1e-7
+"""The factor found is at most this much above the least one, where bounds on δ are tight."""
+_FARTHEST = 2.0**60
+
+
+class OutOfReach(ValueError):
+    """No amount of noise meets the target."""
+
+
+def least_noise(compositions: Compositions, epsilon: float, delta: float) -> float:
+    """Return the least factor on all noise with which every record has at most (epsilon, delta).
+
+    Noise must be such that more of it never costs more. Every factor is judged by the certified upper bound
+    on δ, so the one returned meets the target. The search follows 1/μ, μ the Gaussian-DP parameter with the
+    same δ at epsilon: in the factor this is a straight line for Gaussian noise and nearly one for many
+    releases of any kind, and secants find the root in a few evaluations.
+
+    Parameters
+    ----------
+    compositions
+        The releases at a factor.
+    epsilon, delta
+        The target.
+
+    Raises
+    ------
+    OutOfReach
+        If no factor below 2^60 is enough.
+    ParameterError
+        If epsilon is not positive and finite, or delta outside [0, 1).
+    """
+    positive("epsilon", epsilon)
+    delta_of_approximate("delta", delta)
+    if delta == 0.0:
+        return _bisect(
+            lambda factor: max(compose(one).epsilon(0.0).upper for one in compositions(factor)) <= epsilon
+        )
+    goal = _inverse_mu(epsilon, delta)
+
+    def height(factor: float) -> tuple[bool, float]:
+        upper = max(compose(one).delta(epsilon).upper for one in compositions(factor))
+        return upper <= delta, _inverse_mu(epsilon, upper)
+
+    return _secants(height, goal)
+
+
+def _inverse_mu(epsilon: float, delta: float) -> float:
+    """Return 1/μ with δ_μ(epsilon) = delta (between 1e-300 and 1 - 1e-12); only steers the search."""
+    log_goal = math.log(min(max(delta, 1e-300), 1.0 - 1e-12))
+
+    def excess(log_mu: float) -> float:
+        mu = math.exp(log_mu)
+        near, far = log_ndtr(0.5 * mu - epsilon / mu), log_ndtr(-0.5 * mu - epsilon / mu)
+        share = -math.expm1(min(epsilon + far - near, 0.0))  # δ_μ = Φ(near) - e^ε Φ(far)
+        return float(near + math.log(share) if share > 0.0 else -1e6) - log_goal
+
+    low, high = -40.0, 5.0
+    while excess(high) < 0.0:
+        high += 5.0
+    return math.exp(-float(brentq(excess, low, high, xtol=1e-13)))
+
+
+def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> float:
+    """Find the least private factor: secants through the origin and the last points, inside a bracket."""
+    goal *= 1.0 + 0.5 * RELATIVE  # aim at the private side
+    low, high = 0.0, math.inf  # not private; private
+    previous, factor = (0.0, 0.0), 1.0
+    for _ in range(300):
+        private, reached = height(factor)
+        low, high = (low, factor) if private else (factor, high)
+        if high <= low * (1.0 + RELATIVE) or high < 1.0 / _FARTHEST:
+            return high
+        if low > _FARTHEST:
+            break
+        rise = reached - previous[1]
+        guess = factor + (goal - reached) * (factor - previous[0]) / rise if rise else math.nan
+        if private and abs(guess - factor) <= 0.5 * RELATIVE * factor:
+            return factor
+        if not low < guess < high:
+            guess = 2.0 * low if math.isinf(high) else 0.5 * high if low == 0.0 else math.sqrt(low * high)
+        previous, factor = (factor, reached), guess
+    raise OutOfReach("no amount of noise meets the target")
+
+
+def _bisect(private: Callable[[float], bool]) -> float:
+    low, high = 1.0, 1.0
+    while not private(high):
+        low, high = high, 2.0 * high
+        if high > _FARTHEST:
+            raise OutOfReach("no amount of noise meets the target")
+    while low == high or private(low):
+        low, high = 0.5 * low, low
+        if low < 1.0 / _FARTHEST:
+            return high
+    while high > low * (1.0 + RELATIVE):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if private(middle) else (middle, high)
+    return high

@@ -1,0 +1,82 @@
+"""What a gate refuses, one class per rule; a refusal changes nothing."""
+
+from __future__ import annotations
+
+from accountant.place import Place
+
+
+class Refusal(ValueError):
+    """A gate refused an operation before it sampled or charged anything.
+
+    Attributes
+    ----------
+    where
+        The caller's line.
+    """
+
+    def __init__(self, message: str, where: Place) -> None:
+        super().__init__(f"{message} (at {where})")
+        self.message = message
+        self.where = where
+
+
+class RawRead(Refusal, TypeError):
+    """A private value was read, compared, branched on or turned into an array."""
+
+
+class BudgetExceeded(Refusal):
+    """A release would take a record over its budget.
+
+    Attributes
+    ----------
+    record
+        The record that cannot pay.
+    asked, left
+        The charge that was asked for and what the record has left, in words.
+    """
+
+    def __init__(self, record: object, asked: str, left: str, where: Place) -> None:
+        super().__init__(
+            f"release refused: it charges record {record!r} {asked}, and only {left} is left of its budget",
+            where,
+        )
+        self.record = record
+        self.asked = asked
+        self.left = left
+
+
+class RecordWaiting(Refusal):
+    """A record came back while what it gave before still waits, uncharged, for its release.
+
+    Attributes
+    ----------
+    record
+        The record.
+    """
+
+    def __init__(self, record: object, where: Place) -> None:
+        super().__init__(
+            f"record {record!r} is in these sums already and waits for its release: it cannot enter again before",
+            where,
+        )
+        self.record = record
+
+
+class SensitivityExceeded(Refusal):
+    """One record moves the value further than the mechanism is calibrated for."""
+
+
+class TrustViolation(Refusal):
+    """A release needs more trust than the trust model grants."""
+
+
+class TheoremMissing(Refusal):
+    """No composition theorem in use supports the number that was asked for."""
+
+
+class GateClosed(Refusal):
+    """An earlier error told something about private data; nothing more is let in or out."""
+
+
+class ForeignValue(Refusal):
+    """A private value was shown to a gate that it does not belong to."""

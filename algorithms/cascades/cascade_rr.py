@@ -1,0 +1,143 @@
+"""A ranked-list learner under local differential privacy, by randomized response on the click."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.cascades.click_estimates import ClickEstimates
+from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
+from algorithms.problems import RankedLists
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Categories, RandomizedResponse
+
+_PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseBound:
+    """The bound for clicks by randomized response: Hoeffding's or Bernstein's radius, whichever is smaller.
+
+    Attributes
+    ----------
+    positions
+        K, the length of a list.
+    false_rate
+        q, the probability of each false symbol.
+    gain
+        p - q, by how much the true symbol is likelier.
+    exponent
+        x.
+    """
+
+    positions: int
+    false_rate: float
+    gain: float
+    exponent: float
+
+    def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
+        """Return U after three passes from u = 1, each of which stays above w; +inf where E <= 0."""
+        reliable = examinations > 0
+        examinations = np.where(reliable, examinations, 1.0)
+        scaled = np.sqrt(n)
+        hoeffding = scaled * math.sqrt(self.exponent / 2)
+        scaled *= math.sqrt(2 * self.exponent)
+        index = self._pass(clicks, examinations, hoeffding, scaled * math.sqrt(self._variance(1.0)))
+        for _ in range(_PASSES - 1):
+            deviation = np.sqrt(self._variance(np.clip(index, 0.0, 1.0)))
+            index = self._pass(clicks, examinations, hoeffding, scaled * deviation)
+        return np.where(reliable, index, np.inf)
+
+    def _pass(
+        self, clicks: FloatArray, examinations: FloatArray, hoeffding: FloatArray, bernstein: FloatArray
+    ) -> FloatArray:
+        """Return ``(C + min{hoeffding, bernstein + x / 3} / (p - q)) / E``."""
+        radius = np.minimum(hoeffding, bernstein + self.exponent / 3)
+        radius *= 1.0 / self.gain
+        radius += clicks
+        radius /= examinations
+        return radius
+
+    def _variance(self, u: FloatArray | float) -> FloatArray:
+        """Return v(u), a bound on the variance of ``1{R=k} + u 1{R<k}``."""
+        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
+        variance: FloatArray = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
+        return variance
+
+
+class CascadeUCBRR(HorizonLearner[RankedLists]):
+    """Every user sends one symbol: the clicked position or "none", by (K+1)-ary randomized response.
+
+    The only private datum of a round is the one-hot (or zero) click vector X, because the positions that
+    a user examined follow from it: ``examined_k = 1 - sum_{j<k} X_j``. The symbol R is the true one with
+    probability ``p = e^epsilon / (e^epsilon + K)``, each other with ``q = 1 / (e^epsilon + K)``:
+    epsilon-locally differentially private, in one message of fixed format, and no better.
+
+    ``Z_k = (1{R=k} - q) / (p - q)`` is unbiased for X_k. Per item, over its n displays,
+    ``C = sum Z_k`` and ``E = sum (1 - sum_{j<k} Z_j)`` satisfy ``E[C - w E] = 0`` for the attraction
+    probability w, so ``U = (C + R_n) / E`` is an upper confidence bound where E > 0, with
+
+    ``R_n(u) = min{ sqrt(n x / 2), sqrt(2 n x v(u)) + x / 3 } / (p - q)``,
+    ``v(u) = min{ 1/4, q + (p - q) u + u^2 min(1, (K - 1) q + p - q) }``, ``x = ln(3 L T^2)``
+
+    (Hoeffding and Bernstein; evaluated from u = 1 downwards, each pass stays above w). The K largest are
+    shown, the least displayed first (of equally often displayed ones the larger index): reward depends on
+    the set only, the top positions are examined most.
+
+    Parameters
+    ----------
+    structure
+        The ranked lists: L items, K positions.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="cascading bandits paper, repaired: randomized response on the click vector",
+    )
+    family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
+
+    def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, horizon)
+        self.positions = structure.size
+        self.symbols = Categories(self.positions + 1)
+        self.randomizer = RandomizedResponse(size=self.positions + 1, epsilon=check_epsilon(epsilon))
+        odds = math.exp(-epsilon)
+        self.false_rate = odds / (1.0 + self.positions * odds)  # q
+        self.gain = -math.expm1(-epsilon) / (1.0 + self.positions * odds)  # p - q
+        self.exponent = math.log(3 * structure.arms * self.horizon**2)  # x
+        said = np.eye(self.positions + 1, self.positions)  # row: symbol, column: position
+        self._click = (said - self.false_rate) / self.gain  # Z_k of each symbol
+        bound = ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
+        self.estimates = ClickEstimates(gate.lanes, structure, bound)
+
+    def act(self) -> IntArray:
+        """Return the K items of largest index, the least displayed first."""
+        self.shown = self.estimates.best_lists()
+        return self.shown
+
+    def observe(self, feedback: Private) -> None:
+        """Average the user's randomized symbol into the displayed items."""
+        self.check_feedback(feedback)
+        shown = self.shown
+        message = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
+        self.estimates.add(shown, self._click[message[:, 0]])
+        self.rounds.add(None, self)
+
+    def _symbol(self, clicks: FloatArray) -> FloatArray:
+        """Return the clicked position, or K where nothing was clicked (clicks are one-hot or zero)."""
+        symbol: FloatArray = clicks @ (np.arange(self.positions) - self.positions) + self.positions
+        return symbol

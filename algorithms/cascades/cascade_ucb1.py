@@ -1,0 +1,64 @@
+"""CascadeUCB1: ranked lists without privacy (Kveton, Szepesvari, Wen & Ashkan, ICML 2015)."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.estimates.running_means import RunningMeans
+from algorithms.learner import Family, FloatArray, IntArray
+from algorithms.problems import RankedLists
+from algorithms.structured_learner import StructuredLearner, last_action
+
+
+def examined(clicks: FloatArray) -> FloatArray:
+    """Return which positions a user examined: ``1 - sum_{j<k} click_j`` for position k.
+
+    Holds whatever was clicked: all positions when nothing was.
+    """
+    above = np.cumsum(clicks, axis=-1) - clicks
+    return 1.0 - above
+
+
+class CascadeUCB1(StructuredLearner[RankedLists]):
+    """Show the K items of largest ``mean_e + sqrt(1.5 ln(t-1) / T_e)``; T_e counts examinations.
+
+    As published it starts on one observation of every item. All data are declassified.
+
+    Parameters
+    ----------
+    structure
+        The ranked lists: L items, K positions.
+    gate
+        Where feedback comes from.
+    """
+
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+    family: ClassVar[Family] = "cascade"
+    shown: IntArray = last_action()
+
+    def __init__(self, structure: RankedLists, gate: Gate) -> None:
+        super().__init__(structure, gate)
+        self.round = 0
+        self.means = RunningMeans(gate.lanes, structure.arms)
+
+    def observe_initial(self, outcomes: Private) -> None:
+        """Start every mean on one raw attraction."""
+        self.means.start(self.gate.declassify(outcomes, "CascadeUCB1 starts on the raw attractions w_0"))
+
+    def act(self) -> IntArray:
+        """Return the list of the largest upper confidence bounds, best first."""
+        self.round += 1
+        self.shown = self.structure.solve(self.means.upper(1.5 * math.log(max(self.round - 1, 1))))
+        return self.shown
+
+    def observe(self, feedback: Private) -> None:
+        """Average the examined items' attractions."""
+        self.check_feedback(feedback)
+        shown = self.shown
+        clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
+        self.means.add(shown, clicks, seen=examined(clicks))

@@ -1,0 +1,178 @@
+"""Attraction probabilities from noisy click counts: the estimating equation of the certified cascade learners.
+
+The only private datum of a cascade round is the click vector X, because the positions that a user examined
+follow from it: ``examined_k = 1 - sum_{j<k} X_j``. So from unbiased estimates Z of X, summed over an item's
+displays (n of them, at position k, in m releases),
+
+``C = sum Z_k`` and ``E = sum (1 - sum_{j<k} Z_j)`` satisfy ``E[C - w E] = 0``
+
+for the item's attraction probability w, as the items above are attractive or not independently of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
+from algorithms.lanes import gather, positions
+from algorithms.problems import RankedLists
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_UNRELIABLE = 1e12  # ranks above every finite index
+
+
+class UpperBound(Protocol):
+    """How an upper confidence bound on w follows from an item's sums."""
+
+    def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
+        """Return U for displays n, releases m, C and E; +inf where E says nothing yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdditiveNoiseBound:
+    """The bound for click counts with Laplace or Gaussian noise.
+
+    Per release, ``Z = X + N`` with K independent noises, so ``C - w E`` is a sum of n independent terms of range
+    1 and of noises ``N_k + w sum_{j<k} N_j``. With probability at least ``1 - e^-x``, one side,
+
+    ``|C - w E| <= R(w)``, ``R(u) = b x + sqrt(2 x (n / 4 + s m (1 + u^2 (K - 1))))``,
+
+    with ``s = 2 b^2`` for Laplace noise of scale b, and ``s = sigma^2``, ``b = 0`` for Gaussian noise (Hoeffding and
+    the sub-gamma tail of Laplace sums in one exponent). The index is the largest u with ``u E <= C + R(u)``.
+
+    Attributes
+    ----------
+    positions
+        K, the length of a list.
+    noise
+        The law of one noise: s is its proxy, b its scale.
+    exponent
+        x.
+    """
+
+    positions: int
+    noise: NoiseTail
+    exponent: float
+
+    def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
+        """Return U in closed form.
+
+        With ``R(u) = b x + sqrt(al + be u^2)`` and ``C' = C + b x``,
+        ``U = (C' E + sqrt(al (E^2 - be) + be C'^2)) / (E^2 - be)``, and +inf if ``E <= sqrt(be)``.
+        """
+        al = 2.0 * self.exponent * (0.25 * n + self.noise.proxy * m)
+        be = 2.0 * self.exponent * self.noise.proxy * (self.positions - 1) * m
+        shifted = clicks + self.noise.scale * self.exponent
+        determinant = examinations * examinations - be
+        reliable = (examinations > 0) & (determinant > 0)
+        determinant = np.where(reliable, determinant, 1.0)
+        root = np.sqrt(al * determinant + be * shifted * shifted)
+        return np.where(reliable, (shifted * examinations + root) / determinant, np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class ChernoffNoiseBound(AdditiveNoiseBound):
+    """The same with Chernoff's inequality for the clicks: tighter, most so where attraction is small.
+
+    Never above `AdditiveNoiseBound`, and equal to it where Chernoff's bound does not fall below 1, so that
+    items keep their order there.
+    """
+
+    def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
+        """Return U: start from the additive bound and lower it (`chernoff_upper`)."""
+        closed = AdditiveNoiseBound.upper(self, n, m, clicks, examinations)
+        finite = np.isfinite(closed)
+        start = np.clip(closed[finite], 0.0, 1.0)
+        lowered = chernoff_upper(
+            start,
+            n[finite],
+            m[finite],
+            clicks[finite],
+            examinations[finite],
+            noise=self.noise,
+            exponent=self.exponent,
+            above=self.positions - 1,
+        )
+        closed[finite] = np.where(lowered < start, lowered, closed[finite])
+        return closed
+
+
+def ranked_first(upper: FloatArray, displays: FloatArray) -> FloatArray:
+    """Return finite indices: items without a bound rank above all others, the least displayed first."""
+    return np.where(np.isfinite(upper), np.minimum(upper, 0.5 * _UNRELIABLE), _UNRELIABLE - displays)
+
+
+class ClickEstimates:
+    """Per item: displays n, releases m, click estimate C, examination estimate E, and its rank.
+
+    Parameters
+    ----------
+    lanes
+        How many independent runs.
+    structure
+        The ranked lists.
+    bound
+        Turns an item's sums into its upper confidence bound.
+    """
+
+    def __init__(self, lanes: int, structure: RankedLists, bound: UpperBound) -> None:
+        shape = (lanes, structure.items)
+        self.structure = structure
+        self.bound = bound
+        self.displays: FloatArray = np.zeros(shape)
+        self.releases: FloatArray = np.zeros(shape)
+        self.clicks: FloatArray = np.zeros(shape)
+        self.examinations: FloatArray = np.zeros(shape)
+        self.index: FloatArray = np.full(shape, _UNRELIABLE)
+
+    def best_lists(self) -> IntArray:
+        """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).
+
+        Reward depends on the set only, and the top positions are examined most and carry least noise. Of
+        equally often displayed items the one of larger index is first, then the lowest id.
+        """
+        chosen = self.structure.solve(self.index)
+        order = np.argsort(gather(self.displays, chosen), axis=1, kind="stable")
+        return gather(chosen, order)
+
+    def add(
+        self,
+        shown: IntArray,
+        clicks: FloatArray,
+        *,
+        rounds: IntArray | None = None,
+        lanes: IntArray | None = None,
+    ) -> None:
+        """Add one release for the items shown.
+
+        Parameters
+        ----------
+        shown
+            The lists, shape (lanes, K).
+        clicks
+            Unbiased estimates of the clicks per position, shape (lanes, K).
+        rounds
+            How many rounds each lane's list was shown for, shape (lanes,); 1 by default.
+        lanes
+            The lanes that have a release, if not all.
+        """
+        at = positions(self.displays, shown)
+        long = np.ones(1) if rounds is None else rounds.astype(np.float64)
+        if lanes is not None:
+            at, clicks, long = at[lanes], clicks[lanes], long[lanes]
+        above = np.cumsum(clicks, axis=1) - clicks
+        n, m, c, e = (
+            total.reshape(-1) for total in (self.displays, self.releases, self.clicks, self.examinations)
+        )
+        n[at] += long[:, np.newaxis]
+        m[at] += 1.0
+        c[at] += clicks
+        e[at] += long[:, np.newaxis] - above
+        upper = self.bound.upper(n[at], m[at], c[at], e[at])
+        self.index.reshape(-1)[at] = ranked_first(upper, n[at])

@@ -1,0 +1,340 @@
+"""A learner in production that can be stopped and gone on with, bit for bit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from accountant import Accountant
+from accountant.durable.file_lock import InUse
+from accountant.durable.history import History
+from accountant.durable.journal import Journal
+from accountant.durable.stored_accountant import (
+    accountant_state,
+    adopt_ledger,
+    appoint,
+    randomness,
+    restore_accountant,
+    set_randomness,
+    undisturbed,
+)
+from algorithms.durable.code_fingerprint import code_digests, fingerprint
+from algorithms.durable.constructor_arguments import build_watched, differing
+from algorithms.durable.run_folder import RunFolder
+from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, packages_of
+from mechanisms import NoiseSource
+
+LearnerType = TypeVar("LearnerType")
+
+
+class CodeChanged(StateError):
+    """A run was saved by other code than would go on with it.
+
+    Attributes
+    ----------
+    code
+        What `DurableRun.load` must be given to go on all the same.
+    """
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class DurableRun(Generic[LearnerType]):
+    """A learner and the accountant it runs on, with `save` and `load`.
+
+    A run is kept in a folder: a journal of all charges and of who waits for a release, to which every save adds what
+    is new, and everything else that the run depends on (the learner's state, sums that wait for their release, the
+    state of NumPy generators) as JSON and arrays, without pickle. A run that was saved and loaded gives, bit for bit,
+    the actions and charges of one that never stopped; so does one that was stopped in the middle of a save: it is
+    the run of that save or of the one before.
+
+    **When to save.** After each `observe`, before the next action is shown. What a central learner gives away, it
+    gives away through its actions; so a crash before the save loses a round, and nothing that anybody saw is
+    missing from the ledger. Saved less often, a crash forgets charges for actions that were shown. A local
+    learner's messages are seen when they are sent: there, a message is sent when the run is saved. If a save fails (a
+    full disk, say) or is interrupted (Ctrl-C, a signal), show nothing until one has succeeded: the next one mends what
+    it left.
+
+    **Where to save.** The folder holds raw data (sums that wait for release): only its owner may read it (mode 700,
+    files 600), and it belongs where raw data may be. From the first save or the load until `close` or the end of the
+    process, the run holds the folder's lock: no other process, and no fork of this one, can go on from it. From an
+    older copy of the folder nobody may go on at all: it has forgotten what was spent since. Only the process that made
+    or loaded the run releases through its accountant: in a fork of it, and after `close`, the gate is closed.
+
+    **Threads.** A learner is for one thread at a time. Where several use it, or one saves beside it, each holds `lock`
+    around its whole turn (``with run.lock: act, observe, save``); `save` takes it itself. Without it, a save that
+    falls into another thread's `observe` still forgets no charge and nobody who waits, but what it wrote of the learner
+    is the middle of that round, and so is a run that goes on from there; the next save mends that, too.
+
+    **What it costs.** A save takes time in proportion to what is new and to the learner's own arrays, however much
+    the ledger holds; and it waits for the disk three times (`tests/benchmarks/bench_durable_run.py`). Loading reads all
+    of the journal.
+
+    **Changed code.** A run is refused by a learner whose code (or that of any module of this library or of its own
+    package that it uses, `algorithms.durable.code_fingerprint` says how far) is not what saved the run; comments do not
+    count, a new Python may. The ledger would stay right, but whether the state means the same to the new code only its
+    author knows. If it does, give `load` the word that the error names; it stands for this one change.
+
+    A linear learner's phase goes on where it was: `open_phase` is what was being played.
+
+    Parameters
+    ----------
+    build
+        Makes the learner on an accountant. `load` calls it again, with the generators as they were the first time, so
+        it has to give the same learner each time. What it raises reaches the caller as it is.
+    accountant
+        What the learner runs on.
+
+    Attributes
+    ----------
+    learner, accountant
+        The learner that was built, and the accountant.
+    lock
+        A re-entrant lock: whoever holds it sees no save begin, nor another thread that holds it, too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from accountant import Accountant, Budget
+    >>> from algorithms import CUCBBatchLeast, DurableRun
+    >>> from algorithms.problems import TopK
+    >>> def build(gate):
+    ...     return CUCBBatchLeast(TopK(arms=5, size=2), gate, epsilon=1.0, horizon=100)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with DurableRun(build, Accountant(Budget(epsilon=1.0))) as run:
+    ...     arms = run.learner.act()[0]
+    ...     outcomes = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, record="ann")
+    ...     run.learner.observe(outcomes)
+    ...     run.save(folder.name + "/run")
+    >>> with DurableRun.load(folder.name + "/run", build) as again:
+    ...     bool((again.learner.act() == run.learner.act()).all())
+    True
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, build: Callable[[Accountant], LearnerType], accountant: Accountant) -> None:
+        self.accountant = accountant
+        self.lock = threading.RLock()
+        before = randomness(accountant)
+        self.learner, self._arguments = build_watched(build, accountant)
+        # What build drew is drawn again by load; mostly it is nothing.
+        self._drawn_from = None if randomness(accountant) == before else before
+        self._built, self._code = _digests(self.learner, accountant)
+        self._history = History(Journal())
+        self._folder: RunFolder | None = None
+        self._tenure = appoint(accountant)
+        self._process = os.getpid()
+        self._closed = False
+
+    def save(self, folder: str | Path | None = None) -> None:
+        """Write the run: all of it or nothing, whatever stops it when.
+
+        Parameters
+        ----------
+        folder
+            Where the run is to be kept: made if it does not exist. Needed the first time only; it stays the same.
+
+        Raises
+        ------
+        GateClosed
+            If the accountant is closed: a restart must not open it again.
+        StateError
+            If the learner holds something that is no plain data (the message names the attribute).
+        InUse
+            If another process has the folder open, or this one has forked or closed it.
+        ValueError
+            If the folder holds another run, what is left of one, or anything else; if it is a file, or its own folder
+            does not exist; if it is not the one that the run is kept in; or if the journal in it was deleted, replaced
+            or cut since.
+        OSError
+            If a file cannot be written: nothing has changed, and the next save tries again. A first save that fails
+            binds the run to no folder.
+        """
+        if os.getpid() != self._process:
+            raise InUse(
+                f"this run is process {self._process}'s, of which this process ({os.getpid()}) is a fork"
+            )
+        if self._closed:
+            raise InUse("this run was closed: load it again to go on")
+        with self.lock:
+            self._save(folder)
+
+    def _save(self, folder: str | Path | None) -> None:
+        self._leave_unkept()  # a first save may have been interrupted twice
+        if self._folder is None and folder is None:
+            raise ValueError("folder=None: must be given when a run is saved for the first time")
+        if self._folder is not None and folder is not None and not _same(self._folder.path, Path(folder)):
+            raise ValueError(f"folder={str(folder)!r}: this run is kept in {str(self._folder.path)!r}")
+        self.accountant.check_open()
+        with undisturbed(self.accountant):
+            notes = self._history.begin()
+            encoder = Encoder(self.accountant, type(self.learner).__module__, notes)
+            state = {
+                "learner": type(self.learner).__qualname__,
+                "built": self._built,
+                "arguments": self._arguments,
+                "code": self._code,
+                "drawn_from": self._drawn_from,
+                "state": encoder.attributes(self.learner),
+                "accountant": accountant_state(self.accountant, notes),
+            }
+            notes.commit()
+        try:
+            if self._folder is None:
+                assert folder is not None
+                self._folder = RunFolder.claim(Path(folder), self._history.journal)
+            self._folder.write(state, encoder.arrays)
+        except BaseException:
+            self._leave_unkept()
+            raise
+
+    def _leave_unkept(self) -> None:
+        """Give back the folder of a first save that did not end."""
+        if self._folder is not None and not self._folder.kept:
+            self._folder.close()
+            self._folder = None
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        build: Callable[[Accountant], LearnerType],
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        code: str | None = None,
+    ) -> DurableRun[LearnerType]:
+        """Read a run written by `save`, and go on where it stopped.
+
+        Parameters
+        ----------
+        folder
+            Where `save` keeps it.
+        build
+            As for the class.
+        noise
+            As for `Accountant`: OpenDP's samplers by default. For a run on a NumPy generator, one of the same kind;
+            its state is set to the saved one.
+        code
+            To go on with other code than saved the run: the word that `CodeChanged` named.
+
+        Raises
+        ------
+        InUse
+            If the run is open, in another process or in this one.
+        CodeChanged
+            If the learner's code is not what it was; see the class.
+        StateError
+            If the learner that `build` makes is not the one that was saved, or has other parameters (the message
+            names them).
+        RandomnessMismatch
+            If the run's noise came from a NumPy generator and `noise` is none, or another kind.
+        ValueError
+            If the folder holds no saved run, or a damaged one.
+        OSError
+            If it does not exist or cannot be read.
+        """
+        opened, saved, arrays, rows = RunFolder.open(Path(folder))
+        try:
+            with _damage_named(opened.path):
+                accountant = restore_accountant(saved["accountant"], noise)
+                history, ledger, sums = History.replay(opened.journal, rows, accountant.composition)
+                adopt_ledger(accountant, ledger)
+                drawn_from = saved.get("drawn_from")
+                if drawn_from is not None:
+                    set_randomness(accountant, drawn_from)
+            run = cls(build, accountant)
+            with _damage_named(opened.path):
+                run._check_same(saved, code, opened.path)
+                run._history, run._drawn_from = history, drawn_from
+                decoder = Decoder(accountant, arrays, type(run.learner).__module__, sums)
+                decoder.restore(run.learner, saved["state"])
+                set_randomness(accountant, saved["accountant"])
+            run._folder = opened
+            return run
+        except BaseException:
+            opened.close()
+            raise
+
+    def _check_same(self, saved: dict[str, Any], code: str | None, path: Path) -> None:
+        """Refuse unless the learner is of the class, the parameters and the code that were saved."""
+        name = type(self.learner).__qualname__
+        if saved["learner"] != name:
+            raise StateError(f"{path}: holds a {saved['learner']}, but build made a {name}")
+        changed = ", ".join(_differing(saved["code"], self._code))
+        arguments = differing(saved.get("arguments", {}), self._arguments)
+        parameters = ", ".join(arguments or _differing(saved["built"], self._built))
+        if parameters:
+            raise StateError(
+                f"{path}: was saved by a {name} with other parameters than build gives it: they differ in {parameters}"
+                + (f" (and the code of {changed} has changed)" if changed else "")
+            )
+        word = fingerprint(self._code)
+        if changed and code != word:
+            raise CodeChanged(
+                f"{path}: was saved by other code: {changed} changed since. The ledger stays right; if the learner's "
+                f"state means the same to the new code, go on with load(..., code={word!r})",
+                word,
+            )
+
+    def close(self) -> None:
+        """Give the folder free, for `load` to go on from the last save.
+
+        This object cannot save any more, and its accountant releases nothing more: the budget would not remember it.
+        """
+        self._closed = True
+        self._tenure.end("the run was closed: load it again to go on")
+        if self._folder is not None:
+            self._folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@contextmanager
+def _damage_named(path: Path) -> Iterator[None]:
+    """Call what a damaged file leads to by its name."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+        raise ValueError(f"{path}: damaged run ({type(error).__name__}: {error})") from None
+
+
+def _digests(learner: object, accountant: Accountant) -> tuple[dict[str, str], dict[str, str]]:
+    """Return digests of all attributes of a learner that was just built, in effect its parameters, and of its code."""
+    module = type(learner).__module__
+    digests = {}
+    modules = {kind.__module__ for kind in type(learner).__mro__}
+    for name, value in attributes_of(learner):
+        encoder = Encoder(accountant, module)
+        text = json.dumps(encoder.value(value, name), sort_keys=True)
+        digest = hashlib.sha256(text.encode())
+        for key, array in sorted(encoder.arrays.items()):
+            digest.update(f"{key}{array.dtype}{array.shape}".encode() + array.tobytes())
+        digests[name] = digest.hexdigest()
+        modules |= encoder.modules
+    return digests, code_digests(modules, packages_of(module))
+
+
+def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:
+    return sorted(key for key in {**one, **other} if one.get(key) != other.get(key))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.absolute() == other.absolute() or (one.exists() and other.exists() and one.samefile(other))

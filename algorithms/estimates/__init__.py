@@ -1,0 +1,1 @@
+"""What learners know of means: running, noisy and batched ones, and their confidence bounds."""

@@ -1,0 +1,1 @@
+"""Distributed linear bandits: phases, designs and phased elimination under three trust models."""

@@ -1,0 +1,417 @@
+"""Phased elimination for standard linear bandits, certified under three trust models: one client per round.
+
+Li, Zhou & Ji 2022, Algorithm 3 ("DP-PE"), repaired as `algorithms.linear.dp_dpe`. A client is one round: it plays one
+action, and its one reward in [-B, B] enters one sum, so a phase ends with a private sum for each action in the
+support. With x = ln(2 k L T), sums of T(x) rewards and noise of proxy τ(x)² on each sum,
+
+    W_a = √(2x Σ_x c_a(x)² v(x)),  v(x) = B²/T(x) + τ(x)²/T(x)²,  c_a(x) = v(x)⁻¹ aᵀV⁺x,  V = Σ v(x)⁻¹ x xᵀ,
+
+holds for all actions in all phases with probability 1 - 1/T (rewards in [-B, B] are B-sub-Gaussian).
+
+In production, as with `algorithms.linear.dp_dpe`, but a client for every round:
+
+>>> import numpy as np
+>>> from accountant import Accountant, Budget
+>>> rng = np.random.default_rng(0)
+>>> actions = rng.standard_normal((50, 4))
+>>> actions /= np.linalg.norm(actions, axis=1)[:, None]
+>>> accountant = Accountant(Budget(epsilon=2.0, delta=1e-6), seed=1)
+>>> learner = DPPELocal(actions, accountant, epsilon=2.0, delta=1e-6, horizon=100)
+>>> clients = iter(range(100))
+>>> while (phase := learner.act()) is not None:  # play phase.order, one client after the other
+...     for action, client in zip(phase.order, clients, strict=False):
+...         reward = rng.uniform(-1, 1)  # of this client for this action
+...         if phase.clients:  # else the horizon cuts the phase, and nobody reports
+...             report = phase.report(reward)[np.newaxis]
+...             learner.observe(accountant.private(report, phase.domain, client))
+>>> accountant.worst()[1].epsilon <= 2, learner.played
+(True, 100)
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import math
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private, add_to_all, check_feedback
+from algorithms.claim import ClaimForm, View
+from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
+from algorithms.linear.g_optimal import g_optimal_design, support_bound
+from algorithms.linear.linear_parameters import checked_actions, checked_gate, checked_reward_bound
+from algorithms.linear.linear_phases import Phase, RewardPhase
+from algorithms.linear.phased_elimination import keeps, pseudo_inverse
+from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ONE_REWARD = "one client: the reward of the one round that it plays"
+_REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
+
+
+class StandardElimination(abc.ABC):
+    """What all instances share.
+
+    Parameters
+    ----------
+    actions
+        Shape (k, d), each of length at most 1.
+    gate
+        Where rewards come from; one lane.
+    horizon
+        T, also the number of clients.
+    reward_bound
+        B: rewards are clipped to [-B, B] and must lie there for the regret theorem to hold.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the gate has more than one lane.
+    TrustViolation
+        If the gate's trust is local and the learner's claim is not.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[Family] = "linear"
+
+    def __init__(
+        self, actions: npt.ArrayLike, gate: Gate, *, horizon: int, reward_bound: float = 1.0
+    ) -> None:
+        self.gate = checked_gate(gate, self.claim, type(self).__name__)
+        self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
+        self.horizon = check_horizon(horizon)
+        self.actions = checked_actions(actions)
+        self.active: IntArray = np.arange(self.actions.shape[0])
+        self.played = 0
+        self.communication = Communication()
+        self._number = 0
+        self._phase: RewardPhase | None = None
+        self._reports = 0
+        # The first phase has h_1 = S rounds, so T/S + 1 >= 2^L for L completed ones.
+        first = self.length(1)
+        self.phases = max(1, math.floor(math.log2(horizon / first + 1)))
+        self.exponent = math.log(2.0 * self.active.size * self.phases * horizon)
+
+    def length(self, number: int) -> int:
+        """Return h_l = 2^{l-1} S, S = 4d ln ln d + 16 the largest support of a design."""
+        return (1 << (number - 1)) * support_bound(self.actions.shape[1])
+
+    def act(self) -> RewardPhase | None:
+        """Return the next phase; None when the horizon is reached. Each play is a new client's.
+
+        In a phase that the horizon cuts (``clients`` is 0) nobody reports.
+
+        Raises
+        ------
+        RuntimeError
+            If rewards of the open phase are missing.
+        """
+        if self._phase is not None:
+            raise RuntimeError(
+                f"phase {self._number}: {self._phase.clients - self._reports} rewards are missing"
+            )
+        left = self.horizon - self.played
+        if left == 0:
+            return None
+        self._number += 1
+        if self._settled:
+            self.played += left
+            return RewardPhase(
+                self._number, self.active[:1], np.array([left]), 0, np.array([self.reward_bound])
+            )
+        design = g_optimal_design(self.actions[self.active])
+        counts = np.ceil(self.length(self._number) * design.weights - 1e-9).astype(np.int64)
+        support = self.active[design.support]
+        cut = counts.sum() > left
+        if cut:
+            counts = np.diff(np.minimum(np.cumsum(counts), left), prepend=0)
+            support, counts = support[counts > 0], counts[counts > 0]
+        rounds = int(counts.sum())
+        self.played += rounds
+        bounds = np.full(support.size, self.reward_bound)
+        phase = RewardPhase(self._number, support, counts, 0 if cut else rounds, bounds)
+        if not cut:
+            self._phase, self._reports = phase, 0
+            self._open(phase)
+        return phase
+
+    @property
+    def open_phase(self) -> RewardPhase | None:
+        """The phase that waits for rewards; None if `act` is next."""
+        return self._phase
+
+    @property
+    def next_action(self) -> int | None:
+        """The action that the next client plays, whose reward `observe` takes; None if `act` is next."""
+        return None if self._phase is None else int(self._phase.support[self._coordinate(self._phase)])
+
+    def _coordinate(self, phase: RewardPhase) -> int:
+        """Return the place in the support of the action whose reward is next."""
+        return int(np.searchsorted(np.cumsum(phase.counts), self._reports, side="right"))
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
+        return self.active.size == 1 or not self.actions[self.active].any()
+
+    def observe(self, report: Private) -> None:
+        """Take the next client's report, in `RewardPhase.domain`, shape (1, 1); clients come in play order.
+
+        Raises
+        ------
+        RuntimeError
+            If no phase waits for rewards.
+        ForeignValue, DomainError, ValueError
+            If the report is not private or comes from another domain; nothing changes.
+        RecordWaiting, BudgetExceeded
+            If the client has reported in this phase already, or cannot pay for its release; nothing changes. From the
+            release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
+            learns from it.
+        """
+        if self._phase is None:
+            raise RuntimeError("no phase waits for rewards: call act first")
+        phase = self._phase
+        check_feedback(self.gate, report, phase.domain, name="report")
+        self._add(report, self._coordinate(phase))
+        self._reports += 1
+        if self._reports == phase.clients:
+            self._phase = None
+            sums, noise = self.read(phase, self._close())
+            self._eliminate(phase, sums, noise)
+
+    def _open(self, phase: Phase) -> None:
+        self._sums = self.gate.sums(phase.support.size)
+
+    def _add(self, reward: Private, coordinate: int) -> None:
+        self._sums.add(reward, at=np.array([[coordinate]]), release=self.mechanism)
+        self.communication += Communication(reals=1)
+
+    @abc.abstractmethod
+    def _close(self) -> FloatArray:
+        """Return the private sums of the open phase, shape (s,)."""
+
+    def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
+        self.active = self.active[keeps(self.values(phase, sums, noise), self.widths(phase, noise))]
+
+    def _noise(self, phase: Phase) -> FloatArray:
+        """Return the variance proxy of the noise on each sum of the open phase, in units of B²."""
+        return np.zeros(phase.support.size)
+
+    def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return <theta~, a> for every active action, shape (..., active); see the module.
+
+        Parameters
+        ----------
+        phase
+            What was played.
+        sums
+            Private sums of the rewards of the support's actions, shape (..., s): one outcome, or many at once.
+        noise
+            Proxies τ(x)² of the noise on them, shape (s,).
+        """
+        points, weights, inverse = self._weighted(phase, noise)
+        theta = (weights * sums / phase.counts) @ points @ inverse
+        return theta @ self.actions[self.active].T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Return W_a for every active action: public, whatever the sums are.
+
+        Parameters
+        ----------
+        phase, noise
+            As for `values`.
+        """
+        _, _, inverse = self._weighted(phase, noise)
+        candidates = self.actions[self.active]
+        width: FloatArray = np.sqrt(
+            2.0 * self.exponent * np.einsum("ij,ij->i", candidates @ inverse, candidates)
+        )
+        return width
+
+    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the support's vectors, their weights v⁻¹ and V⁺."""
+        points = self.actions[phase.support]
+        weights = 1.0 / (self.reward_bound**2 / phase.counts + noise / phase.counts**2)
+        return points, weights, pseudo_inverse((points.T * weights) @ points)
+
+    # --- what a released value would lead to, for audits of the action sequence ------------------
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """What the open phase's sums are released with; None if nothing is private."""
+        return None
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """How the rewards of the open phase's first action are shuffled; None if they are not."""
+        return None
+
+    def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return sums and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
+        return self.reward_bound * released, self.reward_bound**2 * self._noise(phase)
+
+    def after(self, kept: npt.NDArray[np.bool_]) -> RewardPhase | None:
+        """Return the phase that follows the open one if these active actions survive; nothing changes here."""
+        other = copy.copy(self)
+        other.active, other._phase = self.active[kept], None
+        return other.act()
+
+
+class PE(StandardElimination):
+    """No privacy: sums are published."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central", view=View.ACTIONS, unit=ONE_REWARD, source="makes no privacy claim"
+    )
+
+    def _close(self) -> FloatArray:
+        sums: FloatArray = self.gate.declassify(self._sums, "PE is not private")[0]
+        return sums
+
+
+class _Private(StandardElimination):
+    """An instance with privacy parameters.
+
+    Parameters
+    ----------
+    actions, gate, horizon, reward_bound
+        As for `StandardElimination`.
+    epsilon, delta
+        The privacy of one client's reward; exact at every epsilon > 0.
+    """
+
+    def __init__(
+        self,
+        actions: npt.ArrayLike,
+        gate: Gate,
+        *,
+        epsilon: float,
+        delta: float,
+        horizon: int,
+        reward_bound: float = 1.0,
+    ) -> None:
+        self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
+        super().__init__(actions, gate, horizon=horizon, reward_bound=reward_bound)
+        self.gaussian = self._calibrated()
+
+    def _calibrated(self) -> Gaussian:
+        """Return the mechanism for one reward in [-1, 1]."""
+        return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=_REWARD)
+
+
+class DPPECentral(_Private):
+    """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_REWARD,
+        source="distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise",
+    )
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """Gaussian noise on each sum."""
+        return self.gaussian
+
+    def _close(self) -> FloatArray:
+        sums: FloatArray = self.gate.release(self.gaussian, self._sums)[0]
+        return sums
+
+    def _noise(self, phase: Phase) -> FloatArray:
+        return np.full(phase.support.size, self.gaussian.sigma**2)
+
+
+class DPPELocal(_Private):
+    """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_REWARD,
+        source="distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise",
+    )
+
+    @property
+    def mechanism(self) -> Gaussian:
+        """Gaussian noise on each reward."""
+        return self.gaussian
+
+    def _open(self, phase: Phase) -> None:
+        self._totals: FloatArray = np.zeros(phase.support.size)
+
+    def _add(self, reward: Private, coordinate: int) -> None:
+        self._totals[coordinate] += self.gate.release(self.gaussian, reward)[0, 0]
+        self.communication += Communication(reals=1)
+
+    def _close(self) -> FloatArray:
+        return self._totals
+
+    def _noise(self, phase: Phase) -> FloatArray:
+        return np.asarray(self.gaussian.sigma**2 * phase.counts, dtype=np.float64)
+
+
+class DPPEShuffle(_Private):
+    """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="shuffle",
+        view=View.SHUFFLED,
+        unit=ONE_REWARD,
+        source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
+    )
+
+    @property
+    def protocol(self) -> ShuffledMean:
+        """Bits of the clients that play the first action of the open phase's support."""
+        return self._protocols[0]
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the shuffler lets through of them."""
+        return self.protocol.mechanism
+
+    def _protocol(self, clients: int) -> ShuffledMean:
+        return ShuffledMean.calibrated(self.epsilon, self.delta, clients=clients, size=1, bound=1.0)
+
+    _uniform: FloatArray | None = None
+
+    def _open(self, phase: Phase) -> None:
+        self._counts = phase.counts
+        protocols = {clients: self._protocol(clients) for clients in set(phase.counts.tolist())}
+        self._protocols = [protocols[clients] for clients in phase.counts.tolist()]
+        self._each = [self.gate.sums(1) for _ in self._protocols]
+
+    def _add(self, reward: Private, coordinate: int) -> None:
+        protocol = self._protocols[coordinate]
+        if self._uniform is None:  # else it was drawn for a client who was refused
+            self._uniform = self.gate.random.random((1, 1))
+        uniform = self._uniform
+        encoded = reward.map(
+            lambda value: protocol.encode(value, uniform), into=Integers(0, protocol.levels, 1)
+        )
+        at = np.zeros((1, 1), dtype=np.int64)
+        releases = ((protocol.mechanism, encoded, 1),)
+        add_to_all((self._each[coordinate],), encoded, at, releases, beside=self._each)
+        self._uniform = None
+        self.communication += protocol.communication
+
+    def _close(self) -> FloatArray:
+        means = [
+            protocol.analyze(self.gate.release(protocol.mechanism, sums)[0])[0]
+            for protocol, sums in zip(self._protocols, self._each, strict=True)
+        ]
+        return np.array(means) * self._counts
+
+    def _noise(self, phase: Phase) -> FloatArray:
+        proxies = np.array([protocol.proxy for protocol in self._protocols])
+        return np.asarray(proxies * phase.counts**2)
+
+
+REWARD_DOMAIN = Box(-1.0, 1.0, 1)
+"""Where a client's clipped reward lies, in units of B."""

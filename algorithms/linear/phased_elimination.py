@@ -1,0 +1,282 @@
+"""Phased elimination with reporting clients: designs, estimates and exact widths, whatever the trust model."""
+
+from __future__ import annotations
+
+import abc
+import copy
+import math
+from typing import ClassVar, Required, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private, check_feedback
+from algorithms.claim import ClaimForm
+from algorithms.learner import Family
+from algorithms.linear.g_optimal import g_optimal_design
+from algorithms.linear.linear_parameters import (
+    checked_actions,
+    checked_gate,
+    checked_reward_bound,
+    checked_sigma,
+)
+from algorithms.linear.linear_phases import Phase, ReportMean, Schedule
+from mechanisms import Communication, Mechanism, ShuffledMean
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
+
+_EIGENVALUE_TOLERANCE = 1e-10  # public; below this share of the largest one a direction is outside the span
+
+
+class PhasedSettings(TypedDict, total=False):
+    """Keywords of `PhasedElimination`."""
+
+    horizon: Required[int]
+    population: Required[int]
+    sigma: Required[float]
+    alpha: float
+    reward_bound: float | None
+    fixed_clients: int | None
+    replacement: bool
+
+
+class PhasedElimination(abc.ABC):
+    """What all instances share: designs, phases, and elimination by widths.
+
+    Parameters
+    ----------
+    actions
+        Shape (k, d), each of length at most 1.
+    gate
+        Where reports come from; one lane.
+    horizon
+        T.
+    population
+        How many clients there are; each reports at most once.
+    sigma
+        Sub-Gaussian parameter of clients' deviations.
+    alpha
+        ⌈2^{alpha l}⌉ clients report in phase l.
+    reward_bound
+        If rewards lie in [-B, B] for sure: B. None: rewards are 1-sub-Gaussian around their means, and a report
+        of n rewards is clipped at 1 + √(2 (σ² + 1/n) ln(2 s |U| L T)), which no report of a run exceeds with
+        probability 1 - 1/T.
+    fixed_clients
+        If given, that many clients report in every phase.
+    replacement
+        Whether clients may report again in a later phase; each report then costs its privacy again.
+
+    Raises
+    ------
+    PopulationTooSmall
+        If the horizon needs more clients than there are.
+    ValueError
+        If a parameter is out of range, or the gate has more than one lane.
+    TrustViolation
+        If the gate's trust is local and the learner's claim is not.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[Family] = "linear"
+    clipped: bool = True
+
+    def __init__(
+        self,
+        actions: npt.ArrayLike,
+        gate: Gate,
+        *,
+        horizon: int,
+        population: int,
+        sigma: float,
+        alpha: float = 0.8,
+        reward_bound: float | None = None,
+        fixed_clients: int | None = None,
+        replacement: bool = False,
+    ) -> None:
+        self.gate = checked_gate(gate, self.claim, type(self).__name__)
+        self.actions = checked_actions(actions)
+        if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
+            raise ValueError(f"population={population!r}: must be a whole number of at least 1")
+        self.sigma = checked_sigma(sigma)
+        self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
+        self.schedule = Schedule(horizon, alpha, fixed_clients)
+        self.schedule.check_population(population, replacement=replacement)
+        self.active: IntArray = np.arange(self.actions.shape[0])
+        self.played = 0
+        self.communication = Communication()
+        self._number = 0
+        self._phase: Phase | None = None
+        self._reports = 0
+        self.exponent = math.log(2.0 * self.active.size * max(self.schedule.phases, 1) * horizon)
+
+    def act(self) -> Phase | None:
+        """Return the next phase: T_l(x) = ⌈h_l π_l(x)⌉ plays of each action in the design's support.
+
+        Raises
+        ------
+        RuntimeError
+            If reports of the open phase are missing.
+        """
+        if self._phase is not None:
+            raise RuntimeError(
+                f"phase {self._number}: {self._phase.clients - self._reports} reports are missing"
+            )
+        left = self.schedule.horizon - self.played
+        if left == 0:
+            return None
+        self._number += 1
+        if self._settled:
+            self.played += left
+            one = np.ones(1, dtype=np.int64)
+            return Phase(self._number, self.active[:1], left * one, 0, self._bounds(left * one, 0))
+        design = g_optimal_design(self.actions[self.active])
+        counts = np.ceil(self.schedule.length(self._number) * design.weights - 1e-9).astype(np.int64)
+        support = self.active[design.support]
+        clients = self.schedule.clients(self._number)
+        if counts.sum() > left:  # cut: play what is left in order, nobody reports
+            counts, clients = np.diff(np.minimum(np.cumsum(counts), left), prepend=0), 0
+            support, counts = support[counts > 0], counts[counts > 0]
+        self.played += int(counts.sum())
+        phase = Phase(self._number, support, counts, clients, self._bounds(counts, clients), self.clipped)
+        if clients:
+            self._phase, self._reports, self._mean = phase, 0, self._private_mean(phase)
+        return phase
+
+    @property
+    def horizon(self) -> int:
+        """T."""
+        return self.schedule.horizon
+
+    @property
+    def open_phase(self) -> Phase | None:
+        """The phase that waits for reports; None if `act` is next."""
+        return self._phase
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
+        return self.active.size == 1 or not self.actions[self.active].any()
+
+    def _bounds(self, counts: IntArray, clients: int) -> FloatArray:
+        if self.reward_bound is not None:
+            return np.full(counts.shape, self.reward_bound)
+        many = 2.0 * counts.size * max(clients, 1) * max(self.schedule.phases, 1) * self.schedule.horizon
+        bounds: FloatArray = 1.0 + np.sqrt(2.0 * (self.sigma**2 + 1.0 / counts) * math.log(many))
+        return bounds
+
+    def observe(self, report: Private) -> None:
+        """Take one new client's report, in `Phase.domain`; the last one of a phase ends it.
+
+        Raises
+        ------
+        RuntimeError
+            If no phase waits for reports.
+        ForeignValue, DomainError, ValueError
+            If the report is not private or comes from another domain; nothing changes.
+        RecordWaiting, BudgetExceeded
+            If the client reports in this phase already, or cannot pay for its release; nothing changes. From the
+            release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
+            learns from it.
+        """
+        if self._phase is None:
+            raise RuntimeError("no phase waits for reports: call act first")
+        check_feedback(self.gate, report, self._phase.domain, name="report")
+        self._mean.add(report)
+        self._reports += 1
+        if self._reports == self._phase.clients:
+            phase, self._phase = self._phase, None
+            self.communication += self._mean.communication * phase.clients
+            self._eliminate(phase, self._mean.release() * phase.bounds, self._mean.proxy * phase.bounds**2)
+
+    @abc.abstractmethod
+    def _private_mean(self, phase: Phase) -> ReportMean:
+        """Return what averages the reports of a phase."""
+
+    def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
+        self.active = self.active[keeps(self.values(phase, averages, noise), self.widths(phase, noise))]
+
+    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return <theta~, a> for every active action, shape (..., active).
+
+        Weights om(x) = 1 / (1/(|U| T(x)) + τ(x)²), the inverse variances; V = Σ om x xᵀ, theta~ = V⁺ Σ om x y~(x).
+
+        Parameters
+        ----------
+        phase
+            What was played and who reported.
+        averages
+            Private averages y~ of the actions in the support, shape (..., s): one outcome, or many at once.
+        noise
+            Sub-Gaussian proxies τ(x)² of the noise on them, shape (s,).
+        """
+        points, weights, inverse = self._weighted(phase, noise)
+        theta = (weights * averages) @ points @ inverse
+        return theta @ self.actions[self.active].T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Return W_a for every active action: public, whatever the averages are.
+
+        W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
+
+        Parameters
+        ----------
+        phase, noise
+            As for `values`.
+        """
+        _, _, inverse = self._weighted(phase, noise)
+        candidates = self.actions[self.active]
+        variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / phase.clients
+        variance += np.einsum("ij,ij->i", candidates @ inverse, candidates)
+        width: FloatArray = np.sqrt(2.0 * self.exponent * variance)
+        return width
+
+    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the support's vectors, their weights om and V⁺."""
+        points = self.actions[phase.support]
+        weights = 1.0 / (self._reward_variance / (phase.clients * phase.counts) + noise)
+        return points, weights, pseudo_inverse((points.T * weights) @ points)
+
+    # --- what a released value would lead to, for audits of the action sequence ------------------
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """What the open phase's reports are released with; None if nothing is private."""
+        return self._mean.mechanism
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """How the open phase's reports are shuffled; None if they are not."""
+        return self._mean.protocol
+
+    def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
+        return released / phase.clients * phase.bounds, self._mean.proxy * phase.bounds**2
+
+    def after(self, kept: npt.NDArray[np.bool_]) -> Phase | None:
+        """Return the phase that follows the open one if these active actions survive; nothing changes here."""
+        other = copy.copy(self)
+        other.active, other._phase = self.active[kept], None
+        return other.act()
+
+    @property
+    def _reward_variance(self) -> float:
+        """Sub-Gaussian proxy of one reward around its client's mean: 1, or B² (Hoeffding)."""
+        return 1.0 if self.reward_bound is None else self.reward_bound**2
+
+
+def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
+    """Keep a iff <theta~, a> + W_a >= max_b (<theta~, b> - W_b); shape (..., active)."""
+    kept: npt.NDArray[np.bool_] = values + widths >= np.max(values - widths, axis=-1, keepdims=True)
+    return kept
+
+
+def pseudo_inverse(matrix: FloatArray) -> FloatArray:
+    """Return the inverse of a positive semidefinite matrix on its range."""
+    values, vectors = np.linalg.eigh(matrix)
+    inside = values > _EIGENVALUE_TOLERANCE * values[-1]
+    kept = vectors[:, inside]
+    inverse: FloatArray = (kept / values[inside]) @ kept.T
+    return inverse

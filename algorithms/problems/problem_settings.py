@@ -1,0 +1,125 @@
+"""Named settings of a problem: their kinds, ranges and defaults, and the reading of ``key=value``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite
+from typing import Literal
+
+from algorithms.problems.problem_errors import ParameterError
+
+Value = int | float | str
+
+__all__ = ["Parameter", "Value", "known_name", "parse_settings"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One setting: what it is called, what it may be, and what it means.
+
+    Attributes
+    ----------
+    name
+        The key in ``key=value``.
+    kind
+        ``"int"``, ``"float"`` or ``"str"``.
+    default
+        The value when the key is not given.
+    low, high
+        The closed range of a number; None means no limit.
+    meaning
+        One line for a reader.
+    choices
+        The only values allowed of a ``"str"``; empty means any.
+    """
+
+    name: str
+    kind: Literal["int", "float", "str"]
+    default: Value
+    low: float | None = None
+    high: float | None = None
+    meaning: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """What a value must be, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        noun = {"int": "an integer", "float": "a number", "str": "a text"}[self.kind]
+        if self.low is not None and self.high is not None:
+            return f"{noun} in [{self.low:g}, {self.high:g}]"
+        if self.low is not None:
+            return f"{noun} of at least {self.low:g}"
+        if self.high is not None:
+            return f"{noun} of at most {self.high:g}"
+        return noun
+
+    def parse(self, value: Value) -> Value:
+        """Return `value` (as typed, or already of its kind) as a checked value of this parameter.
+
+        Raises
+        ------
+        ParameterError
+            Naming the parameter, the value and the rule.
+        """
+        try:
+            parsed = self._converted(value)
+        except (ValueError, OverflowError):
+            parsed = None
+        if parsed is None or not self._allows(parsed):
+            raise ParameterError(f"{self.name} = {value}: must be {self.rule}")
+        return parsed
+
+    def _converted(self, value: Value) -> Value | None:
+        if self.kind == "str":
+            return str(value)
+        if isinstance(value, str):
+            return int(value) if self.kind == "int" else float(value)
+        if isinstance(value, bool) or (self.kind == "int" and value != int(value)):
+            return None
+        return int(value) if self.kind == "int" else float(value)
+
+    def _allows(self, value: Value) -> bool:
+        if isinstance(value, str):
+            return not self.choices or value in self.choices
+        return (
+            isfinite(value)
+            and (self.low is None or value >= self.low)
+            and (self.high is None or value <= self.high)
+        )
+
+
+def parse_settings(settings: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:
+    """Return the value of every parameter: as set, or its default.
+
+    >>> parse_settings({"items": "12"}, [Parameter("items", "int", 20, 1, 100, "number of items")])
+    {'items': 12}
+
+    Raises
+    ------
+    ParameterError
+        If a key is unknown (the message lists the known ones), or a value malformed or out of range.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    for key in settings:
+        known_name("parameter", key, known)
+    return {name: parameter.parse(settings.get(name, parameter.default)) for name, parameter in known.items()}
+
+
+def known_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Return `name` if it is among the known ones.
+
+    Raises
+    ------
+    ParameterError
+        Otherwise, suggesting the closest known name and listing all.
+    """
+    names = list(known)
+    if name in names:
+        return name
+    close = get_close_matches(name, names, n=1)
+    suggestion = f"did you mean {close[0]}? " if close else ""
+    raise ParameterError(f"unknown {what} {name!r}: {suggestion}known are {', '.join(names) or 'none'}")

@@ -1,0 +1,1 @@
+"""Combinatorial semi-bandits and matroids: the certified learners, and those without privacy."""

@@ -1,0 +1,57 @@
+"""CTS: combinatorial Thompson sampling without privacy, Gaussian priors.
+
+Wang & Chen (ICML 2018) for the combinatorial form; Agrawal & Goyal (J. ACM 2017) for the Gaussian
+prior; the matroid bandits paper uses this combination as its baseline.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.estimates.running_means import RunningMeans
+from algorithms.learner import Family, IntArray
+from algorithms.problems import SuperArms
+from algorithms.structured_learner import StructuredLearner, last_action
+
+
+class CTS(StructuredLearner[SuperArms]):
+    """Play the maximum-weight basis for samples ``theta_e ~ N(total_e / (T_e + 1), 1 / (T_e + 1))``.
+
+    Prior N(0, 1) and unit-variance Gaussian likelihood. All data are declassified: posterior sampling
+    gives no privacy by itself.
+
+    Parameters
+    ----------
+    structure
+        A matroid.
+    gate
+        Where feedback and the posterior samples' randomness come from.
+    """
+
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+    family: ClassVar[Family] = "matroid"
+    basis: IntArray = last_action()
+
+    def __init__(self, structure: SuperArms, gate: Gate) -> None:
+        super().__init__(structure, gate)
+        self.means = RunningMeans(gate.lanes, structure.arms)
+
+    def act(self) -> IntArray:
+        """Return the greedy basis of one posterior sample."""
+        precision = self.means.count + 1.0
+        sample = self.means.total / precision + self.gate.random.standard_normal(precision.shape) / np.sqrt(
+            precision
+        )
+        self.basis = self.structure.solve(sample)
+        return self.basis
+
+    def observe(self, feedback: Private) -> None:
+        """Add the raw outcomes to the posterior."""
+        self.check_feedback(feedback)
+        self.means.add(
+            self.basis, self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
+        )

@@ -1,0 +1,50 @@
+"""CUCB: combinatorial UCB without privacy (Chen, Wang & Yuan, 2013, Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.estimates.running_means import RunningMeans
+from algorithms.learner import Family, IntArray
+from algorithms.problems import SuperArms
+from algorithms.structured_learner import StructuredLearner, last_action
+
+
+class CUCB(StructuredLearner[SuperArms]):
+    """Play the oracle's super arm for the indices ``min{mean_i + sqrt(3 ln t / (2 T_i)), 1}``.
+
+    It reads every observed outcome as it is, and says so: each is declassified.
+
+    Parameters
+    ----------
+    structure
+        The super arms and their (alpha, beta)-oracle.
+    gate
+        Where feedback comes from.
+    """
+
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+    family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
+
+    def __init__(self, structure: SuperArms, gate: Gate) -> None:
+        super().__init__(structure, gate)
+        self.round = 0
+        self.means = RunningMeans(gate.lanes, structure.arms)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the upper confidence bounds."""
+        self.round += 1
+        index = np.minimum(self.means.upper(1.5 * math.log(self.round)), 1.0)
+        self.super_arm = self.structure.solve(index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Add the raw outcomes to the running means."""
+        self.check_feedback(feedback)
+        self.means.add(self.super_arm, self.gate.declassify(feedback, "CUCB averages the raw outcomes"))

@@ -1,0 +1,109 @@
+"""CUCB under local differential privacy (Chen, Zheng, Zhou, Yang, Chen & Wang, ICML 2020).
+
+Both algorithms are as printed. Their privacy claims hold exactly. Their radii have no separate term
+for the sampling error and are valid for small epsilon only: see `algorithms.theory.regret`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.estimates.message_means import MessageMeans, least_counted
+from algorithms.lanes import gather
+from algorithms.learner import Family, IntArray, check_epsilon
+from algorithms.problems import SuperArms
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Box, Laplace
+
+
+class CUCBLDP1(HorizonLearner[SuperArms]):
+    """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
+
+    A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
+    in L1 norm: the message is epsilon-locally differentially private (Theorem 1), and no better.
+
+    Parameters
+    ----------
+    structure
+        The super arms; K is the size of the largest.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T, which the radius ``4 sqrt(2 K^2 ln T / (epsilon^2 T_i))`` needs.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 1, Theorem 1",
+    )
+    family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        epsilon = check_epsilon(epsilon)
+        super().__init__(structure, gate, horizon)
+        self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
+        width = 4 * math.sqrt(2 * structure.size**2 * math.log(self.horizon)) / epsilon
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the indices."""
+        self.super_arm = self.structure.solve(self.estimates.index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Average the noisy outcomes of all played arms."""
+        self.check_feedback(feedback)
+        played = self.super_arm >= 0
+        messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
+        self.estimates.add(self.super_arm, messages)
+        self.rounds.add(None, self)
+
+
+class CUCBLDP2(HorizonLearner[SuperArms]):
+    """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
+
+    ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
+    [0, 1] plus noise: epsilon-locally differentially private (Theorem 3), and no better.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `CUCBLDP1`; the radius is ``4 sqrt(2 ln T / (epsilon^2 T_i))``.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 2, Theorem 3",
+    )
+    family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        epsilon = check_epsilon(epsilon)
+        super().__init__(structure, gate, horizon)
+        self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, 1).sensitivity)
+        width = 4 * math.sqrt(2 * math.log(self.horizon)) / epsilon
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the indices."""
+        self.super_arm = self.structure.solve(self.estimates.index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""
+        self.check_feedback(feedback)
+        least = least_counted(self.estimates.count, self.super_arm)
+        message = self.gate.release(self.randomizer, feedback.take(least))
+        self.estimates.add(gather(self.super_arm, least), message)
+        self.rounds.add(None, self)

@@ -1,0 +1,114 @@
+"""CUCB under local differential privacy, certified: every user sends the outcomes of all arms played.
+
+For small epsilon one value per user (`algorithms.semi_bandits.cucb_ldp_one`) is better by a factor of K; these are for
+settings in which all outcomes must be reported. No raw outcome is ever used: an arm without a message has index
+1. Radii are valid for every epsilon (one exponent for sampling and noise, ``x = ln(2 m T^2)``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.estimates.message_means import MessageMeans
+from algorithms.learner import Family, IntArray, check_delta, check_epsilon
+from algorithms.problems import SuperArms
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Box, Gaussian, Laplace
+
+
+class _AllValuesLearner(HorizonLearner[SuperArms]):
+    """The oracle's super arm for the indices, and a noisy message about each of its arms."""
+
+    family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
+
+    def __init__(
+        self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
+    ) -> None:
+        super().__init__(structure, gate, horizon)
+        self.randomizer = randomizer
+        # Two sides of a mean, for each arm and each number of messages: failure 1/T.
+        self.exponent = x = math.log(2 * structure.arms * self.horizon**2)
+        if isinstance(randomizer, Gaussian):
+            root, tail = math.sqrt(2 * x * (0.25 + randomizer.sigma**2)), 0.0
+        else:
+            root, tail = math.sqrt(x * (0.5 + 4 * randomizer.scale**2)), randomizer.scale * x
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=tail)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the indices."""
+        self.super_arm = self.structure.solve(self.estimates.index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Average the noisy outcomes of all arms played."""
+        self.check_feedback(feedback)
+        played = self.super_arm >= 0
+        messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
+        self.estimates.add(self.super_arm, messages)
+        self.rounds.add(None, self)
+
+
+class CUCBLDPLaplaceAll(_AllValuesLearner):
+    """Every user sends all outcomes with ``Lap(K / epsilon)`` on each.
+
+    Two users' K outcomes are at most K apart in L1 norm: epsilon-locally differentially private, and no better.
+    Radius ``sqrt(x (1/2 + 4 b^2) / n) + b x / n`` with ``b = K / epsilon``.
+
+    Parameters
+    ----------
+    structure
+        The super arms; K is the size of the largest.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 1, with a radius for every epsilon",
+    )
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
+        randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=outcomes)
+        super().__init__(structure, gate, randomizer, horizon)
+
+
+class CUCBLDPGaussian(_AllValuesLearner):
+    """Every user sends all outcomes with ``N(0, sigma^2)`` on each.
+
+    sigma is the least for which the Gaussian mechanism is (epsilon, delta)-differentially private at L2 distance
+    sqrt(K), ``sqrt(K) / mu(epsilon, delta)``, for every epsilon. Radius ``sqrt(2 x (1/4 + sigma^2) / n)``.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `CUCBLDPLaplaceAll`.
+    delta
+        The delta of one user's message, in (0, 1).
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="cascading bandits paper, Algorithm 4, repaired: no raw start, exact Gaussian calibration",
+    )
+
+    def __init__(
+        self, structure: SuperArms, gate: Gate, *, epsilon: float, delta: float, horizon: int
+    ) -> None:
+        outcomes = Box(0, 1, self.size_of(structure)).sensitivity
+        randomizer = Gaussian.for_epsilon_delta(
+            check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes
+        )
+        super().__init__(structure, gate, randomizer, horizon)

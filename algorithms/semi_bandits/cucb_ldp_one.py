@@ -1,0 +1,134 @@
+"""CUCB under local differential privacy, certified: every user sends one value, of the least-counted arm.
+
+Which arm that is follows from public counters, so a user's message is about one number in [0, 1], however large
+the super arm. Radii are valid for every epsilon (one exponent for sampling and noise, ``x = ln(2 m T^2)``).
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.estimates.message_means import MessageMeans, least_counted
+from algorithms.lanes import gather
+from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
+from algorithms.problems import SuperArms
+from algorithms.structured_learner import HorizonLearner, last_action
+from mechanisms import Categories, Interval, Laplace, RandomizedResponse
+
+
+class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
+    """The oracle's super arm for the indices, and one message about its least-counted arm."""
+
+    family: ClassVar[Family] = "semi-bandit"
+    super_arm: IntArray = last_action()
+    estimates: MessageMeans
+
+    def __init__(self, structure: SuperArms, gate: Gate, horizon: int) -> None:
+        super().__init__(structure, gate, horizon)
+        # Two sides of a mean, for each arm and each number of messages: failure 1/T.
+        self.exponent = math.log(2 * structure.arms * self.horizon**2)
+
+    def act(self) -> IntArray:
+        """Return the oracle's answer to the indices."""
+        self.super_arm = self.structure.solve(self.estimates.index)
+        return self.super_arm
+
+    def observe(self, feedback: Private) -> None:
+        """Average one message, about the least-counted arm played (the lowest id among equals)."""
+        self.check_feedback(feedback)
+        place = least_counted(self.estimates.count, self.super_arm)
+        self.estimates.add(gather(self.super_arm, place), self._message(feedback.take(place)))
+        self.rounds.add(None, self)
+
+    @abc.abstractmethod
+    def _message(self, value: Private) -> FloatArray:
+        """Return the user's unbiased noisy message about a value in [0, 1], shape (lanes, 1)."""
+
+
+class CUCBLDPBit(_OneValueLearner):
+    """Every user sends one randomized bit.
+
+    The user rounds the value X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 +
+    e^epsilon)``: given X, the message is a mixture of the two randomized-response laws, so it is epsilon-locally
+    differentially private, and no better. ``1/2 + (Y - 1/2) coth(epsilon / 2)`` is unbiased for X, with radius
+    ``coth(epsilon / 2) sqrt(x / (2 n))``: less than with Laplace noise at every epsilon.
+
+    Parameters
+    ----------
+    structure
+        The super arms.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 2, with randomized response on one bit",
+    )
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, horizon)
+        self.bit = Categories(2)
+        self._threshold: FloatArray | None = None
+        self.randomizer = RandomizedResponse(size=2, epsilon=check_epsilon(epsilon))
+        self.gain = 1.0 / math.tanh(epsilon / 2)  # coth
+        self.estimates = MessageMeans(
+            gate.lanes, structure.arms, root=self.gain * math.sqrt(self.exponent / 2)
+        )
+
+    def _message(self, value: Private) -> FloatArray:
+        # The rounding needs no secrecy: for every threshold the bit is a function of the value.
+        if self._threshold is None:  # else it was drawn for a user who was refused
+            self._threshold = self.gate.random.random((self.gate.lanes, 1))
+        threshold = self._threshold
+
+        def rounded(values: npt.NDArray[np.float64]) -> FloatArray:
+            return (values > threshold).astype(np.float64)
+
+        sent = self.gate.release(self.randomizer, value.map(rounded, into=self.bit))
+        self._threshold = None
+        return 0.5 + (sent - 0.5) * self.gain
+
+
+class CUCBLDPLaplaceOne(_OneValueLearner):
+    """Every user sends one value with ``Lap(1 / epsilon)``.
+
+    epsilon-locally differentially private, and no better; radius ``sqrt(x (1/2 + 4 b^2) / n) + b x / n`` with
+    ``b = 1 / epsilon``. The same message as `CUCBLDP2`, whose printed radius is valid for small epsilon only.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `CUCBLDPBit`.
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="Chen et al. 2020, Algorithm 2, with a radius for every epsilon",
+    )
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, horizon)
+        sensitivity = Interval(0, 1).sensitivity
+        self.randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=sensitivity)
+        b = self.randomizer.scale
+        root = math.sqrt(self.exponent * (0.5 + 4 * b * b))
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=b * self.exponent)
+
+    def _message(self, value: Private) -> FloatArray:
+        return self.gate.release(self.randomizer, value)

@@ -1,0 +1,51 @@
+"""OMM: optimistic matroid maximisation without privacy (Kveton et al., UAI 2014, Algorithm 2)."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from accountant import Gate, Private
+from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.estimates.running_means import RunningMeans
+from algorithms.learner import Family, IntArray
+from algorithms.problems import SuperArms
+from algorithms.structured_learner import StructuredLearner, last_action
+
+
+class OMM(StructuredLearner[SuperArms]):
+    """Play the maximum-weight basis for ``U_t(e) = mean_e + sqrt(2 ln(t-1) / T_e)``.
+
+    As published it starts on one observation of every element. All data are declassified.
+
+    Parameters
+    ----------
+    structure
+        A matroid.
+    gate
+        Where feedback comes from.
+    """
+
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+    family: ClassVar[Family] = "matroid"
+    basis: IntArray = last_action()
+
+    def __init__(self, structure: SuperArms, gate: Gate) -> None:
+        super().__init__(structure, gate)
+        self.round = 0
+        self.means = RunningMeans(gate.lanes, structure.arms)
+
+    def observe_initial(self, outcomes: Private) -> None:
+        """Start every mean on one raw observation."""
+        self.means.start(self.gate.declassify(outcomes, "OMM starts on the raw outcomes w_0"))
+
+    def act(self) -> IntArray:
+        """Return the greedy basis of the upper confidence bounds."""
+        self.round += 1
+        self.basis = self.structure.solve(self.means.upper(2 * math.log(max(self.round - 1, 1))))
+        return self.basis
+
+    def observe(self, feedback: Private) -> None:
+        """Add the raw outcomes to the running means."""
+        self.check_feedback(feedback)
+        self.means.add(self.basis, self.gate.declassify(feedback, "OMM averages the raw outcomes"))

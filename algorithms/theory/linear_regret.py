@@ -1,0 +1,200 @@
+"""Regret theorems of linear bandits as SymPy expressions, with the constants that their proofs give.
+
+Symbols: T, d, k (actions), alpha (2^{alpha l} clients in phase l), sigma (clients' deviations), B (rewards lie in
+[-B, B]; 0 if they have no bound), epsilon, delta, mu (1/sigma of the Gaussian mechanism that is private at distance 1),
+S (the largest support of a design). Li, Zhou & Ji 2022 ("printed") for h_1 = 2 and beta = 1/(kT); the
+certified learners' theorem has one failure event and exact widths.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import sympy as sp
+
+from algorithms.linear.g_optimal import support_bound
+from algorithms.problems.linear import LinearBandit
+from mechanisms import Gaussian, Sensitivity
+
+T, epsilon, mu = sp.symbols("T epsilon mu", positive=True)  # those of `algorithms.theory.regret`
+d, n_actions, alpha, delta, support = sp.symbols("d k_A alpha delta S", positive=True)
+sigma_client, reward = sp.symbols("sigma_xi B", nonnegative=True)
+_l = sp.Symbol("l", integer=True, positive=True)
+
+_NEEDS_BOUND = sp.Piecewise((sp.oo, sp.Eq(reward, 0)), (sp.Integer(0), True))
+
+SHUFFLED = sp.Rational(13, 10)
+"""How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
+
+
+class LinearTheorem(NamedTuple):
+    """A bound, where it is from, and where it applies."""
+
+    bound: sp.Expr
+    source: str
+    regime: str
+
+
+def _printed_dpe() -> dict[str, sp.Expr]:
+    """Theorems 5.1 and 5.3 to 5.5; S is 4 d ln ln d + 16."""
+    h, log_kt = 2, sp.log(n_actions * T)
+    growth = 2 ** (1 - alpha)
+    c0 = sp.sqrt(growth) / (sp.sqrt(growth) - 1)
+    ratio = 2 ** (-alpha)
+    c1, c2 = sp.sqrt(ratio) / (1 - sp.sqrt(ratio)), ratio / (1 - ratio)
+    s, clients = support, sp.Integer(h) ** alpha
+    plain = (
+        2 * (h + s)
+        + 8 * c0 * sp.sqrt(2 * d * clients * T ** (1 - alpha) * log_kt)
+        + 20 * s * sp.sqrt(2 * d * log_kt / h)
+        + 16 * sigma_client * sp.sqrt(2 * clients * log_kt) * T ** (1 - alpha / 2)
+        + 4 * c1 * sigma_client * s * sp.sqrt(2 * log_kt)
+        + 4 * sp.log(2 * T / h)
+        + _NEEDS_BOUND
+    )
+
+    def central(noise: sp.Expr) -> sp.Expr:
+        return plain + 8 * noise * clients * s * sp.sqrt(2 * d * log_kt) * (
+            T ** (1 - alpha) / (growth - 1) + c2 * s
+        )
+
+    classical = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon
+    # A.2: sigma_ns² = 360 Delta_2² ln(4s/delta) / (|U|² epshat²), epshat = epsilon / (18 √ln(2/delta))
+    shuffled = 18 * reward * sp.sqrt(360 * sp.log(4 * s / delta) * sp.log(2 / delta)) / epsilon
+    local = (
+        plain
+        + 32 * classical * s * sp.sqrt(d) * sp.sqrt(2 * clients * log_kt) * T ** (1 - alpha / 2)
+        + 8 * c1 * classical * s**2 * sp.sqrt(2 * d * log_kt)
+    )
+    return {
+        "published/dpe": plain,
+        "published/dp-dpe-central": central(classical),
+        "published/dp-dpe-local": local,
+        "published/dp-dpe-shuffle": central(shuffled),
+    }
+
+
+def _printed_pe() -> dict[str, sp.Expr]:
+    """Appendix C: Theorems C.2, C.4 and C.7, with h_1 = S."""
+    s, log_kt = support, sp.log(n_actions * T)
+    h = s
+    plain = (
+        2 * (h + s)
+        + 32 * sp.sqrt(2 * d * T * log_kt)
+        + 24 * s * sp.sqrt(2 * d * log_kt / h)
+        + 4 * sp.log(2 * T / h)
+        + _NEEDS_BOUND
+    )
+
+    def central(noise: sp.Expr) -> sp.Expr:
+        return plain + 16 * d * noise * sp.sqrt(2 * s * log_kt) * (sp.log(T) + s / h)
+
+    classical = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon
+    # Eq. 60: step² n (b + 1) / 4 with step = 2B/g, bn <= 720 g² ln(2/delta) / epsilon² + n and g >= 2B√n
+    shuffled = sp.sqrt(720 * reward**2 * sp.log(2 / delta) / epsilon**2 + sp.Rational(1, 2))
+    local = (
+        plain
+        + 64 * d * classical * sp.sqrt(2 * s * T * log_kt)
+        + 16 * d * classical * s ** sp.Rational(3, 2) * sp.sqrt(2 * log_kt / h)
+    )
+    return {
+        "published/pe": plain,
+        "published/dp-pe-central": central(classical),
+        "published/dp-pe-local": local,
+        "published/dp-pe-shuffle": central(shuffled),
+    }
+
+
+def _certified_dpe() -> dict[str, sp.Expr]:
+    """2S + 8 + 4 Σ (2 h_l + S) √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
+    s = support
+    phases = sp.floor(sp.log(T / 2 + 1, 2))
+    x = sp.log(2 * n_actions * sp.Max(phases, 1) * T)
+    h, clients = 2**_l, sp.ceiling(2 ** (alpha * _l) - sp.Rational(1, 10**9))
+    unbounded = sp.Piecewise((1, sp.Eq(reward, 0)), (0, True))
+    clipped = 1 + sp.sqrt(2 * (sigma_client**2 + 1) * sp.log(2 * s * clients * sp.Max(phases, 1) * T))
+    bound = sp.Max(reward, unbounded * clipped)
+    variance = sp.Max(reward**2, unbounded)
+
+    def theorem(noise: sp.Expr) -> sp.Expr:
+        form = (sigma_client**2 + 2 * d * variance / h) / clients + noise**2 * 2 * d * (1 + 1 / h)
+        return 2 * s + 8 + 4 * sp.Sum((2 * h + s) * sp.sqrt(2 * x * form), (_l, 1, phases))
+
+    central = 2 * bound * sp.sqrt(s) / (clients * mu)
+    return {
+        "dpe": theorem(sp.Integer(0)),
+        "dp-dpe-central": theorem(central),
+        "dp-dpe-local": theorem(central * sp.sqrt(clients)),
+        "dp-dpe-shuffle": theorem(SHUFFLED * central),
+    }
+
+
+def _certified_pe() -> dict[str, sp.Expr]:
+    """2 (h_1 + S) + 2 + 4 Σ (2 h_l + S) √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
+    s = support
+    phases = sp.Max(1, sp.floor(sp.log(T / s + 1, 2)))
+    x = sp.log(2 * n_actions * phases * T)
+    h = s * 2 ** (_l - 1)
+
+    def theorem(noise: sp.Expr) -> sp.Expr:
+        width = sp.sqrt(2 * x * (2 * d * reward**2 / h + noise))
+        return _NEEDS_BOUND + 4 * s + 2 + 4 * sp.Sum((2 * h + s) * width, (_l, 1, phases))
+
+    form = sp.Min(2 * d / h, 4 * d**2 * s / h**2)
+    variance = (2 * reward / mu) ** 2
+    return {
+        "pe": theorem(sp.Integer(0)),
+        "dp-pe-central": theorem(variance * form),
+        "dp-pe-local": theorem(2 * d * variance / h),
+        "dp-pe-shuffle": theorem(SHUFFLED**2 * variance * form),
+    }
+
+
+_PAPER = "distributed linear bandits paper, "
+_NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dpe-shuffle": "5.5"} | {
+    "pe": "C.2 without noise",
+    "dp-pe-central": "C.2",
+    "dp-pe-local": "C.4",
+    "dp-pe-shuffle": "C.7",
+}
+
+LINEAR_THEOREMS: dict[str, LinearTheorem] = {
+    **{
+        name: LinearTheorem(
+            bound,
+            f"{_PAPER}Theorem {_NUMBERS[name.removeprefix('published/')]} with its proof's constants",
+            "d >= 3 and rewards in [-B, B] (regret; the privacy claim has a verdict of its own)",
+        )
+        for name, bound in (_printed_dpe() | _printed_pe()).items()
+    },
+    **{
+        name: LinearTheorem(
+            bound,
+            "exact widths and one failure event (Theorem 7)"
+            + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
+            "every epsilon > 0 and T >= 1",
+        )
+        for name, bound in (_certified_dpe() | _certified_pe()).items()
+    },
+}
+"""The theorems by the learner's registered name."""
+
+
+def linear_values(
+    problem: LinearBandit, *, epsilon_value: float, horizon: int, delta_value: float, alpha_value: float = 0.8
+) -> dict[sp.Symbol, float]:
+    """Return the value of every symbol on an instance."""
+    k, dimension = problem.actions.shape
+    unit = Sensitivity(1.0, 1.0, 1.0)
+    return {
+        T: horizon,
+        d: dimension,
+        n_actions: k,
+        alpha: alpha_value,
+        sigma_client: problem.sigma,
+        reward: 1 if problem.rewards == "signs" else 0,
+        epsilon: epsilon_value,
+        delta: delta_value,
+        mu: 1.0 / Gaussian.for_epsilon_delta(epsilon_value, delta_value, sensitivity=unit).sigma,
+        support: support_bound(dimension),
+    }

@@ -1,0 +1,260 @@
+"""What every private learner releases of one record, with symbols for K, L and epsilon.
+
+K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan says
+what one record is part of at most; `privacy_proof` compares its cost with the learner's claim for all K, L, epsilon
+and T. Where noise is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed
+(epsilon, delta) holds. The runtime ledger of each learner is tested against the same plan.
+
+>>> print(privacy_proof("published/dpucb-mat"))
+the round-0 vector pays L*epsilon/K = 2, more than 1, at K = 1, L = 2, epsilon = 1
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from accountant.symbolic import (
+    Above,
+    Declassified,
+    Proved,
+    Refuted,
+    SymbolicGaussian,
+    SymbolicLaplace,
+    SymbolicPlan,
+    SymbolicResponse,
+    SymbolicStep,
+    Unknown,
+    Values,
+    Whole,
+    prove,
+)
+from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_proof
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+
+@functools.cache
+def symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol]:
+    """Return K, L and epsilon."""
+    import sympy
+
+    size, arms, epsilon = sympy.symbols("K L epsilon", positive=True)
+    return size, arms, epsilon
+
+
+@functools.cache
+def horizon_symbol() -> sp.Symbol:
+    """Return T: the number of rounds that a learner with a tree is built for."""
+    import sympy
+
+    return sympy.Symbol("T", positive=True)
+
+
+@functools.cache
+def gaussian_mu() -> sp.Symbol:
+    """Return mu: the one of Gaussian DP with which exactly the claimed (epsilon, delta) holds."""
+    import sympy
+
+    return sympy.Symbol("mu", positive=True)
+
+
+def _plan(
+    records: Mapping[str, tuple[SymbolicStep, ...]],
+    source: str,
+    *,
+    gaussian: bool = False,
+    least_horizon: int | None = None,
+) -> SymbolicPlan:
+    """Make a plan; with `least_horizon` it has T, at least that, for a further symbol."""
+    size, arms, epsilon = symbols()
+    parameter = gaussian_mu() if gaussian else epsilon
+    horizon = {} if least_horizon is None else {horizon_symbol(): Whole(least_horizon)}
+    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon})
+    return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
+
+
+def _all_outcomes(why: str, coordinates: sp.Expr | None = None) -> SymbolicStep:
+    """K coordinates with Lap(K / epsilon)."""
+    size, _, epsilon = symbols()
+    return SymbolicStep(SymbolicLaplace(size / epsilon, coordinates=coordinates or size), size, why)
+
+
+def _one_outcome(why: str) -> SymbolicStep:
+    """One coordinate with Lap(1 / epsilon)."""
+    return SymbolicStep(SymbolicLaplace(1 / symbols()[2]), 1, why)
+
+
+def _clicks(why: str) -> SymbolicStep:
+    """A click vector, of which min(2, K) coordinates move, with Lap(min(2, K) / epsilon)."""
+    moved = _moved_clicks()
+    return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
+
+
+def _moved_clicks() -> sp.Expr:
+    import sympy
+
+    return sympy.Min(2, symbols()[0])
+
+
+def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
+    """So many coordinates with N(0, moved / mu²)."""
+    return SymbolicStep(SymbolicGaussian(moved / gaussian_mu() ** 2, coordinates=moved), moved, why)
+
+
+def _local(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = False) -> SymbolicPlan:
+    return _plan({"one user": (step(),)}, source, gaussian=gaussian)
+
+
+def _central(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = False) -> SymbolicPlan:
+    return _plan({"one round": (step(),)}, source, gaussian=gaussian)
+
+
+def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
+    return SymbolicStep(SymbolicResponse(size, symbols()[2]), 1, why)
+
+
+def _tree(fed: sp.Expr | int, *, printed: bool = False) -> SymbolicPlan:
+    """`fed` coordinates in floor(log2 T) + 1 nodes each: exact noise, or the printed 2 fed ln(T) / epsilon."""
+    import sympy
+
+    horizon, epsilon = horizon_symbol(), symbols()[2]
+    nodes = sympy.floor(sympy.log(horizon, 2)) + 1
+    scale = fed * (2 * sympy.log(horizon) if printed else nodes) / epsilon
+    why = "every outcome fed lies in one node of each of the tree's floor(log2 T) + 1 levels"
+    step = SymbolicStep(SymbolicLaplace(scale, coordinates=fed), fed * nodes, why)
+    source = "Chen et al. 2020, Algorithm 3" + ("" if printed else ", exact scale")
+    # At T = 1 the printed scale is 0.
+    return _plan({"one round": (step,)}, source, least_horizon=2 if printed else 1)
+
+
+def _matroid_as_printed() -> SymbolicPlan:
+    _, arms, _ = symbols()
+    first = SymbolicStep(_all_outcomes("", arms).release, arms, "line 2: one noisy value of every element")
+    later = _all_outcomes("each of the K outcomes enters one batch", arms)
+    return _plan(
+        {"the round-0 vector": (first,), "one round": (later,)}, "matroid bandits paper, Algorithms 2 and 3"
+    )
+
+
+def _cascade_as_printed() -> SymbolicPlan:
+    return _plan(
+        {
+            "one user": (
+                SymbolicStep(Declassified("how many numbers are sent is the position of the click")),
+                _all_outcomes("every examined position"),
+            ),
+            "the round-0 vector": (SymbolicStep(Declassified("w_0 is used raw")),),
+        },
+        "cascading bandits paper, Algorithms 2 and 3",
+    )
+
+
+def _cascade_hybrid_as_printed() -> SymbolicPlan:
+    """The sums of the hybrid mechanism add to what is infinite already."""
+    return _plan(
+        {
+            "one round": (SymbolicStep(Declassified("the counts of examinations are used raw")),),
+            "the round-0 vector": (SymbolicStep(Declassified("w_0 is used raw")),),
+        },
+        "cascading bandits paper, Algorithm 1",
+    )
+
+
+def _cucb_gaussian_as_printed() -> SymbolicPlan:
+    noise = _gaussian(symbols()[0], "each of at most K played outcomes is sent once")
+    raw = SymbolicStep(Declassified("u_0 is sent raw"))
+    return _plan(
+        {"one user": (noise,), "the round-0 vector": (raw,)},
+        "cascading bandits paper, Algorithm 4",
+        gaussian=True,
+    )
+
+
+_SENT = "each of at most K played outcomes is sent once"
+_BATCHED = "each of the K outcomes enters one batch, whose sum is released once"
+_CLICKED = "the click vector is sent once"
+
+_PLANS: dict[str, Callable[[], SymbolicPlan]] = {
+    "cucb-ldp1": lambda: _local(lambda: _all_outcomes(_SENT), "Chen et al. 2020, Algorithm 1"),
+    "cucb-ldp2": lambda: _local(
+        lambda: _one_outcome("the least-pulled played outcome is sent once"), "Chen et al. 2020, Algorithm 2"
+    ),
+    "cucb-ldp-bit": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
+    "cucb-ldp-laplace-one": lambda: _local(lambda: _one_outcome("one outcome is sent"), "this library"),
+    "cucb-ldp-laplace-all": lambda: _local(lambda: _all_outcomes(_SENT), "this library"),
+    "cucb-ldp-gaussian": lambda: _local(
+        lambda: _gaussian(symbols()[0], _SENT), "this library", gaussian=True
+    ),
+    "cucb-batch-all": lambda: _central(lambda: _all_outcomes(_BATCHED), "this library"),
+    "cucb-batch-least": lambda: _central(
+        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
+    ),
+    "cucb-batch-gaussian": lambda: _central(
+        lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
+    ),
+    "cucb-dp": lambda: _tree(symbols()[0]),
+    "cucb-dp-least": lambda: _tree(1),
+    "dpucb-mat": lambda: _central(
+        lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 2, repaired"
+    ),
+    "dpts-mat": lambda: _central(
+        lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 3, repaired"
+    ),
+    "cascade-ucb-rr": lambda: _local(
+        lambda: _response(symbols()[0] + 1, "one symbol: the clicked position, or none"), "this library"
+    ),
+    "cascade-ucb-ldp-laplace": lambda: _local(lambda: _clicks(_CLICKED), "this library"),
+    "cascade-ucb-ldp-gaussian": lambda: _local(
+        lambda: _gaussian(_moved_clicks(), _CLICKED), "this library", gaussian=True
+    ),
+    "cascade-ucb-batch": lambda: _central(
+        lambda: _clicks("the click vector enters one histogram, released once"), "this library"
+    ),
+    "cascade-ucb-batch-gaussian": lambda: _central(
+        lambda: _gaussian(_moved_clicks(), "the click vector enters one histogram, released once"),
+        "this library",
+        gaussian=True,
+    ),
+    "published/cucb-dp": lambda: _tree(symbols()[0], printed=True),
+    "published/cucb-dp-least": lambda: _tree(1, printed=True),
+    "published/dpucb-mat": _matroid_as_printed,
+    "published/dpts-mat": _matroid_as_printed,
+    "published/cascade-ucb-hybrid": _cascade_hybrid_as_printed,
+    "published/cascade-ucb-ldp-laplace": _cascade_as_printed,
+    "published/cascade-ucb-ldp-gaussian": _cascade_as_printed,
+    "published/cascade-ucb-ldp-composition": _cascade_as_printed,
+    "published/cucb-ldp-gaussian": _cucb_gaussian_as_printed,
+}
+PLANNED = tuple(_PLANS)
+"""The registered names of learners with a plan: all that claim privacy."""
+
+
+@functools.cache
+def symbolic_plan(name: str) -> SymbolicPlan:
+    """Return the plan of a learner by its registered name.
+
+    Raises
+    ------
+    ValueError
+        If no plan is known: the learner claims no privacy, or does not exist.
+    """
+    if name not in _PLANS:
+        raise ValueError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
+    return _PLANS[name]()
+
+
+def privacy_proof(name: str) -> Proved | Refuted | Unknown:
+    """Decide for all K, L, epsilon (or mu) and T whether every record of a learner pays at most what it claims.
+
+    Raises
+    ------
+    ValueError
+        As `symbolic_plan`.
+    """
+    if name in LINEAR_PLANNED:
+        return linear_proof(name)
+    plan = symbolic_plan(name)
+    return prove(plan, symbols()[2] if plan.currency == "epsilon" else gaussian_mu() ** 2)

@@ -1,0 +1,18 @@
+"""Where keys stand in TOML and JSON."""
+
+from accountant.audit.line_numbers import Lines
+
+
+def test_lines_follow_nested_tables_and_strings():
+    text = 'title = "[[release]]"\n[[release]]\nscale = 1\n[release.sensitivity]\nl1 = 1\n[[ release ]]\n"count" = 2\n'
+    lines = Lines(text, toml=True)
+    assert [lines.key(0, "scale"), lines.key(0, "l1"), lines.key(1, "count"), lines.key(1, None)] == [
+        3,
+        5,
+        7,
+        6,
+    ]
+    assert lines.top_level("title") == 1
+    assert lines.key(5, "scale") == 1
+    nested = '{"a": {"release": [{"x": 1}]},\n"release": [\n{"b": {"scale": 3}, "c": [1, 2],\n"scale": 4}]}'
+    assert Lines(nested, toml=False).key(0, "scale") == 4

@@ -1,0 +1,211 @@
+"""Release tables: what they may say, and one clear line with the place for everything else."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from accountant.audit.release_file import read_releases
+from accountant.audit.release_tables import EVERYONE
+from accountant.audit.releases import ReleaseFileError
+from mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    GaussianProfile,
+    Laplace,
+    LaplaceProfile,
+    RandomizedResponse,
+    Sensitivity,
+)
+from mechanisms.subsampled import SubsampledProfile
+
+UNIT = Sensitivity(1, 1, 1)
+
+
+@pytest.fixture
+def read(tmp_path):
+    def call(text, suffix=".toml"):
+        file = tmp_path / f"releases{suffix}"
+        file.write_text(text)
+        return read_releases(file)
+
+    return call
+
+
+def one(releases, factor=1.0):
+    (group,) = releases.groups
+    ((profile, count),) = releases.counted(group, factor)
+    return profile, count
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('mechanism = "laplace"\nscale = 4', Laplace(scale=4.0).profile()),
+        ('mechanism = "Laplace"\nscale = 4\nsensitivity = 2', LaplaceProfile(2.0, 4.0)),
+        ('mechanism = "gaussian"\nsigma = 0.5', GaussianProfile(2.0)),
+        (
+            'mechanism = "gaussian"\nsigma = 2.0\ndelta = 1e-6',
+            Gaussian(sigma=2.0, sensitivity=UNIT).profile(),
+        ),
+        (
+            'mechanism = "randomized-response"\nepsilon = 0.5\nk = 3',
+            RandomizedResponse(size=3, epsilon=0.5).profile(),
+        ),
+        (
+            'mechanism = "RandomizedResponse"\nepsilon = 0.5\nsize = 3',
+            RandomizedResponse(size=3, epsilon=0.5).profile(),
+        ),
+        ('mechanism = "discrete_laplace"\nscale = 3', DiscreteLaplace(scale=3.0).profile()),
+        (
+            'mechanism = "discrete gaussian"\nsigma = 3',
+            DiscreteGaussian(sigma=3.0, sensitivity=UNIT).profile(),
+        ),
+        (
+            'mechanism = "laplace"\nscale = 4\nsensitivity = {l1 = 4, l2 = 2, linf = 1}',
+            Laplace(scale=4.0, sensitivity=Sensitivity(4, 2, 1)).profile(),
+        ),
+        (
+            'mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 0.1',
+            SubsampledProfile(Gaussian(sigma=1.0, sensitivity=UNIT).profile(), 0.1),
+        ),
+        ('mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 1', GaussianProfile(1.0)),
+    ],
+)
+def test_tables_stand_for_profiles(read, text, expected):
+    assert one(read(f"[[release]]\n{text}\ncount = 7\n")) == (expected, 7)
+
+
+def test_notions_without_a_mechanism(read):
+    profile, _ = one(read('[[release]]\nmechanism = "pure"\nepsilon = 0.25\n'))
+    assert profile.pure_epsilon == Fraction(1, 4)
+    profile, _ = one(read('[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-6\n'))
+    assert profile.infinite_mass == 1e-6
+    profile, _ = one(read('[[release]]\nmechanism = "zcdp"\nrho = 0.125\n'))
+    assert profile.rho == 0.125
+
+
+def test_json_says_the_same(read):
+    table = {"mechanism": "laplace", "scale": 4, "count": 3}
+    assert one(read(json.dumps({"release": [table]}), ".json")) == (LaplaceProfile(1.0, 4.0), 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "power"),
+    [
+        ('"laplace"\nscale = 4', "scale", 1),
+        ('"gaussian"\nsigma = 4', "sigma", 1),
+        ('"randomized-response"\nepsilon = 4\nk = 2', "epsilon", -1),
+        ('"pure"\nepsilon = 4', "epsilon", -1),
+        ('"zcdp"\nrho = 4', "rho", -2),
+    ],
+)
+def test_a_noise_factor_changes_the_noise_parameters(read, kind, name, power):
+    releases = read(f"[[release]]\nmechanism = {kind}\n")
+    assert releases.kinds[0].at(2.0) == {name: 4 * 2.0**power}
+    assert one(releases, 2.0)[0].delta(0.1) < one(releases)[0].delta(0.1)
+
+
+def test_groups_of_records(read):
+    releases = read(
+        """
+        [[release]]
+        mechanism = "laplace"
+        scale = 1
+        records = ["ann", "bob", 3]
+        [[release]]
+        mechanism = "laplace"
+        scale = 2
+        count = 5
+        records = "bob"
+        [[release]]
+        mechanism = "laplace"
+        scale = 3
+        """
+    )
+    found = {group.name: (group.records, dict(group.counts)) for group in releases.groups}
+    assert found == {"ann": (2, {0: 1, 2: 1}), "bob": (1, {0: 1, 1: 5, 2: 1})}
+
+
+def test_without_labels_there_is_one_group(read):
+    (group,) = read('[[release]]\nmechanism = "laplace"\nscale = 1\n').groups
+    assert group.name == EVERYONE
+
+
+BAD = [
+    ('[[release]]\nmechanism = "laplas"\nscale = 1', 2, "did you mean 'laplace'"),
+    ("[[release]]\nmechanism = 3", 2, "must be a name"),
+    ("[[release]]\nscale = 1", 1, "no key 'mechanism'"),
+    ('[[release]]\nmechanism = "laplace"', 1, "needs the key 'scale'"),
+    ('[[release]]\nmechanism = "laplace"\nscale = -1', 3, "scale = -1"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 0', 3, "positive"),
+    ('[[release]]\nmechanism = "laplace"\nscale = "one"', 3, "scale = 'one'"),
+    ('[[release]]\nmechanism = "laplace"\nscale = inf', 3, "scale = inf"),
+    ('[[release]]\nmechanism = "laplace"\nscale = nan', 3, "scale"),
+    ('[[release]]\nmechanism = "gaussian"\nscale = 1', 3, "unknown key 'scale'"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivty = 1', 4, "did you mean 'sensitivity'"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\n\n# a comment\ncount = 0', 6, "count = 0"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\ncount = 2.5', 4, "count = 2.5"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\ncount = true', 4, "count = True"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 0', 4, "sampling_rate = 0"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 1.5', 4, "(0, 1]"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivity = -2', 4, "sensitivity = -2"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivity = {l1 = 1}', 4, "l1, l2 and linf"),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivity = {l1 = 1, l2 = 2, linf = 1}',
+        4,
+        "linf <= l2 <= l1",
+    ),
+    ('[[release]]\nmechanism = "randomized-response"\nepsilon = 1\nk = 1', 4, "size = 1"),
+    ('[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1', 4, "delta = 1"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = []', 4, "a label or a list"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = [1.5]', 4, "records = [1.5]"),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "a"\npartition = "b"',
+        5,
+        "use one of the two keys",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\npartition = "photos"\n'
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "ann"',
+        8,
+        "release 2: records: an earlier release names its group by 'partition'",
+    ),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\ncount = 10000000000000', 4, "at most 1,000,000,000,000"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\nname = 3', 4, "name = 3"),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\n[[release]]\nmechanism = "gaussian"\nsigma = -3',
+        6,
+        "release 2: sigma = -3",
+    ),
+    ('epsilon = 3\n[[release]]\nmechanism = "laplace"\nscale = 1', 1, "unknown key 'epsilon'"),
+    ('[[release]]\nmechanism = "laplace"\nscale = 1\n[budget]\nepsilon = 1', 4, "unknown key 'budget'"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), BAD)
+def test_what_breaks_a_rule_is_named_with_its_line(read, text, line, words):
+    with pytest.raises(ReleaseFileError) as error:
+        read(text + "\n")
+    assert f"line {line}: " in str(error.value)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_json_errors_have_lines_too(read):
+    text = json.dumps(
+        {"release": [{"mechanism": "laplace", "scale": 1}, {"mechanism": "laplace", "scale": -1}]}, indent=1
+    )
+    with pytest.raises(ReleaseFileError, match=r"line 9: release 2: scale = -1"):
+        read(text, ".json")
+    with pytest.raises(ReleaseFileError, match=r"line 2: not valid JSON"):
+        read('{"release":\n]', ".json")
+    with pytest.raises(ReleaseFileError, match=r"line 3: unknown key 'more'"):
+        read('{"release": [{"mechanism": "laplace", "scale": 1}]\n,\n"more": {"scale": 2}}', ".json")
+
+
+@pytest.mark.parametrize("text", ["", "[release]\nscale = 1", "release = 3", "release = []"])
+def test_there_must_be_tables(read, text):
+    with pytest.raises(ReleaseFileError, match=r"\[\[release\]\]"):
+        read(text)

@@ -1,0 +1,61 @@
+"""Files that are complete or absent."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, GateClosed
+from accountant.durable.whole_file import whole_file
+from mechanisms import Interval
+
+
+def fail_while_writing(path: Path) -> None:
+    with whole_file(path) as file:
+        file.write(b"half of it")
+        raise KeyboardInterrupt
+
+
+def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(KeyboardInterrupt):
+        fail_while_writing(path)
+    assert not list(tmp_path.iterdir())
+    path.write_bytes(b"before")
+    with pytest.raises(KeyboardInterrupt):
+        fail_while_writing(path)
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"before"]
+
+
+def test_only_the_owner_can_read_it_whatever_lies_around(tmp_path: Path) -> None:
+    secret = tmp_path / "elsewhere"
+    secret.write_bytes(b"untouched")
+    (tmp_path / "file.partial").symlink_to(secret)
+    (tmp_path / "file").write_bytes(b"open to all")
+    (tmp_path / "file").chmod(0o644)
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"mine")
+    assert (tmp_path / "file").read_bytes() == b"mine"
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+    assert secret.read_bytes() == b"untouched"
+
+
+@pytest.mark.parametrize("path", [".", "none/file"])
+def test_what_is_no_file_in_a_folder(path: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must be a file in a folder"), whole_file(tmp_path / path):
+        pass
+
+
+def test_a_closed_accountant_stays_closed_through_a_restart(tmp_path: Path) -> None:
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    value = accountant.private([0.5], Interval(0, 1), "ann")
+    with pytest.raises(ZeroDivisionError):
+        value.map(lambda values: 1 // 0, into=Interval(0, 1))
+    accountant.save(tmp_path / "ledger.json")
+    again = Accountant.load(tmp_path / "ledger.json")
+    assert again.closed == accountant.closed
+    with pytest.raises(GateClosed, match="a function in map failed"):
+        again.private([0.5], Interval(0, 1), "bob")

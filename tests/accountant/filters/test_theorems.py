@@ -1,0 +1,102 @@
+"""Composition theorems side by side: none below the exact composition, closed forms against formulas."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant.filters.theorems import EXACT, THEOREMS, optimal_homogeneous, theorem_table
+from accountant.losses.composed_loss import compose
+from mechanisms import (
+    ApproximateProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PrivacyProfile,
+    PureProfile,
+    ZeroConcentratedProfile,
+)
+from mechanisms.subsampled import subsampled
+
+MIXED: list[list[tuple[PrivacyProfile, int]]] = [
+    [(LaplaceProfile(1.0, 20.0), 1000)],
+    [(GaussianProfile(0.05), 1000)],
+    [(LaplaceProfile(1.0, 30.0), 40), (GaussianProfile(0.1), 30)],
+    [(PureProfile(0.1), 50), (PureProfile(0.3), 5)],  # type: ignore[arg-type]
+    [(subsampled(GaussianProfile(1.0), 0.05), 100)],
+    [(LaplaceProfile(1.0, 2000.0), 1000)],
+    [(ZeroConcentratedProfile(0.01), 20)],
+    [(ApproximateProfile(0.1, 1e-9), 20)],  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("releases", MIXED)
+def test_no_theorem_is_below_the_exact_composition(releases: list[tuple[PrivacyProfile, int]]) -> None:
+    table = theorem_table(releases, delta=1e-6)
+    exact = table[EXACT]
+    assert table.keys() <= THEOREMS.keys()
+    assert "basic composition" in table
+    for interval in table.values():
+        assert interval.upper >= exact.lower
+    assert min(interval.upper for interval in table.values()) <= exact.upper * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("releases", MIXED[:3])
+def test_delta_at_an_epsilon(releases: list[tuple[PrivacyProfile, int]]) -> None:
+    table = theorem_table(releases, epsilon=6.0)
+    for name, interval in table.items():
+        assert interval.upper >= table[EXACT].lower
+        if name != EXACT and 0.0 < interval.upper < 0.9:
+            assert THEOREMS[name].epsilon(releases, interval.upper).upper <= 6.0
+
+
+def test_formulas() -> None:
+    e, n, delta = 0.05, 1000, 1e-6
+    table = theorem_table([(LaplaceProfile(1.0, 20.0), n)], delta=delta)
+    assert table["basic composition"].upper == pytest.approx(50.0)
+    advanced = e * math.sqrt(2 * n * math.log(1 / delta)) + n * e * (math.exp(e) - 1)
+    assert table["advanced composition"].upper == pytest.approx(advanced)
+    drift = n * e * (math.exp(e) - 1) / (math.exp(e) + 1)
+    square = n * e * e
+    closed = drift + math.sqrt(2 * square * math.log(math.e + math.sqrt(square) / delta))
+    simple = drift + math.sqrt(2 * square * math.log(1 / delta))
+    assert table["optimal composition, closed bound"].upper == pytest.approx(min(closed, simple))
+    assert "corollary 4.1" not in table  # beyond ε = 0.9
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.floats(0.02, 1.5), st.integers(1, 60), st.sampled_from([0.0, 1e-7]))
+def test_optimal_homogeneous_is_the_composition_of_randomized_responses(
+    e: float, n: int, delta: float
+) -> None:
+    profile = ApproximateProfile(e, delta) if delta else PureProfile(e)  # type: ignore[arg-type]
+    loss = compose([(profile, n)])
+    for epsilon, own in optimal_homogeneous(e, delta, n):
+        interval = loss.delta(epsilon)
+        assert interval.lower <= own * (1 + 1e-9) + 1e-14
+        assert own <= interval.upper * (1 + 1e-9) + 1e-14
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(st.integers(2, 500), st.floats(1e-9, 1e-3), st.floats(0.1, 0.9))
+def test_corollary_4_1_holds(count: int, delta: float, epsilon: float) -> None:
+    """ε' per release composes to (ε, δ): the exact composition of randomized responses agrees."""
+    from accountant.filters.conversions import corollary_4_1
+
+    each = corollary_4_1(epsilon, delta, count)
+    assert compose([(PureProfile(each), count)]).epsilon(delta).upper <= epsilon  # type: ignore[arg-type]
+    table = theorem_table([(PureProfile(each), count)], delta=delta)  # type: ignore[arg-type]
+    assert table["corollary 4.1"].upper == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_delta_zero_and_nothing() -> None:
+    table = theorem_table([(LaplaceProfile(1.0, 4.0), 3)], delta=0.0)
+    assert table[EXACT].upper == table["basic composition"].upper == 0.75
+    assert {interval.upper for interval in theorem_table([], delta=1e-6).values()} == {0.0}
+
+
+@pytest.mark.parametrize("arguments", [{}, {"delta": 1e-6, "epsilon": 1.0}, {"delta": 1.5}, {"delta": -0.1}])
+def test_questions_are_checked(arguments: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match="delta"):
+        theorem_table([(LaplaceProfile(1.0, 4.0), 3)], **arguments)

@@ -1,0 +1,128 @@
+"""Drawing outputs at a mask."""
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, Coupled, ForeignValue, SensitivityExceeded, Simulation
+from accountant.gates.release import sample
+from mechanisms import (
+    Box,
+    Categories,
+    Composed,
+    DiscreteLaplace,
+    DomainError,
+    Integers,
+    Interval,
+    LaneStreams,
+    Laplace,
+    NumpyNoise,
+    RandomizedResponse,
+    Repeated,
+    Sensitivity,
+    from_opendp,
+)
+
+WIDE = Laplace(scale=1.0, sensitivity=Sensitivity(9, 9, 9))
+
+
+def noise():
+    return NumpyNoise(np.random.default_rng(4))
+
+
+def test_a_mask_draws_for_its_coordinates_only():
+    values = np.arange(12.0).reshape(3, 4)
+    where = values % 3 == 0
+    outputs = sample(WIDE, values, where, noise())
+    assert ((outputs != 0) == where).all()
+    np.testing.assert_array_equal(outputs[where], WIDE.release(values[where], noise()))
+    np.testing.assert_array_equal(sample(WIDE, values, None, noise()), WIDE.release(values, noise()))
+
+
+def test_repeated_releases_keep_the_values_shape_at_the_end():
+    values, where = np.zeros((2, 3)), np.array([[True, False, True], [False, False, True]])
+    outputs = sample(Composed((WIDE, WIDE)), values, where, noise())
+    assert outputs.shape == (2, 2, 3)
+    assert ((outputs != 0) == where).all()
+
+
+def test_integers_stay_integers():
+    outputs = sample(
+        RandomizedResponse(size=3, epsilon=9.0), np.ones((1, 2), int), np.array([[True, False]]), noise()
+    )
+    assert outputs.dtype.kind == "i"
+    assert outputs[0, 1] == 0
+
+
+def test_a_function_that_changes_the_shape_needs_no_mask():
+    total = WIDE >> np.sum
+    assert sample(total, np.zeros((1, 2)), None, noise()).shape == ()
+    with pytest.raises(
+        ValueError, match=r"PostProcessed turned 1 released coordinates .* cannot be used with a mask"
+    ):
+        sample(total, np.zeros((1, 2)), np.array([[True, False]]), noise())
+
+
+def test_each_lane_draws_from_its_own_block():
+    values, where = np.zeros((128, 3)), np.random.default_rng(0).random((128, 3)) < 0.4
+    streams, second = LaneStreams(9, 128), LaneStreams(9, 64, first_block=1)
+    both = sample(WIDE, values, where, NumpyNoise(streams), streams)
+    alone = sample(WIDE, values[64:], where[64:], NumpyNoise(second), second)
+    np.testing.assert_array_equal(both[64:], alone)
+
+
+@pytest.mark.parametrize("kind", ["accountant", "simulation", "coupled"])
+def test_every_gate_makes_the_same_checks(kind):
+    def make():
+        if kind == "accountant":
+            return Accountant(Budget(9.0), noise=np.random.default_rng(0)), (1,)
+        return (Simulation(0, 64), (64,)) if kind == "simulation" else (Coupled(0, 64, 0), (1, 64))
+
+    gate, leading = make()
+    number = gate.private(np.full((*leading, 1), 0.5), Box(0, 1, 1), 1)
+    name = gate.private(np.full(leading, 2), Categories(3), 2)
+    foreign = make()[0].private(np.full((*leading, 1), 0.5), Box(0, 1, 1), 1)
+    response = RandomizedResponse(size=3, epsilon=0.5)
+    with pytest.raises(ForeignValue, match="another gate"):
+        gate.release(WIDE, foreign)
+    with pytest.raises(ForeignValue, match="another gate"):
+        gate.declassify(foreign, "why")
+    with pytest.raises(ForeignValue, match="got a ndarray"):
+        gate.release(WIDE, np.ones((1, 1)))
+    with pytest.raises(SensitivityExceeded, match="are category names"):
+        gate.release(WIDE, name)
+    with pytest.raises(SensitivityExceeded, match="are numbers"):
+        gate.release(response, number)
+    with pytest.raises(SensitivityExceeded, match="one of 3 categories, but this RandomizedResponse knows 2"):
+        gate.release(RandomizedResponse(size=2, epsilon=0.5), name)
+    with pytest.raises(ValueError, match="a boolean mask"):
+        gate.release(WIDE, number, np.zeros(number.shape, int))
+    assert gate.release(response, name).shape == name.shape
+    assert gate.release(WIDE, number, np.ones(number.shape, bool)).shape == number.shape
+
+
+@pytest.mark.parametrize("mechanism", [DiscreteLaplace(scale=1.0), Repeated(DiscreteLaplace(scale=1.0), 2)])
+def test_noise_for_whole_numbers_is_refused_on_real_ones_before_anything_is_charged(mechanism):
+    accountant = Accountant(Budget(5.0), noise=np.random.default_rng(0))
+    real = accountant.private([1.0], Interval(0, 1), record=1)
+    with pytest.raises(SensitivityExceeded, match="Integers"):
+        accountant.release(mechanism, real)
+    assert len(accountant.ledger) == 0
+    count = accountant.private([1], Integers(0, 1), record=1)
+    assert accountant.release(mechanism, count).dtype == np.int64
+    assert accountant.spent(1).epsilon > 0
+
+
+def test_a_scalar_opendp_measurement_releases_one_number_at_a_time():
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    measurement = dp.m.make_randomized_response([0, 1, 2], prob=0.7)
+    mechanism = from_opendp(measurement, 1)
+    accountant = Accountant(Budget(5.0), noise=np.random.default_rng(0))
+    numbers = accountant.private([[0.0, 1.0]], Box(0, 1, 2), record=1)
+    with pytest.raises(SensitivityExceeded, match="numbers"):
+        accountant.release(mechanism, numbers)
+    category = accountant.private([2], Categories(3), record=2)
+    assert accountant.release(mechanism, category).item() in (0, 1, 2)
+    with pytest.raises(DomainError, match="one number at a time"):
+        mechanism.release(np.array([[0, 1]]), np.random.default_rng(0))

@@ -1,0 +1,143 @@
+import math
+
+import numpy as np
+import pytest
+
+from accountant import Simulation
+from algorithms import CascadeUCBRR
+from algorithms.cascades.click_estimates import ranked_first
+from algorithms.play import play_fresh
+from algorithms.problems import Cascade, RankedLists
+from mechanisms import LaneStreams, RandomizedResponse
+
+MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
+ROUNDS = 300
+
+
+def probabilities(positions, epsilon):
+    p = math.exp(epsilon) / (math.exp(epsilon) + positions)
+    return p, 1 / (math.exp(epsilon) + positions)
+
+
+def literal_index(items, positions, epsilon, horizon, n, c, e):
+    """Return U of section 5 (RR): three passes from u = 1, +inf where E <= 0 (up to rounding)."""
+    p, q = probabilities(positions, epsilon)
+    x = math.log(3 * items * horizon**2)
+    if e <= 1e-12:
+        return math.inf
+    upper = 1.0
+    for _ in range(3):
+        u = min(max(upper, 0.0), 1.0)
+        v = min(0.25, q + (p - q) * u + u * u * min(1.0, (positions - 1) * q + p - q))
+        radius = min(math.sqrt(n * x / 2), math.sqrt(2 * n * x * v) + x / 3) / (p - q)
+        upper = (c + radius) / e
+    return upper
+
+
+def literal(items, positions, epsilon, records, symbols, played):
+    """Follow section 5 (RR) on one lane along the lists played; yield the list that it would show."""
+    p, q = probabilities(positions, epsilon)
+    n, c, e = [0] * items, [0.0] * items, [0.0] * items
+    for t in range(1, ROUNDS + 1):
+        bound = [literal_index(items, positions, epsilon, ROUNDS, n[i], c[i], e[i]) for i in range(items)]
+        chosen = sorted(range(items), key=lambda i: (-bound[i], n[i], i))[:positions]
+        yield sorted(chosen, key=lambda i: n[i]), bound, list(n)
+        z = [((symbols[t] == k) - q) / (p - q) for k in range(positions)]
+        for k, i in enumerate(played[t - 1]):
+            n[i] += 1
+            c[i] += z[k]
+            e[i] += 1 - sum(z[:k])
+    yield n, c, e
+
+
+@pytest.mark.parametrize(("positions", "epsilon"), [(1, 2.0), (3, 0.5), (3, 4.0), (6, 3.0)])
+def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
+    """Equal indices of different items are equal up to rounding only, so there the list may differ."""
+    problem = Cascade(6, positions, MEANS)
+
+    def make(structure, gate):
+        return CascadeUCBRR(structure, gate, epsilon=epsilon, horizon=ROUNDS)
+
+    run = recorded_run(make, problem, ROUNDS, 1)
+    assert {release.mechanism for release in run.releases} == {
+        RandomizedResponse(size=positions + 1, epsilon=epsilon)
+    }
+    same = 0
+    for lane in (0, 17, 63):
+        symbols = {t: symbol for (t, _), symbol in run.noise(lane).items()}
+        played = run.actions[:, lane].tolist()
+        *rounds, totals = literal(6, positions, epsilon, run.records[:, lane], symbols, played)
+        for shown, (expected, bound, n) in zip(played, rounds, strict=True):
+            least = min(bound[i] for i in shown)
+            assert all(bound[i] <= least * (1 + 1e-9) for i in range(6) if i not in shown)
+            assert [n[i] for i in shown] == sorted(n[i] for i in shown)
+            same += shown == expected or sorted(n[i] for i in shown) == sorted(n[i] for i in expected)
+        np.testing.assert_array_equal(run.learner.estimates.displays[lane], totals[0])
+        np.testing.assert_allclose(run.learner.estimates.clicks[lane], totals[1], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.learner.estimates.examinations[lane], totals[2], rtol=0, atol=1e-9)
+    assert same >= 0.97 * 3 * ROUNDS
+
+
+def test_unreliable_items_come_first_the_least_displayed_before_others():
+    learner = CascadeUCBRR(RankedLists(4, 2), Simulation(0, 64), epsilon=1.0, horizon=10)
+    n = np.array([[5.0, 2.0, 3.0, 4.0]])
+    upper = learner.estimates.bound.upper(n, n, np.full((1, 4), 1.0), np.array([[0.0, -1.0, 1e-300, 3.0]]))
+    index = ranked_first(upper, n)
+    assert np.argsort(-index[0]).tolist() == [1, 0, 2, 3]
+    assert np.isfinite(index).all()
+
+
+@pytest.mark.parametrize(("positions", "epsilon"), [(1, 0.2), (2, 5.0), (4, 1.0), (7, 3.0)])
+def test_the_index_is_the_formula(positions, epsilon):
+    """Over counts of any size, and click totals so low that the index is negative (v(u) is then v(0))."""
+    horizon = 1000
+    learner = CascadeUCBRR(RankedLists(9, positions), Simulation(0, 64), epsilon=epsilon, horizon=horizon)
+    rng = np.random.default_rng(2)
+    n = np.floor(10 ** rng.uniform(0, 5, (1, 2000)))
+    e = n * rng.uniform(0.01, 1.2, n.shape)
+    c = e * rng.uniform(-1.0, 1.0, n.shape)
+    index = learner.estimates.bound.upper(n, n, c, e)[0]
+    numbers = zip(n[0], c[0], e[0], strict=True)
+    expected = [literal_index(9, positions, epsilon, horizon, *three) for three in numbers]
+    np.testing.assert_allclose(index, expected, rtol=1e-9)
+    assert (index < 0).any()
+
+
+@pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (4, 0.5), (4, 3.0)])
+def test_click_estimates_and_the_estimating_equation_are_unbiased(positions, epsilon):
+    """Means within 5 s.e. of X_k and of 0, in 3 x at most 8 comparisons: false alarm 1.4e-5 at most."""
+    samples = 64 * 2000
+    gate = Simulation(11, samples)
+    structure = RankedLists(positions, positions)
+    problem = Cascade(positions, positions, np.linspace(0.15, 0.6, positions))
+    learner = CascadeUCBRR(structure, gate, epsilon=epsilon, horizon=10)
+    rng = LaneStreams(12, samples)
+    shown = learner.act()
+    clicks = problem.draw_feedback(shown, rng)
+    learner.observe(gate.private(clicks, learner.feedback_domain, 1))
+    for k in range(positions):
+        item = int(shown[0, k])
+        z, examinations = learner.estimates.clicks[:, item], learner.estimates.examinations[:, item]
+        for difference in (z - clicks[:, k], z - problem.means[item] * examinations):
+            assert abs(difference.mean()) < 5 * difference.std() / math.sqrt(samples)
+
+
+def test_no_confidence_bound_fails():
+    """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
+    problem, horizon = Cascade(6, 3, MEANS), 1000
+    gate = Simulation(7, 256)
+    learner = CascadeUCBRR(problem.structure, gate, epsilon=1.5, horizon=horizon)
+    failed = np.zeros(256, dtype=bool)
+    for _ in play_fresh(learner, problem, gate, LaneStreams(7, 256, key=(2,)), horizon):
+        failed |= (learner.estimates.index < problem.means).any(axis=1)
+    assert failed.sum() <= 4
+    assert (learner.estimates.index < 1e6).all(axis=1).mean() > 0.9  # and most bounds are finite by then
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 700.0, 5000.0])
+def test_extreme_epsilon_stays_finite(epsilon):
+    gate = Simulation(1, 64)
+    learner = CascadeUCBRR(RankedLists(5, 2), gate, epsilon=epsilon, horizon=20)
+    problem = Cascade(5, 2, [0.1, 0.2, 0.3, 0.4, 0.5])
+    for _ in play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 20):
+        assert np.isfinite(learner.estimates.index).all()

@@ -1,0 +1,289 @@
+"""Runs that are stopped in the middle of a save: what is loaded is what some save left, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant import Accountant, Budget
+from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms.durable.state import Encoder
+from algorithms.problems import RankedLists, TopK
+
+
+def batches(gate: Any) -> Any:
+    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
+
+
+def bits(gate: Any, horizon: int = 1000) -> Any:
+    return CUCBLDPBit(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=horizon)
+
+
+def phases(gate: Any) -> Any:
+    return CascadeUCBBatch(RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=1000)
+
+
+def begin(build: Callable[[Any], Any]) -> DurableRun[Any]:
+    return DurableRun(build, Accountant(Budget(3.0), noise=np.random.default_rng(1), seed=2))
+
+
+def play(run: DurableRun[Any], first: int, rounds: int) -> list[Any]:
+    shown = []
+    for t in range(first, first + rounds):
+        shown.append(run.learner.act().tolist())
+        values = [float(t % 3 == 0), 0.0]
+        run.learner.observe(run.accountant.private(values, run.learner.feedback_domain, f"user-{t}"))
+    return shown
+
+
+def snapshot(run: DurableRun[Any]) -> list[Any]:
+    """Return all that the rest of a run depends on."""
+    encoder = Encoder(run.accountant, type(run.learner).__module__)
+    attributes = encoder.attributes(run.learner)
+    arrays = {key: (str(array.dtype), array.shape, array.tobytes()) for key, array in encoder.arrays.items()}
+    random = [
+        run.accountant._random.bit_generator.state,
+        run.accountant._noise._randomness.bit_generator.state,  # type: ignore[attr-defined]
+    ]
+    return [attributes, arrays, run.accountant.to_dict(), random]
+
+
+def loaded(folder: Path, build: Callable[[Any], Any], *, twice: bool = True) -> list[Any]:
+    """Return the snapshot of the run that a copy of a folder gives."""
+    with tempfile.TemporaryDirectory() as copies:
+        copy = Path(copies) / "copy"
+        shutil.copytree(folder, copy)
+        with DurableRun.load(copy, build, noise=np.random.default_rng(9)) as run:
+            assert {file.name for file in copy.iterdir()} == {"state.npz", "journal.jsonl", "lock"}
+            found = snapshot(run)
+            if not twice:
+                return found
+            run.save()  # what is loaded can be saved, and is the same again
+        with DurableRun.load(copy, build, noise=np.random.default_rng(9)) as run:
+            assert snapshot(run) == found
+    return found
+
+
+@pytest.mark.parametrize("build", [batches, bits, phases])
+def test_stopped_at_any_byte_it_is_the_run_of_the_save_before(
+    tmp_path: Path, build: Callable[[Any], Any]
+) -> None:
+    folder = tmp_path / "run"
+    run = begin(build)
+    play(run, 0, 9)
+    run.save(folder)
+    before, old_state = snapshot(run), (folder / "state.npz").read_bytes()
+    old_size = (folder / "journal.jsonl").stat().st_size
+    play(run, 9, 2)
+    run.save()
+    after, new_state = snapshot(run), (folder / "state.npz").read_bytes()
+    journal = (folder / "journal.jsonl").read_bytes()
+    run.close()
+    assert before != after
+    assert loaded(folder, build) == after
+    (folder / "state.npz").write_bytes(old_state)
+    for end in range(old_size, len(journal) + 1):  # the journal is torn, or whole and the state not yet there
+        (folder / "journal.jsonl").write_bytes(journal[:end])
+        assert loaded(folder, build, twice=False) == before
+    (folder / "journal.jsonl").write_bytes(journal[:old_size] + b"\0" * 50)  # a block that was never written
+    assert loaded(folder, build) == before
+    for end in range(0, len(new_state), 997):  # the state is torn: it does not have its name yet
+        (folder / "state.npz.abc.partial").write_bytes(new_state[:end])
+        assert loaded(folder, build, twice=False) == before
+
+
+def test_what_follows_is_what_would_have_followed(tmp_path: Path) -> None:
+    """A run that was stopped in a save goes on like one that stopped at the save before."""
+    run, calm = begin(batches), begin(batches)
+    for one, folder in ((run, "run"), (calm, "calm")):
+        play(one, 0, 9)
+        one.save(tmp_path / folder)
+    play(run, 9, 4)
+    with failing(at=2, after=True), pytest.raises(Stop):
+        run.save()
+    run.close()
+    again = DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng(9))
+    assert play(again, 9, 30) == play(calm, 9, 30)
+    again.save()
+    assert snapshot(again) == snapshot(calm)
+    assert loaded(tmp_path / "run", batches) == snapshot(calm)
+
+
+class Stop(OSError):
+    """What a call raises that was chosen to fail."""
+
+
+STEPS = ("os.mkdir", "os.open", "os.write", "os.fsync", "tempfile.mkstemp", "numpy.savez", "os.replace")
+
+
+@contextmanager
+def failing(at: int, *, after: bool = False) -> Iterator[list[int]]:
+    """Let the call of this number fail among all that write, before or after it has its effect."""
+    calls = [0]
+
+    def wrap(real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            calls[0] += 1
+            if calls[0] - 1 != at:
+                return real(*arguments, **keywords)
+            if after:
+                made = real(*arguments, **keywords)
+                if real is REAL["os.open"] or real is REAL["tempfile.mkstemp"]:
+                    os.close(made if isinstance(made, int) else made[0])
+            raise Stop("stopped")
+
+        return step
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in STEPS:
+            patch.setattr(name, wrap(REAL[name]))
+        yield calls
+
+
+REAL: dict[str, Callable[..., Any]] = {
+    "os.mkdir": os.mkdir,
+    "os.open": os.open,
+    "os.write": os.write,
+    "os.fsync": os.fsync,
+    "tempfile.mkstemp": tempfile.mkstemp,
+    "numpy.savez": np.savez,
+    "os.replace": os.replace,
+}
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("saved", [False, True])
+def test_every_call_may_fail_and_the_next_save_mends_it(tmp_path: Path, saved: bool, after: bool) -> None:
+    at, total = 0, 1
+    while at < total:
+        folder = tmp_path / f"run-{at}"
+        run = begin(batches)
+        play(run, 0, 9)
+        before = None
+        if saved:
+            run.save(folder)
+            before = snapshot(run)
+            play(run, 9, 4)
+        with failing(at, after=after) as calls:
+            try:
+                run.save(folder)
+            except Stop:
+                pass
+            else:
+                break
+        at += 1
+        total = max(total, calls[0] + 1)
+        now = snapshot(run)
+        if before is not None:
+            assert loaded(folder, batches) in (before, now)
+        elif (folder / "state.npz").exists():
+            assert loaded(folder, batches) == now
+        play(run, 20, 3)
+        run.save(folder)
+        assert loaded(folder, batches) == snapshot(run)
+        run.close()
+    assert at >= (7 if saved else 12)
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("play"), st.integers(1, 4)),
+        st.tuples(st.just("save")),
+        st.tuples(st.just("fail"), st.integers(0, 7), st.booleans()),
+        st.tuples(st.just("crash")),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=40)
+@given(steps, st.sampled_from([batches, phases]))
+def test_whatever_happens_nothing_that_was_saved_is_forgotten(
+    taken: list[tuple[Any, ...]], build: Callable[[Any], Any]
+) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "run"
+        run = begin(build)
+        run.save(folder)
+        possible, rounds = (
+            [snapshot(run)],
+            0,
+        )  # what a crash now may leave: the last save, or failed ones since
+        for step in [*taken, ("crash",)]:
+            match step:
+                case ("play", more):
+                    play(run, rounds, more)
+                    rounds += more
+                case ("save",):
+                    run.save()
+                    possible = [snapshot(run)]
+                case ("fail", at, after):
+                    with failing(at, after=after):
+                        try:
+                            run.save()
+                        except Stop:
+                            possible.append(snapshot(run))
+                        else:
+                            possible = [snapshot(run)]
+                case ("crash",):
+                    run.close()
+                    run = DurableRun.load(folder, build, noise=np.random.default_rng(9))
+                    assert snapshot(run) in possible
+                    possible = [snapshot(run)]
+        run.close()
+
+
+SERVER = """
+import sys
+import numpy as np
+from pathlib import Path
+from accountant import Accountant, Budget
+from algorithms import CUCBLDPBit, DurableRun
+from algorithms.problems import TopK
+
+def build(gate):
+    return CUCBLDPBit(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=10_000)
+
+folder, first = Path(sys.argv[1]), int(sys.argv[2])
+noise = np.random.default_rng(1)
+run = DurableRun.load(folder, build, noise=noise) if first else DurableRun(build, Accountant(Budget(1.0), noise=noise))
+for user in range(first, 10_000):
+    run.learner.act()
+    run.learner.observe(run.accountant.private([1.0, 0.0], run.learner.feedback_domain, user))
+    run.save(folder)
+    print(user, flush=True)  # only now may anybody see anything
+"""
+
+
+def test_a_killed_server_has_forgotten_nothing_that_it_showed(tmp_path: Path) -> None:
+    first = 0
+    for rounds in (3, 20, 41):
+        with subprocess.Popen(
+            [sys.executable, "-c", SERVER, str(tmp_path / "run"), str(first)],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as server:
+            assert server.stdout is not None
+            for _ in range(rounds):
+                server.stdout.readline()
+            server.kill()  # at whatever step it is
+            shown = [int(line) for line in server.stdout]
+        last = shown[-1] if shown else first + rounds - 1
+        with DurableRun.load(
+            tmp_path / "run", lambda gate: bits(gate, 10_000), noise=np.random.default_rng(1)
+        ) as run:
+            charged = set(run.accountant.ledger.records())
+        assert charged in (set(range(last + 1)), set(range(last + 2)))  # the last save may not have been told
+        first = len(charged)

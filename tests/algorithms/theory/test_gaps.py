@@ -1,0 +1,101 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from algorithms.problems import Cascade, GraphicMatroid, SemiBandit, ShortestPath, TopK, build_problem
+from algorithms.theory.gaps import GapsUnavailable, exchange_gaps
+
+levels = st.sampled_from([0.1, 0.2, 0.4, 0.7, 0.8])
+
+
+@st.composite
+def instances(draw):
+    kind = draw(st.sampled_from(["top-k", "graph", "cascade"]))
+    if kind == "graph":
+        vertices = 4
+        pairs = st.tuples(st.integers(0, vertices - 1), st.integers(0, vertices - 1))
+        edges = draw(st.lists(pairs, min_size=2, max_size=6).filter(lambda es: any(a != b for a, b in es)))
+        return SemiBandit(GraphicMatroid(vertices, edges), [draw(levels) for _ in edges])
+    arms = draw(st.integers(1, 5))
+    size = draw(st.integers(1, arms))
+    means = [draw(levels) for _ in range(arms)]
+    return SemiBandit(TopK(arms, size), means) if kind == "top-k" else Cascade(arms, size, means)
+
+
+def super_arms(problem):
+    structure = problem.structure
+    if hasattr(structure, "bases"):
+        return list(structure.bases())
+    return list(combinations(range(structure.arms), structure.size))
+
+
+@given(instances())
+def test_gaps_against_enumeration(problem):
+    sets = super_arms(problem)
+    reward = {chosen: float(problem.expected_reward(np.array([chosen]))[0]) for chosen in sets}
+    top = max(reward.values())
+    gaps = exchange_gaps(problem)
+    assert gaps.largest_regret == pytest.approx(top - min(reward.values()))
+    best = set(problem.structure.solve(problem.means[None])[0].tolist())
+    assert reward[tuple(sorted(best))] == pytest.approx(top)
+    playable = {arm for chosen in sets for arm in chosen}
+    expected = []
+    for arm in sorted(playable - best):
+        above = sorted(
+            problem.means[a] - problem.means[arm] for a in best if problem.means[a] > problem.means[arm]
+        )
+        if above:
+            expected.append((above[0], above[-1], len(above)))
+    assert [(gap.least, gap.largest, gap.count) for gap in gaps.suboptimal] == expected
+    optimal = []
+    for arm in sorted(best):
+        below = [problem.means[arm] - problem.means[e] for e in playable - best]
+        below = [gap for gap in below if gap > 0]
+        if below:
+            optimal.append(min(below))
+    assert sorted(gaps.optimal) == pytest.approx(sorted(optimal))
+
+
+@given(instances().filter(lambda problem: not isinstance(problem, Cascade)))
+@example(SemiBandit(TopK(5, 3), [0.9, 0.5, 0.5, 0.5, 0.4]))  # arm 3 costs 0.4 alone, but 0.1 beside arm 4
+def test_no_bad_super_arm_is_better_than_the_gaps_of_its_members(problem):
+    sets = super_arms(problem)
+    regret = {s: problem.optimum - float(problem.expected_reward(np.array([s]))[0]) for s in sets}
+    playable = sorted({arm for chosen in sets for arm in chosen})
+    gaps = exchange_gaps(problem)
+    least = []
+    for arm in playable:
+        bad = [r for chosen, r in regret.items() if arm in chosen and r > 1e-9]
+        least.append(min(bad, default=np.inf))
+    if not gaps.suboptimal:
+        assert gaps.members == ()
+        assert np.isinf(least).all()
+    else:
+        assert len(gaps.members) == len(playable)
+        # Sorted, because `members` says no ids: each arm's bound has a place below its true gap.
+        assert (np.sort(gaps.members) <= np.sort(least) + 1e-9).all()
+
+
+def test_members_are_exact_for_top_k_without_ties():
+    problem = SemiBandit(TopK(5, 2), [0.9, 0.3, 0.7, 0.5, 0.1])
+    # Outside: 0.7 - 0.3, 0.7 - 0.5, 0.7 - 0.1; inside: at least 0.2, the least gap.
+    assert sorted(exchange_gaps(problem).members) == pytest.approx([0.2, 0.2, 0.2, 0.4, 0.6])
+
+
+def test_table_2():
+    """e7 is a loop and counts nowhere; e4 .20, e5 .30, e6 .40 against .80, .75, .60."""
+    gaps = exchange_gaps(build_problem("linear-matroid"))
+    assert [gap.count for gap in gaps.suboptimal] == [3, 3, 3]
+    assert [gap.least for gap in gaps.suboptimal] == pytest.approx([0.4, 0.3, 0.2])
+    assert [gap.largest for gap in gaps.suboptimal] == pytest.approx([0.6, 0.5, 0.4])
+    assert gaps.optimal == pytest.approx([0.4, 0.35, 0.2])
+    assert len(gaps.members) == 6
+
+
+def test_paths_have_no_exchange_of_single_arms():
+    problem = SemiBandit(ShortestPath([("s", "t"), ("s", "t")], "s", "t"), [0.5, 0.6])
+    with pytest.raises(GapsUnavailable, match="ShortestPath"):
+        exchange_gaps(problem)

@@ -1,0 +1,83 @@
+"""Plans of linear learners: proved or refuted for all numbers, and what the ledger charges agrees."""
+
+import doctest
+import math
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, GaussianComposition, Trust
+from accountant.symbolic import Proved, Refuted, Unknown
+from algorithms.catalogue.linear import linear_learners
+from algorithms.linear.linear_play import play_linear
+from algorithms.problems import linear_problems
+from algorithms.theory import linear_plans
+from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_plan, linear_proof, linear_symbols
+from algorithms.theory.plans import privacy_proof
+
+CERTIFIED = [name for name in LINEAR_PLANNED if not name.startswith("published/")]
+PRINTED = [name for name in LINEAR_PLANNED if name.startswith("published/")]
+S, M, MU, EPSILON = linear_symbols()
+
+
+def test_every_linear_learner_that_claims_privacy_has_a_plan() -> None:
+    private = {name for name, entry in linear_learners.items() if entry.certified_form}
+    assert private == set(LINEAR_PLANNED)
+    with pytest.raises(ValueError, match="name='dpe': no plan is known"):
+        linear_plan("dpe")
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> None:
+    proof = privacy_proof(name)
+    assert isinstance(proof, Proved)
+    cost = EPSILON if name.endswith("shuffle") else MU**2
+    assert proof.costs == {"one client": cost}
+    twice = linear_proof(name, replacement=True)
+    assert isinstance(twice, Refuted)
+    assert twice.formula == M * cost
+    assert twice.point[M] == 2
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_gaussian_claims_fail_at_epsilon_10(name: str) -> None:
+    proof = privacy_proof(name)
+    if name.endswith("shuffle"):
+        assert isinstance(proof, Unknown)
+        return
+    assert isinstance(proof, Refuted)
+    assert proof.point[EPSILON] == 10
+    assert float(proof.cost) == pytest.approx(10**2 / (2 * math.log(5)))  # mu² of the classical noise
+
+
+@pytest.mark.parametrize("name", [name for name in LINEAR_PLANNED if not name.endswith("shuffle")])
+def test_the_ledger_agrees_with_the_formula(name: str) -> None:
+    """The worst client of a run pays the plan's mu², with as many coordinates as its design has."""
+    problem = linear_problems["linear"].build(dimension=2, actions=6)
+    accountant = Accountant(
+        Budget(math.inf, 0.25),
+        composition=GaussianComposition(),
+        trust=Trust.LOCAL if name.endswith("local") else Trust.CENTRAL,
+        noise=np.random.default_rng(0),
+        seed=1,
+    )
+    learner = linear_learners[name].build(problem, epsilon=2.0, delta=0.25, horizon=60)(accountant)
+    for _ in play_linear(learner, problem, accountant, np.random.default_rng(2)):
+        pass
+    record, _ = accountant.worst()
+    cost = linear_plan(name).costs()["one client"]
+    analytic = linear_plans._analytic_mu()(2.0)
+    assert float(accountant.ledger.spent(record).values[0]) == pytest.approx(
+        float(cost.subs({S: 3, EPSILON: 2.0, MU: analytic})), rel=1e-9
+    )
+
+
+def test_a_calibrated_release_can_be_built() -> None:
+    plan = linear_plan("dp-dpe-shuffle").at({S: 3, EPSILON: 1.0}, "one client")
+    assert plan is not None
+    assert plan.epsilon(1e-6).upper <= 1.0
+
+
+def test_documented_examples_run() -> None:
+    result = doctest.testmod(linear_plans)
+    assert (result.failed, result.attempted) == (0, 4)

@@ -1,0 +1,109 @@
+"""Regret theorems of linear bandits: each formula once more in plain numbers, and simulated regret below them."""
+
+import math
+
+import pytest
+
+from algorithms.catalogue.linear import linear_learners
+from algorithms.linear.linear_play import simulate_phases
+from algorithms.problems import linear_problems
+from algorithms.theory.linear_regret import LINEAR_THEOREMS
+from algorithms.theory.regret import BOUNDS
+from mechanisms import Gaussian, Sensitivity
+
+EPSILON, DELTA, ALPHA, SIGMA, D, K = 5.0, 1e-3, 0.8, 0.1, 4, 15
+PROBLEM = linear_problems["linear"].build(dimension=D, actions=K)
+UNBOUNDED = linear_problems["linear"].build(dimension=D, actions=K, rewards="gaussian")
+S = math.floor(4 * D * math.log(math.log(D)) + 16)
+MU = 1 / Gaussian.for_epsilon_delta(EPSILON, DELTA, sensitivity=Sensitivity(1, 1, 1)).sigma
+
+
+def bound(name: str, horizon: int, problem: object = PROBLEM) -> float:
+    return BOUNDS[name].evaluate(problem, epsilon_value=EPSILON, horizon=horizon, delta_value=DELTA)  # type: ignore[arg-type]
+
+
+def test_all_linear_learners_have_a_theorem_but_fixed_u() -> None:
+    assert set(LINEAR_THEOREMS) == set(linear_learners) - {"published/dpe-fixed-u"}
+
+
+@pytest.mark.parametrize("t", [10, 4096, 10**6])
+def test_printed_distributed_theorems(t: int) -> None:
+    log = math.log(K * t)
+    c0 = math.sqrt(2**0.2) / (math.sqrt(2**0.2) - 1)
+    c1 = sum(2 ** (-ALPHA * (j - 1) / 2) for j in range(2, 400))
+    c2 = sum(2 ** (-ALPHA * (j - 1)) for j in range(2, 400))
+    dpe = 2 * (2 + S) + 8 * c0 * math.sqrt(2 * D * 2**ALPHA * t**0.2 * log) + 20 * S * math.sqrt(D * log)
+    dpe += 16 * SIGMA * math.sqrt(2 * 2**ALPHA * log) * t**0.6 + 4 * c1 * SIGMA * S * math.sqrt(2 * log)
+    dpe += 4 * math.log(t)
+    assert bound("published/dpe", t) == pytest.approx(dpe)
+    noise = 2 * math.sqrt(2 * math.log(1.25 / DELTA)) / EPSILON
+    shape = 8 * 2**ALPHA * S * math.sqrt(2 * D * log) * (t**0.2 / (2**0.2 - 1) + c2 * S)
+    assert bound("published/dp-dpe-central", t) == pytest.approx(dpe + noise * shape)
+    shuffled = math.sqrt(360 * math.log(4 * S / DELTA)) * 18 * math.sqrt(math.log(2 / DELTA)) / EPSILON
+    assert bound("published/dp-dpe-shuffle", t) == pytest.approx(dpe + shuffled * shape)
+    local = dpe + 32 * noise * S * math.sqrt(D) * math.sqrt(2 * 2**ALPHA * log) * t**0.6
+    local += 8 * c1 * noise * S**2 * math.sqrt(2 * D * log)
+    assert bound("published/dp-dpe-local", t) == pytest.approx(local)
+
+
+@pytest.mark.parametrize("t", [10, 4096, 10**6])
+def test_printed_standard_theorems(t: int) -> None:
+    log = math.log(K * t)
+    pe = 4 * S + 32 * math.sqrt(2 * D * t * log) + 24 * math.sqrt(S) * math.sqrt(2 * D * log)
+    pe += 4 * math.log(2 * t / S)
+    assert bound("published/pe", t) == pytest.approx(pe)
+    noise = 2 * math.sqrt(2 * math.log(1.25 / DELTA)) / EPSILON
+    shape = 16 * D * math.sqrt(2 * S * log) * (math.log(t) + 1)
+    assert bound("published/dp-pe-central", t) == pytest.approx(pe + noise * shape)
+    shuffled = math.sqrt(720 * math.log(2 / DELTA) / EPSILON**2 + 0.5)
+    assert bound("published/dp-pe-shuffle", t) == pytest.approx(pe + shuffled * shape)
+    local = (
+        pe + 64 * D * noise * math.sqrt(2 * S * t * log) + 16 * D * noise * S**1.5 * math.sqrt(2 * log / S)
+    )
+    assert bound("published/dp-pe-local", t) == pytest.approx(local)
+
+
+@pytest.mark.parametrize("t", [1, 5, 2000])
+@pytest.mark.parametrize("unbounded", [False, True])
+def test_certified_distributed_theorems(t: int, unbounded: bool) -> None:
+    phases = math.floor(math.log2(t / 2 + 1))
+    x = math.log(2 * K * max(phases, 1) * t)
+    totals = dict.fromkeys(("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle"), 2 * S + 8.0)
+    for number in range(1, phases + 1):
+        h, u = 2**number, math.ceil(2 ** (ALPHA * number) - 1e-9)
+        clip = 1 + math.sqrt(2 * (SIGMA**2 + 1) * math.log(2 * S * u * max(phases, 1) * t))
+        tau = 2 * (clip if unbounded else 1) * math.sqrt(S) / (u * MU)
+        for name, noise in zip(totals, (0, tau, tau * math.sqrt(u), 1.3 * tau), strict=True):
+            form = (SIGMA**2 + 2 * D / h) / u + noise**2 * 2 * D * (1 + 1 / h)
+            totals[name] += 4 * (2 * h + S) * math.sqrt(2 * x * form)
+    for name, total in totals.items():
+        assert bound(name, t, UNBOUNDED if unbounded else PROBLEM) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("t", [1, 100, 5000])
+def test_certified_standard_theorems(t: int) -> None:
+    phases = max(1, math.floor(math.log2(t / S + 1)))
+    x = math.log(2 * K * phases * t)
+    totals = dict.fromkeys(("pe", "dp-pe-central", "dp-pe-local", "dp-pe-shuffle"), 4 * S + 2.0)
+    for number in range(1, phases + 1):
+        h = S * 2 ** (number - 1)
+        q = min(2 * D / h, 4 * D**2 * S / h**2) * (2 / MU) ** 2
+        for name, noise in zip(totals, (0, q, 2 * D * (2 / MU) ** 2 / h, 1.69 * q), strict=True):
+            totals[name] += 4 * (2 * h + S) * math.sqrt(2 * x * (2 * D / h + noise))
+    for name, total in totals.items():
+        assert bound(name, t) == pytest.approx(total)
+
+
+def test_a_theorem_for_bounded_rewards_says_nothing_of_others() -> None:
+    for name in LINEAR_THEOREMS:
+        finite = name in ("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle")
+        assert math.isfinite(bound(name, 1000, UNBOUNDED)) == finite
+
+
+@pytest.mark.parametrize("name", LINEAR_THEOREMS)
+def test_simulated_regret_is_below_the_bound(name: str) -> None:
+    """4 runs of each; every bound is loose by a factor of 3 and more, so a false alarm is out of the question."""
+    build = linear_learners[name].build(PROBLEM, epsilon=EPSILON, delta=DELTA, horizon=1500)
+    trace = simulate_phases(build, PROBLEM, runs=4, seed=9)
+    assert trace.best_kept.all()
+    assert trace.regret.max() < bound(name, 1500)

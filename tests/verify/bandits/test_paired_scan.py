@@ -1,0 +1,212 @@
+"""Games and their pairs of runs: what they tell of every way to change a round."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from algorithms.claim import View
+from verify.bandits.calling.bandit_records import BanditRecords
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.game_scan import GameScan
+from verify.bandits.paired_scan import best_promise, lead_from, paired_promise
+from verify.bandits.played_game import neighbour_of
+from verify.bandits.reward_games import Game, first_games, mutants, rows_in_words
+from verify.conduct.effort import EFFORTS
+from verify.transcripts.transcript import Transcript
+from verify.transcripts.transcript_leads import Arms
+
+RECORDS = BanditRecords(2, 0.0, 1.0)
+
+
+class NoisyGreedy:
+    """Plays a coin's arm first, and then for ever the arm whose single reward and noise say so."""
+
+    noise = 0.5
+
+    def __init__(self, rng):
+        self.rng, self.arm, self.told = rng, None, 0
+
+    def select_arm(self):
+        return int(self.rng.random() < 0.25) if self.arm is None else self.arm
+
+    def update(self, arm, reward):
+        self.told += 1
+        if self.told == 1:
+            good = reward + self.rng.laplace(scale=self.noise) > 0.5
+            self.arm = arm if good else 1 - arm
+
+
+BANDIT = PlainBandit(NoisyGreedy, arms=2, rounds=8)
+
+
+def scan_of(bandit=BANDIT):
+    return GameScan(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(3))
+
+
+def game(record=1):
+    table = np.zeros((9, 2))
+    return Game(table, record, np.ones(2), 2)
+
+
+def test_runs_of_a_number_are_alike_until_a_reward_differs():
+    table = np.random.default_rng(0).integers(2, size=(9, 2)).astype(float)
+    other = table.copy()
+    other[5:] = 1.0 - other[5:]
+    seed = np.random.SeedSequence(1)
+
+    class Feels(NoisyGreedy):
+        def update(self, arm, reward):
+            self.arm = int(reward + self.rng.laplace() > 0.5)
+
+    bandit = PlainBandit(Feels, arms=2, rounds=8)
+    first, second = (bandit.actions(each, 50, seed) for each in (table, other))
+    assert np.array_equal(first[:, :5], second[:, :5])
+    assert not np.array_equal(first, second)
+    some = bandit.actions(table, [7, 3, 49], seed)
+    assert np.array_equal(some, first[[7, 3, 49]])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_pairs_tell_of_every_change_of_the_round(swapped):
+    (played,) = scan_of().begin([game()], [200], 200)
+    changes = [each for each in played.changes() if each.swapped == swapped]
+    assert len(changes) == (1 if swapped else 3)
+    for change in changes:
+        data, neighbour = neighbour_of(played.game, change)
+        assert (data[1] == change.first).all()
+        worlds = played.worlds(change)
+        for table, actions in zip((data, neighbour.applied(data)), worlds, strict=True):
+            assert np.array_equal(actions, BANDIT.actions(table, 200, scan_of().seed))
+
+
+def test_weights_make_few_pairs_of_a_common_arm_count_for_all_its_runs():
+    (few,) = scan_of().begin([game()], [4000], 300)
+    (all_of_them,) = scan_of().begin([game()], [4000], 4000)
+    assert len(few.at) == 600
+    assert len(all_of_them.at) == 4000
+    # Arm 1 is played by a quarter in round 1; one standard error of 4000 runs is 0.007.
+    assert few.weights[few.own == 1].sum() == pytest.approx(0.25, abs=0.03)
+    assert few.weights.sum() == pytest.approx(1.0)
+    shares = [one.weights[(one.partners[:, 1, 0] == 0)].sum() for one in (few, all_of_them)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.08)
+
+
+def test_the_promise_is_near_the_truth_and_below_it():
+    # A reward of 1 against 0, and Laplace noise of scale 1/2 at the threshold 1/2: 1 - e^-1 / 2 against e^-1 / 2.
+    truth = math.log((1 - math.exp(-1) / 2) / (math.exp(-1) / 2))
+    (played,) = scan_of().begin([game()], [2000], 2000)
+    final = lambda rounds: np.full(len(rounds), 1e6)  # noqa: E731
+    best = best_promise(played, final, delta=0.0, caution=1.0, hidden=False)
+    assert truth - 0.25 < best.epsilon < truth
+    assert best.rounds <= 3
+    lead = lead_from(played, best.change, Arms(2, 1), final, delta=0.0, caution=1.0, hidden=False)
+    assert truth - 0.25 < lead.predicted < truth
+    assert lead.neighbour.record == 1
+    assert "action[1]" in {feature.column.name for feature in lead.features}
+
+
+def test_a_hidden_action_stands_in_no_feature():
+    (played,) = scan_of().begin([game()], [500], 500)
+    final = lambda rounds: np.full(len(rounds), 1e6)  # noqa: E731
+    best = best_promise(played, final, delta=0.0, caution=1.0, hidden=True)
+    lead = lead_from(played, best.change, Arms(2, 1), final, delta=0.0, caution=1.0, hidden=True)
+    seen, blind = Transcript(played.runs), Transcript(played.runs.copy())
+    blind.actions[:, 0] = 1 - blind.actions[:, 0]
+    hidden = [Transcript(each.actions.copy()) for each in (seen, blind)]
+    for each in hidden:
+        each.hide(1)
+    for feature in lead.features:
+        assert np.array_equal(feature.of(hidden[0]), feature.of(hidden[1]))
+
+
+def test_an_event_of_one_arms_runs_alone_is_promised_for_the_arms_reward():
+    class TellsRarely(NoisyGreedy):
+        """Only who plays arm 1 first (one of 25) has a reward that counts, and it always does."""
+
+        def select_arm(self):
+            return int(self.rng.random() < 0.04) if self.arm is None else self.arm
+
+        def update(self, arm, reward):
+            if self.told == 0:
+                self.arm = int(reward > 0.5) if arm == 1 else 0
+            self.told += 1
+
+    bandit = PlainBandit(TellsRarely, arms=2, rounds=8)
+    (played,) = scan_of(bandit).begin([game()], [400], 12)
+    final = lambda rounds: np.full(len(rounds), 1e6)  # noqa: E731
+    best = best_promise(played, final, delta=0.0, caution=0.5, hidden=False)
+    assert best.epsilon > 1.0
+    assert best.share < 0.1
+    assert best.change.arm == 1 or best.change.arm is None
+
+
+def test_the_paired_error_is_that_of_the_runs_that_differ():
+    final = np.array([1e12])
+    alike, apart = (
+        paired_promise(np.array([0.5]), np.array([0.4]), np.array([share / 1000]), 1e-3, final, 0.0, 1.0)
+        for share in (0.1, 0.5)
+    )
+    exact = math.log(0.5005 / 0.4005)
+    for promise, share in ((alike, 0.1), (apart, 0.5)):
+        error = math.sqrt((share / 1000 + 1e-6) / (0.5005 * 0.4005))
+        assert promise[0] == pytest.approx(exact - error, abs=1e-4)
+
+
+def test_first_games_change_one_row_and_share_tables():
+    games = first_games(RECORDS, 64, np.random.default_rng(0))
+    assert {each.record for each in games} >= {1, 2, 3, 4, 8, 16, 32, 48}
+    longest = {}
+    for each in games:
+        assert 1 <= each.record <= each.rounds <= 64
+        assert (each.table != each.changed).any(axis=1).sum() == 1
+        assert (each.table[each.record] != each.row).all()
+        known = longest.setdefault(each.family, each.table)
+        shared = min(len(known), len(each.table))
+        assert np.array_equal(known[:shared], each.table[:shared])
+        if len(each.table) > len(known):
+            longest[each.family] = each.table
+
+
+@pytest.mark.parametrize("records", [RECORDS, BanditRecords(3, -1.0, 1.0), BanditRecords(2, 0.0, 1.0, (3,))])
+def test_mutants_are_games_of_the_same_domain_that_differ(records):
+    rng = np.random.default_rng(1)
+    parent = first_games(records, 16, rng)[5]
+    for child in itertools.islice(mutants(parent, records, rng), 60):
+        assert child.table.shape == parent.table.shape
+        assert 1 <= child.record <= child.rounds
+        assert child.record != parent.record or not np.array_equal(child.table, parent.table)
+        assert not np.array_equal(child.row, child.table[child.record])
+        rewards = child.table[1:, : records.arms]
+        assert ((rewards >= records.low) & (rewards <= records.high)).all()
+
+
+def test_rows_are_said_in_stretches():
+    table = np.zeros((7, 2))
+    table[3:] = [1.0, 0.0]
+    said = rows_in_words(table, 2, 2)
+    assert said == (
+        "of the other users, that of round 1 has outcome 0 for all 2 arms; those of rounds 3 to 6 have outcome 1 for "
+        "arm 0 and 0 for the others"
+    )
+    assert rows_in_words(np.zeros((5, 2)), 2, 2) == "all other users have outcome 0 for all 2 arms"
+    assert rows_in_words(np.arange(60.0).reshape(30, 2), 2, 2) == ""
+
+
+def test_the_claims_view_decides_whether_the_action_is_hidden():
+    private = PlainBandit(NoisyGreedy, arms=2, rounds=8, private_context=(2,))
+    assert private.form.view is View.OTHER_ACTIONS
+    assert scan_of(private).hidden
+    assert not scan_of().hidden
+
+
+@pytest.mark.parametrize("between", [(), (0.5,)])
+def test_no_game_has_rewards_that_were_not_said_to_occur(between):
+    records, rng = BanditRecords(3, 0.0, 1.0, (), between), np.random.default_rng(1)
+    first = first_games(records, 32, rng)
+    found = {float(value) for each in first for value in np.unique(each.table[1:])}
+    assert found == {0.0, 1.0, *between}
+    for each in first[:4]:
+        for mutant in itertools.islice(mutants(each, records, rng), 20):
+            assert set(np.unique(mutant.table[1:])) | set(np.unique(mutant.row)) <= found

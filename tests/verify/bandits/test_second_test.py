@@ -1,0 +1,100 @@
+"""A claim that the first test leaves in doubt is tested again, at an error paid for beforehand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from verify import PlainBandit, verify
+from verify.bandits import verify_bandit
+from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
+from verify.conduct.effort import EFFORTS
+from verify.conduct.progress import silent
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.draws import Candidate
+
+
+def draw(other, n, seed):
+    bits = np.random.default_rng(seed).random(n) < (0.3 if other else 0.6)
+    return ViewSample(bits[:, np.newaxis].astype(np.float64), (Column("x", "x", "category"),))
+
+
+def held(share=1.0, **effort):
+    settings = {"samples": 20_000, "share": share, "seed": 1, "progress": silent, "workers": 1}
+    return hold_test([Candidate("pair", draw)], (0.5, 0.0), replace(EFFORTS["quick"], **effort), **settings)
+
+
+def test_the_shares_are_the_whole_error():
+    assert FIRST + SECOND <= 1.0
+    assert second_seed(0) not in (0, second_seed(1))
+
+
+def test_a_share_buys_the_bounds_of_that_share_of_the_error():
+    shared = held(share=SECOND)
+    alone = held(confidence=1.0 - SECOND * 0.05, false_alarm=SECOND * 1e-4)
+    assert (shared.confidence, shared.false_alarm) == (0.95, 1e-4)
+    assert shared.share_of_error == pytest.approx(SECOND * alone.share_of_error)
+    assert shared.epsilon_lower == alone.epsilon_lower
+    assert shared.strict_epsilon_lower == alone.strict_epsilon_lower
+    assert shared.epsilon_lower < held().epsilon_lower
+
+
+@pytest.mark.parametrize(
+    ("change", "doubtful"),
+    [
+        ({"refuted": False, "epsilon_lower": 0.6}, True),
+        ({"refuted": False, "epsilon_lower": 0.5}, False),
+        ({"refuted": True, "epsilon_lower": 0.6}, False),
+        ({"refuted": False, "epsilon_lower": 0.6, "interrupted": True}, False),
+        ({"refuted": False, "epsilon_lower": 0.6, "dependent": "drawn in turns"}, False),
+    ],
+)
+def test_a_bound_above_the_claim_that_does_not_refute_it_is_in_doubt(change, doubtful):
+    assert in_doubt(replace(held(), **change)) is doubtful
+
+
+class Response:
+    """Randomised response to the first reward, with ε = 1.03."""
+
+    def __init__(self, rng):
+        self.rng, self.arm = rng, 0
+
+    def select_arm(self):
+        return self.arm
+
+    def update(self, arm, reward):
+        self.arm = int((reward > 0.5) == (self.rng.random() < 1.0 / (1.0 + np.exp(-1.03))))
+
+
+BANDIT = PlainBandit(Response, arms=2, rounds=2)
+
+
+def test_what_the_first_test_leaves_in_doubt_the_second_refutes():
+    result = verify(BANDIT, epsilon=1.0, effort="quick", seed=1)
+    first, last = result.details["first_test"], result.details["black_box"]
+    assert not first["refuted"]
+    assert first["epsilon_lower"] > 1.0
+    assert result.verdict == "refuted"
+    assert last["looks"] == 2
+    assert last["trials"] > 5 * first["trials"]
+    assert last["seed"] == second_seed(1)
+    assert 1.0 < result.lower.epsilon < 1.03
+
+
+def test_a_second_test_that_is_stopped_leaves_the_first(monkeypatch):
+    def stopped(*given, share, **others):
+        if share == SECOND:
+            raise KeyboardInterrupt
+        return hold_test(*given, share=share, **others)
+
+    monkeypatch.setattr(verify_bandit, "hold_test", stopped)
+    result = verify(BANDIT, epsilon=1.0, effort="quick", seed=1)
+    assert result.verdict == "unproven"
+    assert result.lower.epsilon > 1.0
+    assert "test before it" in result.findings[0].message
+
+
+def test_draws_that_were_said_are_spent_in_one_test():
+    result = verify(BANDIT, epsilon=1.0, effort="quick", samples=20_000, seed=1)
+    assert "first_test" not in result.details
+    assert result.details["black_box"]["looks"] == 1

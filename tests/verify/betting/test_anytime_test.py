@@ -1,0 +1,297 @@
+"""Bets against a claim: gross bugs in few draws, true claims refuted as rarely as stated, stopped at any time."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from verify.betting.anytime_result import Opening
+from verify.betting.anytime_scout import Scout, Scouted
+from verify.betting.anytime_table import LATER, SEARCHED
+from verify.betting.anytime_test import SCOUT_AFTER, anytime_test
+from verify.conduct.time_limit import TimeLimitReached
+from verify.events.event import event_from_dict
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.draws import Candidate
+
+EPSILON = 0.1
+
+
+def candidate(draw, data, other, columns=1, kind="real", label="pair"):
+    names = tuple(Column(f"o{i}", f"output {i}", kind) for i in range(1, columns + 1))
+
+    def sample(other_world, n, seed):
+        values = draw(other if other_world else data, np.random.default_rng(seed), n)
+        return ViewSample(np.asarray(values, dtype=float).reshape(n, columns), names)
+
+    return Candidate(label, sample)
+
+
+def laplace(scale):
+    return lambda data, rng, n: data + rng.laplace(scale=scale, size=n)
+
+
+def histogram(data, rng, n):
+    return data + rng.laplace(scale=EPSILON, size=(n, 5))
+
+
+def noiseless_replies(data, rng, n):
+    return data >= rng.laplace(scale=2 / EPSILON, size=(n, 1))
+
+
+NOISY_HISTOGRAM_2 = candidate(histogram, np.ones(5), np.array([2.0, 1, 1, 1, 1]), 5)
+SVT_5 = candidate(noiseless_replies, np.ones(10), np.array([2.0] * 5 + [0.0] * 5), 10, "category")
+HALF_NOISE = candidate(laplace(0.5 / EPSILON), 0.0, 1.0)
+CORRECT = candidate(laplace(1.0 / EPSILON), 0.0, 1.0)
+
+
+def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, false_alarm=0.05, **more):
+    return anytime_test(
+        candidates,
+        claim_epsilon=epsilon,
+        claim_delta=0.0,
+        samples=samples,
+        confidence=0.9,
+        false_alarm=false_alarm,
+        seed=seed,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "runs", "most"),
+    [(NOISY_HISTOGRAM_2, 8, 69), (SVT_5, 4, 400), (HALF_NOISE, 4, 16_000)],
+    ids=["NoisyHist2", "SVT5", "half the noise"],
+)
+def test_gross_bugs_need_few_draws(subject, runs, most):
+    """Means of 22, 241 and 7,000 draws a side (30 runs); the bounds are loose because a few runs vary."""
+    results = [bet(subject, seed=seed) for seed in range(runs)]
+    assert all(result.refuted for result in results)
+    assert np.mean([result.draws for result in results]) <= most
+    assert all(result.epsilon_lower > EPSILON for result in results)
+    assert all(result.p_value <= 0.05 for result in results)
+
+
+def at_the_boundary(runs, samples, false_alarm):
+    """Runs on a tight claim; in every other one a search finds a second tight pair."""
+    tight = candidate(laplace(1.0), 0.0, 1.0)
+    scout = Scout(lambda left: Scouted([replace(tight, label="another")], 128), 128)
+    return [
+        anytime_test(
+            [tight],
+            claim_epsilon=1.0,
+            claim_delta=0.0,
+            samples=samples,
+            confidence=0.7,
+            false_alarm=false_alarm,
+            seed=seed,
+            scout=scout if seed % 2 else None,
+        )
+        for seed in range(runs)
+    ]
+
+
+def test_a_true_claim_at_its_boundary_is_refuted_as_rarely_as_stated():
+    """At 0.2 more than 14 of 24 refutations, at 0.3 more than 16 wrong bounds have probability below 1e-4."""
+    results = at_the_boundary(24, 3_000, 0.2)
+    assert sum(result.refuted for result in results) <= 14
+    assert sum(result.epsilon_lower > 1.0 for result in results) <= 16
+
+
+@pytest.mark.slow
+def test_a_true_claim_is_refuted_at_most_at_the_stated_rate_in_many_runs():
+    """At 0.05 more than 32 of 300 refutations have probability below 1e-4."""
+    results = at_the_boundary(300, 10_000, 0.05)
+    assert sum(result.refuted for result in results) <= 32
+    assert sum(result.epsilon_lower > 1.0 for result in results) <= 120
+
+
+def test_wealth_under_the_claim_does_not_grow_on_average():
+    """Ville: a supermartingale from 1 has mean at most 1 when stopped; 30 runs, wealth cut at e³."""
+    wealths = [math.exp(min(bet(CORRECT, seed=seed, samples=1_500).log_wealth, 3.0)) for seed in range(30)]
+    assert np.mean(wealths) <= 1.0 + 4 * np.std(wealths) / math.sqrt(30)
+
+
+def test_the_right_one_of_several_pairs_is_bet_on():
+    equal = [candidate(laplace(1.0), 0.0, 0.0, label=f"equal {i}") for i in range(3)]
+    found = bet(*equal, candidate(laplace(1.0), 0.0, 1.0, label="the pair"), seed=1)
+    assert found.refuted
+    assert found.label == "the pair"
+    assert found.draws < 2_000
+    swapped = bet(*equal, candidate(laplace(1.0), 1.0, 0.0, label="the pair"), seed=1)
+    assert swapped.refuted
+
+
+def mixture(result, reserve=0.0):
+    """The wealth from the gains of the bets, one pair only: every look's share goes into the bets from it on."""
+    gains = [one.gain for one in result.bets]
+    shares = [1.0 - LATER - reserve, *(LATER / (k * (k + 1)) for k in range(1, len(gains)))]
+    assert [one.start for one in result.bets] == sorted({one.start for one in result.bets})
+    staked = sum(share * math.exp(sum(gains[k:])) for k, share in enumerate(shares))
+    return staked + 1.0 - sum(shares)
+
+
+def test_the_same_seed_gives_the_same_bets_and_they_multiply_to_the_wealth():
+    first, second = bet(SVT_5, seed=3), bet(SVT_5, seed=3)
+    assert first.to_dict() == second.to_dict()
+    assert first.log_wealth == pytest.approx(math.log(mixture(first)))
+    assert [one.start for one in first.bets] == sorted(one.start for one in first.bets)
+    assert bet(SVT_5, seed=4).to_dict() != first.to_dict()
+
+
+def test_every_bet_is_on_draws_that_came_later_and_can_be_counted_again():
+    result = bet(HALF_NOISE, seed=2, samples=4_000)
+    draws = {}
+    for world in (False, True):
+        batches, size, done = [], 64, 0
+        number = 0
+        while done < result.draws:
+            sequence = np.random.SeedSequence(2, spawn_key=(14, 0, int(world), number))
+            size = 64 if done < 512 else done_part(done)
+            batches.append(HALF_NOISE.draw(world, size, sequence).values)
+            done, number = done + size, number + 1
+        draws[world] = np.concatenate(batches)
+    for one in result.bets:
+        if one.start + one.draws > 512:
+            break
+        rows = slice(one.start, one.start + one.draws)
+        columns = HALF_NOISE.draw(False, 64, np.random.SeedSequence(0)).columns
+        again = event_from_dict(one.to_dict()["event"], columns)
+        counts = [int(again.holds(ViewSample(draws[w][rows], columns)).sum()) for w in (False, True)]
+        assert counts == ([one.hits_prime, one.hits] if one.swapped else [one.hits, one.hits_prime])
+
+
+def done_part(done):
+    """Size of a batch once parts are at least 64: an eighth of the stretch, which is the next power of two."""
+    return max(64, 2 ** int(math.log2(done)) // 8)
+
+
+def test_a_pocket_limits_the_loss_and_carries_wealth_on():
+    kept = bet(CORRECT, seed=5, samples=20_000, opening=Opening(2.0, 2.5, {}, 0.5))
+    assert kept.log_wealth >= 2.0 + math.log(0.5) - 1e-9
+    assert kept.log_wealth == pytest.approx(2.0 + math.log(0.5 + 0.5 * mixture(kept)))
+    assert kept.log_peak >= 2.5
+    rich = bet(CORRECT, seed=5, opening=Opening(0.0, 3.1))
+    assert rich.refuted  # it was, before
+    assert rich.draws <= 64
+
+
+def test_events_of_an_earlier_run_are_bet_on_from_the_first_draw():
+    first = bet(NOISY_HISTOGRAM_2, seed=1)
+    later = bet(NOISY_HISTOGRAM_2, seed=2, opening=Opening(0.0, 0.0, first.closing.bets))
+    assert later.bets[0].start == 0
+    assert later.bets[0].event == first.bets[-1].event
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"samples": 100}, "samples=100: must be at least 128"),
+        ({"false_alarm": 0.2}, "must be below 1 - confidence"),
+        ({"epsilon": -1.0}, "epsilon=-1.0: must lie in"),
+        ({"false_alarm": 0.0}, "must lie in"),
+    ],
+)
+def test_parameters_are_checked(options, words):
+    with pytest.raises(ValueError, match=words):
+        bet(CORRECT, **options)
+    with pytest.raises(ValueError, match="candidates must not be empty"):
+        bet()
+
+
+# --- stopped early, searches, and what the next run begins with --------------------------------------
+
+
+class Stops:
+    """A candidate whose draws are interrupted after so many calls."""
+
+    def __init__(self, calls, error):
+        self.calls, self.error = calls, error
+
+    def draw(self, other, n, seed):
+        self.calls -= 1
+        if self.calls < 0:
+            raise self.error
+        return CORRECT.draw(other, n, seed)
+
+
+@pytest.mark.parametrize(
+    ("error", "stopped"), [(KeyboardInterrupt, "interrupt"), (TimeLimitReached, "time-limit")]
+)
+def test_a_stopped_run_says_what_it_has_seen(error, stopped):
+    whole = bet(CORRECT, seed=3, samples=10_000)
+    part = bet(Candidate("pair", Stops(20, error("now")).draw), seed=3, samples=10_000)
+    assert (whole.stopped, part.stopped) == ("", stopped)
+    assert 0 < part.draws < whole.draws
+    assert part.samples < whole.samples
+    bets = len(part.bets)
+    assert part.bets[:-1] == whole.bets[: bets - 1]  # those that were finished
+    assert part.bets[-1].start == whole.bets[bets - 1].start
+    assert part.bets[-1].draws < whole.bets[bets - 1].draws
+    assert part.log_wealth == pytest.approx(math.log(mixture(part)))
+    assert f"p ≤ {part.p_value:.2g}" in part.words
+
+
+def test_a_run_that_is_stopped_before_it_bets_has_no_result():
+    with pytest.raises(KeyboardInterrupt):
+        bet(Candidate("pair", Stops(1, KeyboardInterrupt()).draw))
+
+
+def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
+    asked = []
+
+    def search(left):
+        asked.append(left)
+        return Scouted([candidate(laplace(1.0), 0.0, 1.0, label="found")], 5_000)
+
+    equal = candidate(laplace(1.0), 0.0, 0.0, label="equal")
+    found = bet(equal, seed=1, samples=60_000, scout=Scout(search, 5_000))
+    assert found.refuted
+    assert (found.candidate, found.label, found.search_samples) == (1, "found", 5_000)
+    assert asked == [60_000 - 2 * SCOUT_AFTER]
+    assert found.samples <= 60_000
+    assert all(one.start < SCOUT_AFTER for one in found.bets if one.candidate == 1)
+    alone = bet(equal, seed=1, samples=60_000)
+    assert not alone.refuted
+
+
+def test_a_search_may_leave_fewer_draws_and_is_not_made_for_a_gross_bug():
+    short = bet(CORRECT, samples=60_000, scout=Scout(lambda left: Scouted((), 10_000, 2_000), 5_000))
+    assert 2 * SCOUT_AFTER + 10_000 < short.samples <= 2 * SCOUT_AFTER + 12_000
+    gross = bet(SVT_5, scout=Scout(lambda left: pytest.fail("searched"), 5_000))
+    assert gross.refuted
+    assert gross.log_wealth == pytest.approx(math.log(mixture(gross, SEARCHED)))
+
+
+def test_what_is_lost_before_the_bug_is_found_need_not_be_won_back():
+    """Tight pairs lose nearly all that is bet on them; what waits for the search is not touched."""
+    tight = [candidate(laplace(1 / EPSILON), 0.0, 1.0, label=f"tight {i}") for i in range(6)]
+    gross = Scout(lambda left: Scouted([candidate(laplace(1.0), 0.0, 1.0, label="gross")], 0), 0)
+    result = bet(*tight, seed=2, samples=400_000, false_alarm=1e-4, scout=gross)
+    lost = sum(one.gain for one in result.bets if one.candidate < 6)
+    assert lost < -math.log(1 / SEARCHED)
+    assert result.refuted
+    won = sum(one.gain for one in result.bets if one.candidate == 6)
+    assert won < math.log(1e4 / SEARCHED) + 1.0
+
+
+def test_the_bound_grows_over_runs():
+    first = bet(HALF_NOISE, seed=1, samples=6_000, false_alarm=1e-12)
+    assert not first.refuted
+    later, alone = (
+        bet(HALF_NOISE, seed=2, samples=6_000, false_alarm=1e-12, opening=opening)
+        for opening in (first.closing, Opening(bets=first.closing.bets))
+    )
+    assert later.epsilon_lower >= first.epsilon_lower
+    assert later.log_wealth == pytest.approx(first.log_wealth + alone.log_wealth)
+    wealths = (np.array(run.closing.grid_log_wealth) for run in (first, alone, later))
+    assert next(wealths) + next(wealths) == pytest.approx(next(wealths))
+    assert max(np.array(later.closing.grid_log_peak) - first.closing.grid_log_peak) > 0.0
+
+
+def test_a_reserve_is_taken_from_the_wealth_and_from_every_bound():
+    opening = Opening(1.0, 2.0, {}, 0.0, (1.0, 3.0), (1.5, 3.5)).with_reserve(0.25)
+    assert opening.log_wealth == pytest.approx(1.0 + math.log(0.25))
+    assert opening.grid_log_wealth == pytest.approx((1.0 + math.log(0.25), 3.0 + math.log(0.25)))
+    assert opening.log_peak == 2.0

@@ -1,0 +1,180 @@
+"""A subject in a process of its own: results and errors come back, and deaths and endless C code are findings."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from verify import verify
+from verify.conduct import isolation
+from verify.conduct.isolation import in_own_process
+from verify.conduct.progress import silent
+from verify.findings import Finding
+from verify.subject_error import SubjectError
+
+SUBJECTS = Path(__file__).parents[1] / "subjects" / "misbehaving.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("ends_the_process", "ends-process", "ended itself with exit status 7"),
+        ("never_returns_from_c", "time-limit", "does not return from code that is not Python"),
+    ],
+)
+def test_a_subject_takes_nothing_down_but_itself(name, kind, words, monkeypatch) -> None:
+    monkeypatch.setattr(isolation, "GRACE", 1.0)
+    result = verify(f"{SUBJECTS}:{name}", epsilon=1.0, effort="quick", time_limit=1.0, isolated=True)
+    assert result.verdict == "unproven"
+    assert result.exit_code == 3
+    (finding,) = result.findings
+    assert finding.kind == kind
+    assert words in finding.message
+
+
+def test_a_process_of_its_own_changes_no_result() -> None:
+    apart, here = (
+        verify(f"{SUBJECTS}:no_noise", epsilon=1.0, effort="quick", samples=40_000, isolated=isolated)
+        for isolated in (True, False)
+    )
+    assert apart.verdict == "refuted"
+    assert {**apart.json(), "witness": None} == {**here.json(), "witness": None}
+    assert apart.witness == here.witness
+
+
+def test_the_command_line_isolates_what_is_not_ours() -> None:
+    run = subprocess.run(
+        [
+            sys.executable, "-c", "from verify.command_line import main; main()", "verify",
+            f"{SUBJECTS}:ends_the_process", "--epsilon", "1", "--json",
+        ],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert run.returncode == 3
+    assert json.loads(run.stdout)["findings"][0]["kind"] == "ends-process"
+
+
+class Odd(Exception):
+    """Cannot be rebuilt from its arguments."""
+
+    def __init__(self, number: int, *, word: str) -> None:
+        super().__init__(f"{word} {number}")
+
+
+def test_results_and_progress_come_back() -> None:
+    told: list[tuple[float, str]] = []
+
+    def work(progress):
+        progress(0.5, "half")
+        return os.getpid(), {"a": [1.0]}
+
+    result = in_own_process(work, lambda share, doing: told.append((share, doing)), 10.0)
+    assert isinstance(result, tuple)
+    assert result[0] != os.getpid()
+    assert result[1] == {"a": [1.0]}
+    assert told == [(0.5, "half")]
+    assert not multiprocessing.active_children()
+
+
+def test_errors_are_raised_here() -> None:
+    def known(progress):
+        raise SubjectError("no such subject")
+
+    def odd(progress):
+        raise Odd(3, word="number")
+
+    with pytest.raises(SubjectError, match="no such subject"):
+        in_own_process(known, silent, 10.0)
+    with pytest.raises(SubjectError, match="Odd: number 3"):
+        in_own_process(odd, silent, 10.0)
+
+
+def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
+    def work(progress):
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(4)
+
+    start = time.monotonic()
+    found = in_own_process(work, silent, 100.0)
+    assert isinstance(found, Finding)
+    assert "exit status 4" in found.message
+    assert time.monotonic() - start < 20.0
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (lambda: os._exit(3), "exit status 3"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"),
+    ],
+)
+def test_a_death_is_a_finding(end, words) -> None:
+    found = in_own_process(lambda progress: end(), silent, 10.0)
+    assert isinstance(found, Finding)
+    assert found.kind == "ends-process"
+    assert words in found.message
+
+
+def test_what_never_returns_from_c_is_killed_with_its_workers(monkeypatch) -> None:
+    monkeypatch.setattr(isolation, "GRACE", 0.5)
+    reading, writing = os.pipe()
+
+    def work(progress):
+        child = os.fork()
+        if child == 0:
+            time.sleep(1000)
+        os.write(writing, str(child).encode())
+        return sum(itertools.count())
+
+    start = time.monotonic()
+    found = in_own_process(work, silent, 0.2)
+    assert time.monotonic() - start < 10.0
+    assert isinstance(found, Finding)
+    assert found.kind == "time-limit"
+    worker = int(os.read(reading, 100))
+    time.sleep(0.2)  # until it is gone
+    status = Path(f"/proc/{worker}/stat")
+    assert not status.exists() or status.read_text().split()[2] == "Z"
+    os.close(reading)
+    os.close(writing)
+
+
+def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
+    def work(progress):
+        try:
+            progress(0.1, "waiting")
+            time.sleep(1000)
+        except KeyboardInterrupt:
+            return "a partial result"
+
+    def interrupt(share, doing):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    assert in_own_process(work, interrupt, 60.0) == "a partial result"
+
+
+def test_a_second_ctrl_c_ends_all() -> None:
+    def work(progress):
+        for share in (0.1, 0.2):
+            try:
+                progress(share, "waiting")
+                time.sleep(1000 if share == 0.2 else 1.0)
+            except KeyboardInterrupt:
+                continue
+
+    def interrupt(share, doing):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        in_own_process(work, interrupt, 60.0)
+    assert not multiprocessing.active_children()

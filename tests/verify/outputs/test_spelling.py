@@ -1,0 +1,99 @@
+"""Words are taken apart into numbers, parts or letters, each in its own column, and nothing is lost to short ones."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.outputs.output_layout import layout_of
+from verify.outputs.outputs import read_outputs
+from verify.outputs.spelling import FEW_WORDS, MOST_PARTS, spelling_of
+from verify.outputs.words import words_of_list
+
+BITS = [f"{i:05b}"[: 2 + i % 4] for i in range(32)]
+
+
+def table(spelling, words):
+    return spelling.values(words_of_list(words))
+
+
+@pytest.mark.parametrize(
+    ("words", "unit", "numeric"),
+    [
+        ([f"{i / 7:.3f}" for i in range(20)], "number", (True,)),
+        ([str(i) for i in range(20)], "number", (True,)),
+        ([f"{i:04b}" for i in range(16)], "letter", (False,) * 4),  # "0010" is no number
+        ([f"yes,{i / 8}" for i in range(16)], "part", (False, True)),
+        ([f"[{i}, 'a b']" for i in range(16)], "part", (True, False, False)),
+        (["".join("ab"[b] for b in (i % 2, i // 2 % 2, i // 4 % 2, 1)) + "c" * (i // 8) for i in range(16)],
+         "letter", (False,) * 5),
+    ],
+)  # fmt: skip
+def test_words_are_numbers_parts_or_letters(words, unit, numeric):
+    spelling = spelling_of(words)
+    assert (spelling.unit, spelling.numeric) == (unit, numeric)
+    assert len(spelling.columns("output", "the output")) == spelling.width
+
+
+def test_few_words_are_labels():
+    assert spelling_of([f"{i:03b}" for i in range(FEW_WORDS)]) is None
+    assert spelling_of(["", *"abcdefgh"]) is not None
+    assert spelling_of([]) is None
+
+
+@given(st.lists(st.text("01", max_size=7) | st.none(), min_size=1, max_size=30))
+def test_letters_and_length_are_in_their_columns(words):
+    spelling = spelling_of(BITS)
+    names = [column.name for column in spelling.columns("output", "the output")]
+    assert names == [*(f"output:letter[{i}]" for i in range(1, 6)), "output:letters"]
+    for word, row in zip(words, table(spelling, words), strict=True):
+        if word is None:
+            assert np.isnan(row).all()
+            continue
+        expected = [float(letter) for letter in word[:5]] + [math.nan] * (5 - len(word[:5]))
+        np.testing.assert_equal(row, [*expected, len(word)])
+
+
+def test_parts_that_are_numbers_are_read_as_such_and_others_keep_their_codes():
+    spelling = spelling_of([f"{word} {i / 4}" for i in range(8) for word in ("up", "down")])
+    rows = table(spelling, ["up 2.5", "down -1e3", "up x", "", None, "left 1"])
+    np.testing.assert_equal(rows[:3, 0], [1.0, 0.0, 1.0])
+    np.testing.assert_equal(rows[:, 1], [2.5, -1000.0, math.nan, math.nan, math.nan, 1.0])
+    assert np.isnan(rows[3:5, 0]).all()
+    assert rows[5, 0] >= 2.0**32  # a word that was not seen, away from all codes
+
+
+def test_long_words_are_told_by_their_beginning_and_their_length():
+    spelling = spelling_of(["a" * i for i in range(1, 100)])
+    row = table(spelling, ["a" * 90])[0]
+    assert len(spelling.numeric) == MOST_PARTS
+    np.testing.assert_equal(row, [0.0] * MOST_PARTS + [90.0])
+
+
+def test_the_same_word_has_one_code_at_all_places():
+    """So that words can be counted across places: "above" at place 1 and "above" at place 2 are the same."""
+    layout = layout_of([read_outputs([["above"], ["above", "below"], ["below", "above"]])])
+    sample = layout.sample(read_outputs([["below", "below"], ["above", "above"]]))
+    labels = [dict(column.labels) for column in layout.columns[:2]]
+    assert labels[0] == labels[1]
+    np.testing.assert_equal(sample.values[:, 0], sample.values[:, 1])
+
+
+def test_a_word_that_is_taken_apart_stays_an_atom_too():
+    outputs = [f"{i:04b}" for i in range(16)]
+    layout = layout_of([read_outputs(outputs)])
+    names = [column.name for column in layout.columns]
+    assert names == ["output", *(f"output:letter[{i}]" for i in range(1, 5))]
+    sample = layout.sample(read_outputs(outputs))
+    assert len(np.unique(sample.values[:, 0])) == 16
+    np.testing.assert_equal(sample.values[:, 1:], [[float(bit) for bit in word] for word in outputs])
+
+
+def test_words_that_were_not_seen_are_one_word_where_their_letters_tell_them_apart():
+    layout = layout_of([read_outputs([f"{i:04b}" for i in range(12)])])
+    sample = layout.sample(read_outputs(["1101", "1111", "0000"]))
+    assert sample.values[:, 0].tolist() == [-1.0, -1.0, 0.0]
+    assert dict(layout.columns[0].labels)[-1.0] == "another word than those seen at first"
+    assert len({tuple(row) for row in sample.values.tolist()}) == 3

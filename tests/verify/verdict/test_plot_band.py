@@ -1,0 +1,33 @@
+"""The picture of a band is drawn, with and without an upper curve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mechanisms import Laplace
+from verify import verify
+from verify.events.event import ReportCount
+from verify.sampling.delta_band import BandEvent, DeltaBand, pair_profile
+from verify.verdict.plot_band import plot_band, plot_verification
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("bounds", [(0.73, 0.27), (0.2, 0.3)])
+def test_a_band_is_drawn(tmp_path: Path, known: bool, bounds: tuple[float, float]) -> None:
+    band = DeltaBand((BandEvent(ReportCount(1, False, 2), False, 1, 1, *bounds),), 100, 0.95)
+    path = tmp_path / "band.png"
+    data = band.to_dict(pair_profile(1.0, 1e-5) if known else None, upper_by="a theorem")
+    plot_band(data, title="title", claim=(1.0, 1e-5), path=path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_verification_is_drawn(tmp_path: Path) -> None:
+    result = verify(Laplace(scale=1.0), epsilon=1.0, effort="quick", samples=20_000)
+    band = result.json()["band"]
+    assert all(low <= up for low, up in zip(band["delta_lower"], band["delta_upper"], strict=True))
+    assert plot_verification(result, tmp_path / "band.png")
+    assert (tmp_path / "band.png").stat().st_size > 10_000

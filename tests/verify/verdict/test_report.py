@@ -1,0 +1,238 @@
+"""The report says everything in words, fits into 80 columns, and draws the bounds where they are."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.verdict.report import ASCII, draw_bounds, render
+from verify.verdict.result import Verification
+from verify.verdict.verdict import decide
+
+
+@dataclass(frozen=True)
+class SomeClaim:
+    model: str = "local"
+    epsilon: float = 1.0
+    delta: float = 0.0
+    unit: str = "all rewards of one round"
+    neighbours: str = "one record is replaced by any other"
+    view: str = "all messages of one user"
+
+
+def verification(
+    upper: UpperBound | None,
+    lower: LowerBound | None,
+    witness: Witness | None = None,
+    findings: tuple[Finding, ...] = (),
+    claim: SomeClaim = SomeClaim(),
+    **more: Any,
+) -> Verification:
+    decision = decide(claim, upper=upper, lower=lower, witness=witness, findings=findings)
+    versions = {"dpwitness": "0.1.0"}
+    return Verification("zoo/x", claim, decision, upper, lower, witness, findings, 7, versions, **more)
+
+
+COUNTED = Witness(
+    {"data": "record 3 is [1, 0]", "data_prime": "record 3 is [0, 0]"},
+    "action[1,0] is 0",
+    0.32256,
+    0.05022,
+    "dpwitness verify zoo/x --seed 7",
+    hits=96_758,
+    hits_prime=15_064,
+    trials=299_968,
+)
+CERTAIN = Witness(
+    {"data": "the click was at position 1", "data_prime": "the click was at position 3"},
+    "the number of reports sent is at most 1 (of 5 possible)",
+    1.0,
+    0.0,
+    "dpwitness verify zoo/x --seed 7",
+)
+FINDING = Finding("sensitivity", "learners/mine.py:123", "The value moves by 2.0; the mechanism allows 1.0.")
+CASES = {
+    "certified": verification(
+        UpperBound(1.0, 0.0, "ledger"), LowerBound(0.98, 0.0, 0.99, "black-box test", 10**6)
+    ),
+    "refuted": verification(
+        UpperBound(2.0, 0.0, "ledger"),
+        LowerBound(1.8326, 0.0, 0.99, "black-box test", 10**6, decisive=True),
+        COUNTED,
+        (FINDING,),
+    ),
+    "infinite": verification(
+        UpperBound(math.inf, 1.0, "declassified"),
+        LowerBound(math.inf, 0.0, 1.0, "enumeration of the view", 0, decisive=True),
+        CERTAIN,
+    ),
+    "unproven": verification(UpperBound(math.inf, 1.0, "declassified"), None, None, (FINDING,)),
+}
+
+
+def shown(result: Verification, **options: Any) -> str:
+    settings: dict[str, Any] = {"width": 80, "color_system": None, **options}
+    file = settings.pop("file", io.StringIO())
+    console = Console(file=file, **settings)
+    render(result, console)
+    return str(file.getvalue())
+
+
+def words(text: str) -> str:
+    """The text on one line, as it is read."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_report_fits_and_explains_the_claim(name: str) -> None:
+    text = shown(CASES[name])
+    assert max(len(line) for line in text.splitlines()) <= 80
+    assert text.startswith(CASES[name].verdict.upper())
+    assert "zoo/x claims ε = 1, δ = 0 differential privacy in the local model." in words(text)
+    assert "One record is all rewards of one round. Data D and D′ are neighbours: one record is" in words(
+        text
+    )
+    assert "The adversary sees all messages of one user." in words(text)
+    assert "seed 7; dpwitness 0.1.0" in text
+
+
+def test_certified() -> None:
+    lines = [line.rstrip() for line in shown(CASES["certified"]).splitlines()]
+    start = lines.index("Privacy loss")
+    assert lines[start + 1 : start + 7] == [
+        "                                            claim 1 ▼",
+        "  ├─────────┼─────────┼─────────┼─────────┼─────────┼─────────┼┄┄┄┄┄┤",
+        "                                                   ██",
+        "  0        0.2       0.4       0.6       0.8        1        1.2    ∞",
+        "  at most  1 at δ = 0: ledger",
+        "  at least 0.98 at δ = 0: black-box test, 99 % confidence, 1,000,000 draws",
+    ]
+    assert "Witness" not in lines
+    assert "Findings" not in lines
+
+
+def test_refuted_with_counts() -> None:
+    text = shown(CASES["refuted"])
+    for line in (
+        "  data D   record 3 is [1, 0]",
+        "  data D′  record 3 is [0, 0]",
+        "  event    action[1,0] is 0",
+        "  on D     32.3 % (96,758 of 299,968 draws)",
+        "  on D′    5.02 % (15,064 of 299,968 draws)",
+        "  ratio    P(D) / P(D′) = 6.423; the claim allows 2.71828 (e^1)",
+        "  Seeing the event speaks 6.423 to 1 for D against D′.",
+        "  dpwitness verify zoo/x --seed 7",
+    ):
+        assert line in text
+    assert "sensitivity  learners/mine.py:123  The value moves by 2.0" in text
+    assert "exceeds the claim" in words(text)
+
+
+def test_refuted_without_end() -> None:
+    text = shown(CASES["infinite"])
+    picture = [line.rstrip() for line in text.splitlines()]
+    bar = next(line for line in picture if "█" in line)
+    axis = next(line for line in picture if "├" in line)
+    assert bar.index("█") == len(bar) - 1 == axis.index("┤"), "the interval is infinity alone"
+    assert "at most  ∞ at δ = 1: declassified" in text
+    assert "at least ∞ at δ = 0: enumeration of the view, exact" in text
+    assert "on D     100 % (exact)" in text
+    assert "on D′    0 % (exact)" in text
+    assert "without error: no privacy at all (δ = 1, whatever ε)" in words(text)
+
+
+def test_unproven() -> None:
+    text = shown(CASES["unproven"])
+    assert "The claim is neither proved nor refuted." in text
+    assert "█" * 67 in text, "from 0 to infinity"
+    assert "at least 0: nothing was audited" in text
+    assert "learners/mine.py:123" in text
+
+
+def test_delta_is_part_of_the_ratio() -> None:
+    result = verification(
+        None, LowerBound(1.8, 0.01, 0.99, "x", 9, decisive=True), COUNTED, claim=SomeClaim(delta=0.01)
+    )
+    assert "(P(D) - δ) / P(D′) = 6.224" in shown(result)  # (0.32256 - 0.01) / 0.05022
+
+
+def test_floor_and_coupled_loss_are_shown_when_known() -> None:
+    details = {
+        "detection_floor": "Nothing rarer was seen.",
+        "band": {"words": "the whole curve"},
+        "coupled": {"largest_loss": 1.0},
+    }
+    text = shown(verification(UpperBound(1.0, 0.0, "ledger"), None, details=details))
+    assert "Nothing rarer was seen." in text
+    assert "the whole curve" in text
+    assert "largest loss of all releases together was 1" in text
+
+
+def test_brackets_and_colons_of_the_user_are_printed_as_they_are() -> None:
+    finding = Finding("[red]kind", "[/]:1", "a[1,0] :smile: [bold]x[/bold]")
+    text = shown(verification(None, None, None, (finding,)))
+    for part in ("[red]kind", "[/]:1", "a[1,0] :smile: [bold]x[/bold]"):
+        assert part in text
+
+
+def test_colour_changes_no_word() -> None:
+    for result in CASES.values():
+        coloured = shown(result, color_system="standard", force_terminal=True)
+        assert "\x1b[" in coloured
+        assert Text.from_ansi(coloured).plain.split() == shown(result).split()
+
+
+def test_an_ascii_terminal_gets_ascii() -> None:
+    for result in CASES.values():
+        raw = io.BytesIO()
+        file = io.TextIOWrapper(raw, encoding="ascii")
+        render(result, Console(file=file, width=80))
+        file.flush()
+        text = raw.getvalue().decode("ascii")
+        assert "epsilon" in text
+        assert "|---" in text
+        assert "?" not in text
+
+
+@pytest.mark.parametrize("claim", [1e-3, 0.1, 0.35, 1.0, 2.0, 7.0, 10.0, 400.0])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 1.0), (0.9, 1.1), (0.5, math.inf), (math.inf, math.inf), (3.0, 1.0)]
+)
+def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
+    pointer, axis, bar, labels = draw_bounds(claim, low * claim, high * claim)
+    assert max(map(len, (pointer, axis, bar, labels))) <= 72
+    at_claim = pointer.index("▼")
+    for bound in (low, high):
+        place = len(axis) - 1 if math.isinf(bound) else bound * at_claim
+        filled = [i for i, character in enumerate(bar) if character != " "]
+        assert (
+            min(abs(i - place) for i in filled) <= 2.0 + 0.5 * bound
+            if math.isfinite(bound)
+            else place in filled
+        )
+    assert labels.startswith("0")
+    assert labels.endswith("∞")
+
+
+def test_the_picture_of_nothing_spent() -> None:
+    assert draw_bounds(0.0, 0.0, 0.0)[0].startswith("▼ claim 0")
+    assert draw_bounds(0.0, 0.0, math.inf, ASCII)[2] == "#" * 67
+
+
+def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
+    result = verification(None, LowerBound(1.8, 0.0, 0.95, "black box", 600_000), witness=COUNTED)
+    out = io.StringIO()
+    render(result, Console(file=out, width=80, color_system=None))
+    assert str(result) == out.getvalue().rstrip("\n")
+    assert str(result).startswith("UNPROVEN  zoo/x")
+    line = (
+        "<Verification of zoo/x: unproven, claim epsilon=1 delta=0, epsilon at least 1.8, at most not known>"
+    )
+    assert repr(result) == line

@@ -1,0 +1,1 @@
+"""Bandits that know nothing of gates: played on telling rewards, and tested."""

@@ -1,0 +1,335 @@
+"""Bandits written without this library: any class that selects an arm and is told its reward.
+
+>>> import numpy as np
+>>> class Greedy:
+...     def __init__(self, rng):
+...         self.rng, self.sums, self.counts = rng, np.zeros(2), np.ones(2)
+...     def select_arm(self):
+...         return int(np.argmax(self.sums / self.counts + self.rng.laplace(size=2)))
+...     def update(self, arm, reward):
+...         self.sums[arm] += reward
+...         self.counts[arm] += 1
+>>> bandit = PlainBandit(Greedy, arms=2, rounds=16)
+>>> bandit.actions(np.zeros((17, 2)), 3, np.random.SeedSequence(0)).shape
+(3, 16, 1)
+
+``verify(bandit, epsilon=1)`` plays it on neighbouring reward tables, one row (one round) replaced, or, with
+`PlainBandit.against`, on an adversary that reacts to its actions.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from mechanisms import Box
+from mechanisms.parameters import ParameterError, whole
+from verify.bandits.calling.bandit_batch import Batch, pays_nothing
+from verify.bandits.calling.bandit_environment import Environment
+from verify.bandits.calling.bandit_records import BanditRecords
+from verify.bandits.calling.run_generators import RunGenerators
+from verify.transcripts.adversary import Adversary, Game
+from verify.transcripts.transcript import MOST_ARMS, ActionArray
+
+FloatArray = npt.NDArray[np.float64]
+
+_LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
+_ONE_ROUND_WITH_CONTEXT = "one round: its context and the outcome vector"
+
+
+@dataclass(frozen=True, eq=False)
+class PlainBandit:
+    """A bandit class of any library, and how to call it.
+
+    Methods of the usual names are found; where the names of their arguments say so they are given the arm, its reward,
+    the round (0, 1, ...), the list of arms or the round's context in whatever order, and else ``(arm, reward)``.
+
+    Parameters
+    ----------
+    make
+        ``make(rng)`` returns a fresh bandit that draws from this NumPy Generator; ``make()`` one that draws from
+        NumPy's or Python's global generator, which are seeded before every batch of runs and restored afterwards.
+        The generator goes to a parameter named ``rng`` or the like (a seed to one named ``seed``), or else to the
+        first without a default; required ones named ``n_arms``, ``horizon`` or ``env`` get the number of arms, of
+        rounds, or an environment (`verify.bandits.calling.bandit_calls.maker`).
+    arms, rounds
+        How many arms, and how many rounds are played.
+    select
+        The name of the method that returns the next arm; or a function ``select(bandit, round)``. By default the
+        first of `verify.bandits.calling.bandit_games.SELECTS` that the bandit has. What it returns must be a whole
+        number from 0 to `arms` - 1.
+    update
+        The name of the method that learns from an arm and its reward; or a function ``update(bandit, arm, reward)``. By
+        default the first of `verify.bandits.calling.bandit_games.UPDATES`.
+    rewards
+        The smallest and the largest reward, on which the bandit is played; between them those that are played, too.
+        Where all rewards of [0, 1] occur, and not 0 and 1 alone, ``(0.0, 0.5, 1.0)`` says so: a randomised response to
+        bits is private for bits only.
+    adversary
+        Plays against this instead of fixed reward tables.
+    step
+        In place of the two: the name of a method that is told the last reward and arm (None before the first round)
+        and returns the next arm.
+    play
+        Or the name of a method, or a function ``play(bandit)``, with which the bandit plays by itself: `make` gets an
+        environment, whose ``pull(arm)`` returns rewards and ends the game after the last round. It is called as long as
+        it pulls arms.
+    stops
+        Whether it ends its play by itself, as best-arm identification does: `play` is called once; when it ends and the
+        arm that it returns (alone, or last in a tuple) are seen, too.
+    contexts
+        What all know of every round before it is played: an array with a row for each.
+    private_context
+        The shape of a round's context, such as ``(features,)`` or ``(arms, features)``, if contexts are part of what is
+        private, as in joint differential privacy of contextual bandits; every context (every row of it) has Euclidean
+        norm at most 1. Neighbours then differ in one round's context and rewards, and that round's own action is not
+        seen: it goes to the one user whose data it shows.
+
+    Raises
+    ------
+    ParameterError
+        If `make` cannot be called, there are no arms or rounds, the rewards are no interval, methods are given for more
+        than one way of playing, there are fewer contexts than rounds, or private contexts go with something else.
+    """
+
+    make: Callable[..., Any]
+    arms: int
+    rounds: int
+    select: str | Callable[[Any, int], Any] | None = None
+    update: str | Callable[[Any, int, float], Any] | None = None
+    rewards: tuple[float, ...] = (0.0, 1.0)
+    adversary: Adversary | None = None
+    step: str | None = None
+    play: str | Callable[[Any], Any] | None = None
+    contexts: npt.ArrayLike | None = None
+    private_context: tuple[int, ...] = ()
+    stops: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.make):
+            raise ParameterError(
+                f"make = {type(self.make).__name__} object: must be a class or a function that makes a fresh bandit "
+                "for every run, as make=lambda: ..."
+            )
+        object.__setattr__(self, "arms", whole("arms", self.arms, least=1))
+        object.__setattr__(self, "rounds", whole("rounds", self.rounds, least=1))
+        if self.arms >= MOST_ARMS:
+            raise ParameterError(f"arms = {self.arms}: must be fewer than {MOST_ARMS}")
+        if len(self.rewards) < 2 or list(self.rewards) != sorted(set(self.rewards)):
+            raise ParameterError(
+                f"rewards = {self.rewards}: must be two or more, each larger than the one before"
+            )
+        ways = [
+            self.select is not None or self.update is not None,
+            self.step is not None,
+            self.play is not None,
+        ]
+        shape = tuple(whole("private_context", size, least=1) for size in self.private_context)
+        object.__setattr__(self, "private_context", shape)
+        if shape and (self.play is not None or self.adversary is not None or self.contexts is not None):
+            raise ParameterError(
+                f"private_context = {shape}: goes with no play, adversary or contexts that all know"
+            )
+        if self.stops and (self.play is None or self.adversary is not None):
+            raise ParameterError("stops = True: goes with play, and with no adversary")
+        if sum(ways) > 1:
+            raise ParameterError(
+                "select and update, step, play: must be given for one way of playing, not for several"
+            )
+        if self.contexts is not None and len(np.atleast_1d(self.contexts)) < self.rounds:
+            raise ParameterError(
+                f"contexts = {len(np.atleast_1d(self.contexts))} rows: must be one for each of {self.rounds} rounds"
+            )
+
+    @property
+    def entries(self) -> int:
+        """How many different entries its actions have: the arms and, if it stops by itself, none as the last."""
+        return self.arms + int(self.stops)
+
+    @property
+    def name(self) -> str:
+        """The name of its class; of the one that a lambda calls, as far as can be told without calling it."""
+        made = self._class
+        return "bandit" if made is None else str(made.__qualname__)
+
+    @property
+    def call(self) -> str:
+        """A Python expression that makes it, for whoever has its class; ``...`` is what a lambda gives, and arrays."""
+        made, make = self._class, self.make
+        name = "" if made is None else made.__name__
+        shown = [name if make is made else "lambda: ..." if made is None else f"lambda: {name}(...)"]
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in ("make", "adversary") or (each.default is not MISSING and value is each.default):
+                continue
+            if each.name == "contexts" or callable(value):
+                value = _LEFT_OUT
+            shown.append(f"{each.name}={value!r}")
+        return f"PlainBandit({', '.join(shown)})"
+
+    @property
+    def _class(self) -> Any:
+        """What `make` is, or the class or function that it calls if it is a lambda; None if that cannot be told."""
+        make = getattr(self.make, "func", self.make)  # of a `functools.partial`
+        if getattr(make, "__name__", "") != "<lambda>":
+            return make if hasattr(make, "__qualname__") else type(make)
+        outside = inspect.getclosurevars(make)
+        named = {**outside.globals, **outside.nonlocals}
+        for name in (*make.__code__.co_names, *make.__code__.co_freevars):
+            found = named.get(name)
+            owners = [each for each in named.values() if inspect.ismodule(each)]
+            for one in (found, *(getattr(owner, name, None) for owner in owners)):
+                if inspect.isclass(one) or inspect.isfunction(one):
+                    return one
+        return None
+
+    @property
+    def form(self) -> ClaimForm:
+        """What is claimed of it: central privacy of one round's rewards in the view of all actions.
+
+        Where contexts are private: joint privacy of one round's context and rewards in the view of all other actions.
+        """
+        if self.private_context:
+            return ClaimForm("central", View.OTHER_ACTIONS, _ONE_ROUND_WITH_CONTEXT, "said by the caller")
+        return ClaimForm("central", View.ACTIONS, ONE_ROUND_CENTRAL, "said by the caller")
+
+    @property
+    def records(self) -> BanditRecords:
+        """What one round's row of a table can be."""
+        low, *between, high = (float(reward) for reward in self.rewards)
+        return BanditRecords(self.arms, low, high, self.private_context, tuple(between))
+
+    @property
+    def record_domain(self) -> Box:
+        """The domain of one round's rewards."""
+        return Box(self.rewards[0], self.rewards[-1], self.arms)
+
+    def fresh(self) -> Any:
+        """Return one bandit that plays nothing: what its class keeps can be looked at.
+
+        Raises
+        ------
+        BanditError
+            If it cannot be made.
+        """
+        with self._batch(np.random.SeedSequence(0)) as batch:
+            return batch.make(batch.rng, Environment(self.arms, self.rounds, pays_nothing))
+
+    def against(self, adversary: Adversary) -> PlainBandit:
+        """Return the same bandit, played against an adversary."""
+        return replace(self, adversary=adversary)
+
+    def actions(
+        self, data: FloatArray, draws: int | Sequence[int], seed: np.random.SeedSequence
+    ) -> ActionArray:
+        """Play on a reward table; its row 0 is not used, as in every data set of a learner.
+
+        Every run has random numbers of its own, by its number: it plays alike on all tables as long as they give it the
+        same rewards.
+
+        Parameters
+        ----------
+        data
+            The table, shape (rounds + 1, arms); with private contexts (`BanditRecords`), their entries follow the
+            rewards.
+        draws
+            How many runs, numbered from 0; or their numbers.
+        seed
+            Of all runs.
+
+        Returns
+        -------
+        ndarray
+            Shape (draws, rounds of the table, 1). Where the bandit stopped by itself, the entry after its last play is
+            the arm that it returned, if it did, and all later ones are `arms`.
+
+        Raises
+        ------
+        BanditError
+            If the bandit cannot be called as it was said, or does not return arms.
+        """
+        rewards = data[1:, : self.arms].tolist()
+        contexts = None
+        if self.private_context:
+            contexts = [self.records.context_of(row) for row in data[1:]]
+        numbers = range(draws) if isinstance(draws, int) else draws
+        actions = np.empty((len(numbers), len(rewards), 1), dtype=np.int16)
+        with self._batch(seed) as batch:
+            for draw in batch.runs(numbers):
+                if batch.alone:
+                    environment = Environment(
+                        self.arms, len(rewards), lambda number, arm: rewards[number][arm], self.rounds
+                    )
+                    actions[draw, :, 0] = batch.play(environment)
+                    continue
+                select, update = batch.methods(contexts)
+                row = []
+                for number, outcomes in enumerate(rewards):
+                    arm = select(number)
+                    update(arm, outcomes[arm])
+                    row.append(arm)
+                actions[draw, :, 0] = row
+        return actions
+
+    def actions_against(self, other_world: bool, draws: int, seed: np.random.SeedSequence) -> ActionArray:
+        """Play against the adversary in one of the two worlds; shape (draws, rounds, 1)."""
+        assert self.adversary is not None
+        actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
+        with self._batch(seed) as batch:
+            for draw in batch.runs(range(draws)):
+                game = Game(
+                    self.adversary,
+                    rounds=self.rounds,
+                    arms=self.arms,
+                    size=1,
+                    lanes=1,
+                    other_world=other_world,
+                )
+
+                def reward(number: int, arm: int, game: Game = game) -> float:
+                    outcomes = game.outcomes()
+                    game.play(arm)
+                    return float(outcomes[0, arm])
+
+                if batch.alone:
+                    batch.play(Environment(self.arms, self.rounds, reward))
+                else:
+                    select, update = batch.methods()
+                    for number in range(self.rounds):
+                        arm = select(number)
+                        update(arm, reward(number, arm))
+                actions[draw] = game.actions[0]
+        return actions
+
+    @contextmanager
+    def _batch(self, seed: np.random.SeedSequence) -> Iterator[Batch]:
+        """Own every generator while a batch of runs is played."""
+        before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 (others' code uses it)
+        try:
+            yield Batch(self, RunGenerators(seed))
+        finally:
+            random.setstate(before)
+            np.random.set_state(before_numpy)  # noqa: NPY002
+
+
+@dataclass(frozen=True)
+class BanditSubject:
+    """A bandit that knows nothing of gates, and its own claim if that has numbers."""
+
+    name: str
+    bandit: PlainBandit
+    claimed_epsilon: float | None = None
+    claimed_delta: float = 0.0
+
+    @property
+    def form(self) -> ClaimForm:
+        """The claim without its numbers."""
+        return self.bandit.form

@@ -1,0 +1,258 @@
+"""What a few runs on two neighbouring tables promise, if both were played with the same random numbers.
+
+Runs that go together differ only where the changed reward made them differ, so the ratio of an event's two
+probabilities p and q is known far better than from independent runs: with d the share of run pairs of which one run is
+in the event and the other is not, the variance of ln(p / q) is about ``d / (n p q)`` (for independent runs d is p + q -
+2 p q).
+
+What is found only ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.bandits.played_game import Change, PlayedGame, neighbour_of
+from verify.bandits.round_features import quick_features
+from verify.transcripts.neighbours import Background
+from verify.transcripts.transcript import (
+    Feature,
+    FirstSwitch,
+    PlayTime,
+    Transcript,
+    first_actions,
+    without_repeats,
+)
+from verify.transcripts.transcript_leads import (
+    STANDARD_ERRORS,
+    Arms,
+    Lead,
+    Scored,
+    features_for,
+    lead_of,
+    lump_rare,
+)
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+FinalDraws = Callable[[npt.NDArray[np.int64]], FloatArray]
+"""From the rounds that a view takes to the draws of one world that the final test will have."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The best event of a game: what it promises, how many rounds its feature takes, and its share of the runs."""
+
+    epsilon: float
+    rounds: int
+    feature: Feature
+    change: Change
+    share: float
+
+
+def best_promise(
+    played: PlayedGame, final: FinalDraws, *, delta: float, caution: float, hidden: bool
+) -> Promise | None:
+    """Return the most promising event of a game, None if no run differs from its partner.
+
+    Events are half-lines of play counts and times.
+
+    Parameters
+    ----------
+    played
+        The game.
+    final
+        How many draws the final test has.
+    delta
+        Of the claim.
+    caution
+        Standard errors that are taken off the log ratio.
+    hidden
+        Whether the adversary does not see the action of the changed round.
+    """
+    runs = played.runs[played.at]
+    if not len(runs) or np.array_equal(runs, played.partners):
+        return None
+    n, record = len(runs), played.game.record
+    both = Transcript(np.concatenate([runs, played.partners]))
+    if hidden:
+        both.hide(record)
+    features = quick_features(both, record, played.game.arms, hidden)
+    values = np.empty((2 * n, len(features)), dtype=np.int32)
+    for place, feature in enumerate(features):
+        values[:, place] = feature.of(both)
+    best: Promise | None = None
+    for change in played.changes():
+        first, second = values[:n], values[n:]
+        here = (played.own == change.arm)[:, np.newaxis]
+        subsets: list[BoolArray | None] = [None]
+        if change.swapped:
+            first, second = np.where(here, second, first), np.where(here, first, second)
+        elif change.arm is not None:
+            second = np.where(here, second, first)
+            if not hidden:  # the round's own action is seen, too
+                subsets = [here[:, 0]] if played.arm is not None else [None, here[:, 0]]
+        for subset in subsets:
+            found = _best_half_line(first, second, played.weights, subset, features, final, delta, caution)
+            if found is not None and (best is None or found[0] > best.epsilon):
+                best = Promise(found[0], found[1], found[2], change, found[3])
+    return best
+
+
+def _best_half_line(
+    first: npt.NDArray[np.int32],
+    second: npt.NDArray[np.int32],
+    weights: FloatArray,
+    subset: BoolArray | None,
+    features: Sequence[Feature],
+    final: FinalDraws,
+    delta: float,
+    caution: float,
+) -> tuple[float, int, Feature, float] | None:
+    """Return the promise of the best half-line of any feature, its rounds, its feature and its share of the runs."""
+    if subset is not None:
+        first, second, weights = first[subset], second[subset], weights[subset]
+    m = len(first)
+    both = np.concatenate([first, second])
+    order = np.argsort(both, axis=0, kind="stable")
+    ranked = np.take_along_axis(both, order, axis=0)
+    weight = np.concatenate([weights, weights])[order]
+    squares = np.concatenate([weights, weights])[order] ** 2
+    lower = np.take_along_axis(np.concatenate([first <= second, second < first]), order, axis=0)
+    a = np.cumsum(np.where(order < m, weight, 0.0), axis=0)[:-1]
+    b = np.cumsum(weight, axis=0)[:-1] - a
+    apart = np.cumsum(np.where(lower, squares, -squares), axis=0)[:-1]
+    ends = ranked[1:] != ranked[:-1]  # a half-line ends between different values
+    smallest = float(weights.min()) ** 2 if m else 1.0
+    at, column = np.nonzero(ends & (apart > 0.5 * smallest))
+    if not at.size:
+        return None
+    a, b, apart, edge = a[at, column], b[at, column], apart[at, column], ranked[at, column]
+    times = np.array([isinstance(feature, PlayTime | FirstSwitch) for feature in features])
+    last = np.array([feature.last for feature in features])[column]
+    last = np.where(times[column], np.minimum(edge, last), last)  # "at most t" is known in round t
+    draws = final(last)
+    total = float(weights.sum())
+    shares = np.stack([np.concatenate([a, total - a]), np.concatenate([b, total - b])])
+    likely, rare = shares.max(axis=0), np.maximum(shares.min(axis=0), 0.0)
+    one = float(weights.mean())
+    promise = paired_promise(likely, rare, np.tile(apart, 2), one, np.tile(draws, 2), delta, caution)
+    k = int(np.argmax(promise))
+    where = k % len(at)
+    return float(promise[k]), int(last[where]), features[column[where]], float(likely[k])
+
+
+def paired_promise(
+    likely: FloatArray,
+    rare: FloatArray,
+    apart: FloatArray,
+    one: float,
+    final: FloatArray,
+    delta: float,
+    caution: float,
+) -> FloatArray:
+    """Return the lower bounds on epsilon that final draws are expected to give, less the error of the estimates.
+
+    Parameters
+    ----------
+    likely, rare
+        Shares of the event in the world where it is likelier, and in the other: sums of the weights of pairs.
+    apart
+        Sums of the squared weights of the pairs of which one is in the event.
+    one
+        The weight of one pair; half of one is added to every share.
+    final
+        Independent draws of each world that the final test will have.
+    delta, caution
+        Of the claim; standard errors to take off.
+    """
+    p, q = np.maximum(likely + 0.5 * one - delta, 0.0), rare + 0.5 * one
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt((apart + one * one) / (p * q))
+        spread = np.sqrt((1.0 / p + 1.0 / q) / final)
+        promise = np.log(p / q) - caution * error - STANDARD_ERRORS * spread
+    return np.where(p > 0.0, promise, -np.inf)
+
+
+def lead_from(
+    played: PlayedGame,
+    change: Change,
+    arms: Arms,
+    final: FinalDraws,
+    *,
+    delta: float,
+    caution: float,
+    hidden: bool,
+) -> Lead | None:
+    """Return a game's lead, whose view has the features of all kinds that tell most; None if no feature varies.
+
+    Parameters
+    ----------
+    played
+        The game; all runs that the change may touch have partners.
+    change
+        Of its round.
+    arms
+        What actions are made of.
+    final, delta, caution, hidden
+        As for `best_promise`.
+    """
+    game = played.game
+    table, neighbour = neighbour_of(game, change)
+    both = Transcript(np.concatenate(played.worlds(change)))
+    if hidden:
+        both.hide(game.record)
+    features = without_repeats(
+        [*quick_features(both, game.record, arms.number, hidden), *features_for(both, arms, game.record)]
+    )
+    scored = [
+        found
+        for feature in features
+        if (found := _scored(feature, feature.of(both), final, delta, caution)) is not None
+    ]
+    lead = lead_of(Background(table, (neighbour,), game.others), [scored], arms)
+    if lead is None or hidden or game.record > lead.rounds:
+        return lead
+    own = first_actions(game.record, 1, ranked=False, first=game.record)
+    return replace(lead, features=without_repeats([*lead.features, *own]))
+
+
+def _scored(
+    feature: Feature, values: npt.NDArray[np.int64], final: FinalDraws, delta: float, caution: float
+) -> Scored | None:
+    """Return the promise of a feature's best event: a half-line, or a set of labels; None if it never varies."""
+    found, index, hits = np.unique(values, return_inverse=True, return_counts=True)
+    if feature.column.kind == "category":
+        found, index, hits = lump_rare(found, index, hits)
+    k = len(found)
+    if k == 1:
+        return None
+    n = len(values) // 2
+    first, second = index[:n], index[n:]
+    last = np.full(k, feature.last)
+    if (
+        feature.column.kind == "category"
+    ):  # labels of lowest ratio together, and of highest, as one half shows them
+        half = n // 2
+        a, b = (np.bincount(each[:half], minlength=k) for each in (first, second))
+        rank = np.empty(k, dtype=np.int64)
+        rank[np.argsort((b + 0.5) / (a + 0.5), kind="stable")] = np.arange(k)
+        first, second, n = rank[first[half:]], rank[second[half:]], n - half
+    elif isinstance(feature, PlayTime | FirstSwitch):
+        last = np.minimum(found, feature.last)
+    steps = np.bincount(np.minimum(first, second), minlength=k) - np.bincount(
+        np.maximum(first, second), minlength=k
+    )
+    apart = np.cumsum(steps)[:-1]
+    a, b = (np.cumsum(np.bincount(each, minlength=k))[:-1] for each in (first, second))
+    hits_of = np.stack([np.concatenate([a, n - a]), np.concatenate([b, n - b])])
+    draws = np.tile(final(last[:-1]), 2)
+    likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
+    promises = paired_promise(likely, rare, np.tile(apart, 2) / n**2, 1.0 / n, draws, delta, caution)
+    best = int(np.argmax(promises))
+    return Scored(float(promises[best]), int(last[best % (k - 1)]), feature)

@@ -1,0 +1,287 @@
+"""Verify a bandit that knows nothing of gates: telling reward tables, or an adversary, and a black-box test."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from algorithms.claim import Claim, View
+from verify.bandits.call_cost import cost_of
+from verify.bandits.calling.bandit_calls import BanditError, MissingArguments, WrongArm
+from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
+from verify.bandits.calling.bandit_state import changed, state_of
+from verify.bandits.calling.plain_bandit import FloatArray, PlainBandit
+from verify.bandits.game_scan import SCAN_ROUNDS, UNITS_OF_ROUND, run_cost
+from verify.bandits.reward_games import row_in_words
+from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
+from verify.bandits.table_leads import is_gross, table_leads
+from verify.betting.anytime_bettor import Instead
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
+from verify.conduct.progress import stretch
+from verify.conduct.time_limit import TimeLimitReached, time_limit
+from verify.events.view_sample import ViewSample
+from verify.findings import Finding, UpperBound
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.draws import Candidate
+from verify.transcripts.adversary_view import adversary_candidate
+from verify.transcripts.transcript import Transcript, read, with_paths_spelled
+from verify.transcripts.transcript_leads import Arms
+from verify.transcripts.view_pair import ViewPair, lead_pairs
+from verify.verdict.evidence import Evidence
+from verify.verdict.stopping import stopped_by_hand, stopped_in_time
+
+_WORLD_DRAWS = 256  # of each world of an adversary, that tell whether actions vary
+_TESTED = 2  # pairs that the test takes
+_UNITS_WITH_ADVERSARY = 8  # units of cost for each lane-round of the effort, where an adversary is played
+_SHARE_OF_GROSS = 4  # so many times fewer draws where a scan promises a multiple of the claim
+_NEAR, _TIMES_OF_NEAR = 0.4, 2  # and so many times more where it promises about the claim
+_TIMES_OF_SECOND = 8  # draws of a second test, for each of a near thing's first
+_FEWEST_SAMPLES, _FEWEST_OF_PAIR = 12_000, 2_688
+_MOST_UNITS, _LEAST = (
+    500_000_000,
+    1_792,
+)  # units beyond which fewer draws must do; the fewest that a test can use
+_SCAN = 7  # spawn key of the scan
+_PROBED, _PROBE_SECONDS = 8, 10.0  # the first runs, and the time they may take
+_SHOWN = 64  # rewards of a table that is printed
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """What the tests draw from: candidates, each in words for D and D', and how many draws they take.
+
+    A second test of no draws is never held.
+    """
+
+    candidates: list[Candidate]
+    words: list[tuple[str, str]]
+    samples: int
+    second_samples: int
+
+
+def verify_bandit(
+    bandit: PlainBandit,
+    claim: Claim,
+    conduct: Conduct,
+    *,
+    instead: Instead | None = None,
+) -> Evidence:
+    """Collect findings and a lower bound for a bandit's claim; nothing gives an upper bound.
+
+    The number of draws follows from the effort and the rounds of the tested transcripts, not from the clock.
+
+    Parameters
+    ----------
+    bandit, claim
+        The bandit, and what it is held to.
+    conduct
+        How the verification is carried out.
+    instead
+        Called in place of the black-box test.
+
+    Raises
+    ------
+    BanditError
+        If its class cannot be called as it was said.
+    """
+    evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
+    with stopped_in_time(evidence, conduct.seconds), stopped_by_hand(evidence):
+        try:
+            if _look(evidence, bandit, conduct):
+                _test(evidence, bandit, claim, conduct, instead)
+        except WrongArm as error:
+            evidence.findings.append(Finding("wrong-arm", "", f"{error}"))
+        except MissingArguments as error:
+            raise error.with_claim(claim.epsilon, claim.delta) from None
+        except BanditError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever a user's bandit raises
+            if not while_it_played(error):
+                raise
+            message = f"the bandit raised {type(error).__name__}: {error}"
+            evidence.findings.append(Finding("crash", place_in_bandit(error), message))
+    return evidence
+
+
+def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
+    """Play a few runs twice; whether they end, and are independent of each other.
+
+    Says so if they differ: then a generator of its own is drawn from.
+    """
+    rounds = min(bandit.rounds, SCAN_ROUNDS)
+    table = np.tile(bandit.records.points()[0], (rounds + 1, 1))
+    limit = min(conduct.seconds / 2.0, _PROBE_SECONDS)
+    try:
+        with time_limit(limit):
+            made, same = bandit.fresh(), bandit.fresh()
+            before = state_of(made)
+            first, again = (
+                bandit.actions(table, _PROBED, np.random.SeedSequence(conduct.seed)) for _ in range(2)
+            )
+    except TimeLimitReached:
+        message = f"{2 * _PROBED} runs of {rounds} rounds took longer than {limit:.2g} s and were stopped"
+        evidence.findings.append(Finding("time-limit", "", message))
+        return False
+    kept = ["the bandit itself"] if made is same else changed(before, state_of(made))
+    if kept:
+        message = (
+            f"{', '.join(kept[:3])}{', ...' if len(kept) > 3 else ''}: changes from run to run, which are not "
+            "independent of each other then; nothing was tested"
+        )
+        evidence.findings.append(Finding("remembers", "", message))
+        return False
+    if not np.array_equal(first, again):
+        message = "two runs on the same rewards and seed differ: the bandit draws from a generator of its own"
+        evidence.findings.append(Finding("unrepeatable", "", message, failing=False))
+    return True
+
+
+def _test(
+    evidence: Evidence,
+    bandit: PlainBandit,
+    claim: Claim,
+    conduct: Conduct,
+    instead: Instead | None,
+) -> None:
+    """Look for telling tables (an adversary brings its own), and test the most telling ones."""
+    effort, seed = conduct.effort, conduct.seed
+    conduct.progress(0.05, "looking for telling transcripts")
+    tested = (
+        _tables(bandit, claim, effort, seed) if bandit.adversary is None else _worlds(bandit, effort, seed)
+    )
+    if tested is None:
+        message = (
+            f"the actions of rounds 1 to {bandit.rounds} are always the same, whatever the rewards and the "
+            "generator: nothing was tested"
+        )
+        evidence.findings.append(Finding("constant", "", message))
+        return
+    if instead is not None:
+        instead(evidence, tested.candidates, tested.words, tested.samples)
+        return
+    # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
+    workers = 1 if any(found.kind == "unrepeatable" for found in evidence.findings) else effort.workers
+    hold = functools.partial(
+        hold_test, tested.candidates, (claim.epsilon, claim.delta), effort, workers=workers
+    )
+    second = tested.second_samples
+    first = hold(
+        samples=tested.samples,
+        share=FIRST if second else 1.0,
+        seed=seed,
+        progress=stretch(conduct.progress, 0.2, 0.4 if second else 1.0),
+    )
+    _keep(evidence, bandit, tested, first, conduct.reproduce)
+    if second and in_doubt(first):
+        again = hold(
+            samples=second,
+            share=SECOND,
+            seed=second_seed(seed),
+            progress=stretch(conduct.progress, 0.4, 1.0),
+        )
+        evidence.details["first_test"] = first.to_dict()
+        if not again.interrupted:  # else the better of the two bounds stays
+            evidence.lower = evidence.witness = None
+        _keep(evidence, bandit, tested, replace(again, looks=2), conduct.reproduce)
+    conduct.progress(1.0, "done")
+
+
+def _keep(
+    evidence: Evidence, bandit: PlainBandit, tested: _Tested, result: BlackBoxResult, reproduce: str
+) -> None:
+    """Keep what a test showed, with its event and its data in words."""
+    result = replace(result, event=with_paths_spelled(result.event, bandit.entries, 1))
+    data, data_prime = tested.words[result.candidate]
+    evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, reproduce))
+
+
+def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
+    """Return the two worlds of the bandit's adversary; None if the actions never vary."""
+    assert bandit.adversary is not None
+    seeds = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2)).spawn(3)
+    both = [bandit.actions_against(world, _WORLD_DRAWS, seeds[world]) for world in (False, True)]
+    if all((actions == both[0][0]).all() for actions in both):
+        return None
+    candidate, words = adversary_candidate(
+        bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), seeds[2]
+    )
+    cost = cost_of(lambda: bandit.actions_against(False, _PROBED, seeds[0])) / _PROBED
+    samples = min(int(_UNITS_WITH_ADVERSARY * effort.lane_rounds / cost), effort.single_samples)
+    first = max(samples, _FEWEST_OF_PAIR)
+    return _Tested([candidate], [words], first, _second(samples, first, effort))
+
+
+def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Tested | None:
+    """Return the pairs of reward tables that scans find most telling; None if the actions never vary."""
+    leads = table_leads(bandit, claim, effort, np.random.SeedSequence(seed, spawn_key=(_SCAN,)))
+    if not leads:
+        return None
+    best = leads[0]
+    cost = run_cost(bandit, best.rounds)
+    affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
+    near = min(_TIMES_OF_NEAR * affordable, effort.single_samples)
+    if is_gross(best, claim):
+        affordable //= _SHARE_OF_GROSS
+    elif best.predicted > _NEAR * claim.epsilon:
+        affordable *= _TIMES_OF_NEAR
+    short = [lead for lead in leads if lead.rounds <= best.rounds]  # others would cost draws
+    pairs = lead_pairs(short[: min(_TESTED, max(affordable // _FEWEST_SAMPLES, 1))])
+    fewest = min(_FEWEST_OF_PAIR, max(int(_MOST_UNITS / cost), _LEAST))
+    samples = max(min(affordable, effort.single_samples), fewest)
+    words = [_words(bandit, pair) for pair in pairs]
+    hidden = claim.view == View.OTHER_ACTIONS.value
+    candidates = [
+        Candidate(" / ".join(each), functools.partial(_draw_table, bandit, pair, hidden))
+        for each, pair in zip(words, pairs, strict=True)
+    ]
+    return _Tested(candidates, words, samples, _second(near, samples, effort))
+
+
+def _second(near: int, first: int, effort: Effort) -> int:
+    """Return how many draws a second test has.
+
+    That is a multiple of those that a near thing can afford; none if the first test's are about as many, or if the
+    caller said how many there are.
+    """
+    second = _TIMES_OF_SECOND * near
+    return 0 if effort.given or second < 2 * first else second
+
+
+def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
+    """Say both tables of a pair: small ones in full; and how many of the bandit's rounds are played on them."""
+    played = ""
+    if pair.rounds < bandit.rounds:
+        played = f"; the first {pair.rounds} of {bandit.rounds} rounds are played"
+    if bandit.stops:
+        played += (
+            f"; arm {bandit.arms} stands for none: the bandit has stopped, and the arm before is its answer"
+        )
+    said = []
+    for table in (pair.data, pair.data_prime):
+        rows = table[1:]
+        words = f"the user of round {pair.record} has {row_in_words(table[pair.record], bandit.arms)}"
+        words += f"; {pair.others}" if pair.others else ""
+        what = "records" if bandit.private_context else "rewards"
+        shown = f"; the {what} of all rounds: {_rows(rows)}" if rows.size <= _SHOWN else ""
+        said.append(words + shown + played)
+    return said[0], said[1]
+
+
+def _rows(rewards: FloatArray) -> str:
+    """Say a table row by row."""
+    return "[" + ", ".join("[" + ", ".join(f"{value:g}" for value in row) + "]" for row in rewards) + "]"
+
+
+def _draw_table(
+    bandit: PlainBandit, pair: ViewPair, hidden: bool, other: bool, n: int, seed: np.random.SeedSequence
+) -> ViewSample:
+    """Draw views of a pair's features on one of its tables; without the changed round's own action, if hidden."""
+    table = pair.data_prime if other else pair.data
+    transcript = Transcript(bandit.actions(table, n, seed))
+    if hidden:
+        transcript.hide(pair.record)
+    return read(pair.features, transcript)

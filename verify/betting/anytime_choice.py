@@ -1,0 +1,116 @@
+"""Which event to bet on: the one that promises the fastest growth on the past, and how often it came up since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.betting.e_process import Payoff, moved
+from verify.events.event import Event, event_from_dict
+from verify.events.families import Family, Worlds
+from verify.events.tried_families import all_families
+from verify.events.view_sample import Column
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
+CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
+
+
+@dataclass(frozen=True)
+class Hand:
+    """An event to bet on, and how often it came up in draws that it was not laid out on.
+
+    Attributes
+    ----------
+    event
+        The event.
+    swapped
+        Whether D′ is the world in which it is meant to be likelier.
+    hits, draws
+        Of either world, the one in which the event is meant to be likelier first.
+    """
+
+    event: Event
+    swapped: bool
+    hits: tuple[int, int]
+    draws: tuple[int, int]
+
+    def cautious(self) -> tuple[float, float]:
+        """Probabilities in the two worlds, each moved `CAUTION` standard errors towards no bet."""
+        p, q = moved(self.hits[0], self.draws[0], -CAUTION), moved(self.hits[1], self.draws[1], CAUTION)
+        return float(p), float(q)
+
+    def after(self, x: BoolArray, y: BoolArray) -> Hand:
+        """The same with more draws counted."""
+        hits = self.hits[0] + int(np.count_nonzero(x)), self.hits[1] + int(np.count_nonzero(y))
+        return Hand(self.event, self.swapped, hits, (self.draws[0] + len(x), self.draws[1] + len(y)))
+
+    def promise(self, claim: Payoff) -> float:
+        """Expected growth of the log-wealth per pair of draws, see `promises`."""
+        return float(promises(claim, self.hits, self.draws)[0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able data, from which `hand_from_dict` makes the hand again."""
+        return {
+            "swapped": self.swapped,
+            "event": self.event.to_dict(),
+            "hits": list(self.hits),
+            "draws": list(self.draws),
+        }
+
+
+def hand_from_dict(saved: Mapping[str, Any], columns: Sequence[Column]) -> Hand | None:
+    """A hand from what an earlier run saved; None if the view has other columns now, or the data are no hand."""
+    try:
+        hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
+        event = event_from_dict(saved["event"], tuple(columns))
+        swapped = bool(saved["swapped"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    if len(hits) != 2 or len(draws) != 2 or any(not 0 <= h <= n for h, n in zip(hits, draws, strict=True)):
+        return None
+    return Hand(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
+
+
+def best_hand(claim: Payoff, fit: Worlds, late: Worlds, held: Hand | None) -> Hand:
+    """The most promising event: laid out on one sample, compared on the other, and with the one held so far."""
+    best: dict[bool, tuple[float, Family, int]] = {}
+    for family in all_families(fit, late):
+        for swapped in (False, True):
+            promise = promises(claim, *_ordered(family, swapped))
+            at = int(np.argmax(promise))
+            if swapped not in best or promise[at] > best[swapped][0]:
+                best[swapped] = (float(promise[at]), family, at)
+    hands = []
+    for swapped, (_, family, at) in best.items():
+        hits, draws = _ordered(family, swapped)
+        hands.append(Hand(family.build(at), swapped, (int(hits[0][at]), int(hits[1][at])), draws))
+    if held is not None:
+        hands.append(held)
+    return max(hands, key=lambda hand: hand.promise(claim))
+
+
+def _ordered(family: Family, swapped: bool) -> tuple[tuple[IntArray, IntArray], tuple[int, int]]:
+    """Hits and draws, of the world in which the events are meant to be likelier first."""
+    first, second = family.trials
+    if swapped:
+        return (family.hits_prime, family.hits), (second, first)
+    return (family.hits, family.hits_prime), (first, second)
+
+
+def promises(
+    claim: Payoff, hits: Sequence[npt.ArrayLike], draws: Sequence[float], cautions: Sequence[float] = CAUTIONS
+) -> FloatArray:
+    """Expected growth, averaged over how cautiously the frequencies are read; shape (events,)."""
+    total = np.zeros(np.size(hits[0]))
+    for errors in cautions:
+        p, q = moved(hits[0], draws[0], -errors), moved(hits[1], draws[1], errors)
+        total += claim.expected_growth(claim.quick_stake(p, q), p, q)
+    return total / len(cautions)

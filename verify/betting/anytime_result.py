@@ -1,0 +1,225 @@
+"""What a run of bets against a claim gives: the bets, the wealth, and what the next run begins with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from verify.betting.e_process import Payoff
+from verify.events.event import Event
+from verify.findings import LowerBound
+from verify.sampling.counted_event import CountedEvent
+from verify.verdict.sentences import number
+
+
+@dataclass(frozen=True)
+class Bet:
+    """Money on one event of one pair over one stretch of draws.
+
+    Attributes
+    ----------
+    candidate, label
+        The pair.
+    swapped
+        Whether D′ is the world in which the event is likelier.
+    event
+        The event, fixed before the stretch.
+    start, draws
+        The stretch: draws ``start ... start + draws - 1`` of the pair.
+    hits, hits_prime
+        Draws in the event, in the likelier and in the other world.
+    gain
+        By what it multiplied the money that is bet (logarithm).
+    """
+
+    candidate: int
+    label: str
+    swapped: bool
+    event: Event
+    start: int
+    draws: int
+    hits: int
+    hits_prime: int
+    gain: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able data."""
+        return {
+            "candidate": self.candidate,
+            "label": self.label,
+            "swapped": self.swapped,
+            "event": self.event.to_dict(),
+            "event_words": self.event.words,
+            "start": self.start,
+            "draws": self.draws,
+            "hits": self.hits,
+            "hits_prime": self.hits_prime,
+            "gain": self.gain,
+        }
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What an earlier run hands to the next: its wealth, and the events to begin with.
+
+    Attributes
+    ----------
+    log_wealth, log_peak
+        The log-wealth, and the largest that it ever was.
+    bets
+        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws", "promise"}``.
+    pocket
+        Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
+    grid_log_wealth, grid_log_peak
+        The same for every ε of the grid (`verify.betting.anytime_table.grid_of`); empty for a first run.
+    """
+
+    log_wealth: float = 0.0
+    log_peak: float = 0.0
+    bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pocket: float = 0.0
+    grid_log_wealth: tuple[float, ...] = ()
+    grid_log_peak: tuple[float, ...] = ()
+
+    def with_reserve(self, share: float) -> Opening:
+        """The opening with this share of its wealth; the rest is spent on something else."""
+        grid = self.grid_log_wealth
+        return replace(
+            self,
+            log_wealth=self.log_wealth + math.log(share),
+            grid_log_wealth=tuple(value + math.log(share) for value in grid),
+        )
+
+
+@dataclass(frozen=True)
+class AnytimeResult(CountedEvent):
+    """How the betting went.
+
+    Attributes
+    ----------
+    candidate, label, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
+        As of every `CountedEvent`: the event on which most was won, in the draws that were bet on.
+    log_wealth, log_peak
+        Natural logarithm of the final and of the largest wealth.
+    refuted
+        Whether the wealth ever reached 1 / `false_alarm`.
+    false_alarm
+        The largest probability with which a true claim is refuted, over all runs whose wealth is carried on.
+    epsilon_lower
+        Lower bound on ε at the claimed δ, of the draws of all runs; at least 0.
+    confidence
+        Of `epsilon_lower`, at all times together.
+    draws
+        Draws a side that were looked at, on the pair with most of them.
+    samples
+        All draws, both worlds, all pairs.
+    search_samples
+        Of `samples`, those that went to a search for pairs.
+    bets
+        All bets, in order.
+    closing
+        What the next run begins with.
+    seed
+        From which everything can be drawn again.
+    stopped
+        ``"interrupt"`` or ``"time-limit"`` if the run was stopped; what it says holds all the same.
+    """
+
+    log_wealth: float
+    log_peak: float
+    refuted: bool
+    false_alarm: float
+    epsilon_lower: float
+    confidence: float
+    draws: int
+    samples: int
+    search_samples: int
+    bets: tuple[Bet, ...]
+    closing: Opening
+    seed: int
+    stopped: str = ""
+
+    @property
+    def p_value(self) -> float:
+        """1 over the largest wealth: a true claim shows a value of at most p with probability at most p."""
+        return math.exp(-max(0.0, self.log_peak))
+
+    @property
+    def detection_floor(self) -> float:
+        """The mass that an event, impossible in the other world, needs for the wealth to get there.
+
+        n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average.
+        """
+        payoff = Payoff.of(self.claim_epsilon, self.claim_delta)
+        won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[0, 3], 0][:, None])[:, 0]
+        return float((-math.log(self.false_alarm) / max(1, self.draws) - lost) / (won - lost))
+
+    @property
+    def detection_floor_words(self) -> str:
+        """What this effort could not have seen, as a sentence."""
+        floor = self.detection_floor
+        if floor > 1.0:
+            return (
+                f"With {self.draws:,} draws a side no event at all could have refuted ε = "
+                f"{number(self.claim_epsilon)}: take more samples."
+            )
+        return (
+            f"With {self.draws:,} draws a side, a leak that shows itself with probability below {floor:.2g} would "
+            "have gone unseen, however large it is."
+        )
+
+    @property
+    def words(self) -> str:
+        """How the betting went, as a sentence."""
+        if self.refuted:
+            return (
+                f"betting against the claim turned 1 into {_wealth(self.log_peak)} (p ≤ {self.p_value:.2g})"
+            )
+        highest = f", at most {_wealth(self.log_peak)} on the way" if self.log_peak > self.log_wealth else ""
+        return (
+            f"betting against the claim turned 1 into {_wealth(self.log_wealth)}{highest} "
+            f"(p ≤ {self.p_value:.2g}); {_wealth(-math.log(self.false_alarm))} would refute it"
+        )
+
+    def lower_bound(self) -> LowerBound:
+        """The bound for a verdict; decisive if the claim is refuted."""
+        return LowerBound(
+            epsilon=self.epsilon_lower,
+            delta=self.claim_delta,
+            confidence=self.confidence,
+            method="betting, valid at any time",
+            samples=self.samples,
+            in_view=True,
+            decisive=self.refuted,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that a re-run needs and gives, as JSON-able data."""
+        return {
+            **super().to_dict(),
+            "log_wealth": self.log_wealth,
+            "log_peak": self.log_peak,
+            "p_value": self.p_value,
+            "refuted": self.refuted,
+            "false_alarm": self.false_alarm,
+            "epsilon_lower": self.epsilon_lower,
+            "confidence": self.confidence,
+            "draws": self.draws,
+            "samples": self.samples,
+            "search_samples": self.search_samples,
+            "stopped": self.stopped,
+            "words": self.words,
+            "detection_floor": self.detection_floor,
+            "detection_floor_words": self.detection_floor_words,
+            "bets": [bet.to_dict() for bet in self.bets],
+            "seed": self.seed,
+        }
+
+
+def _wealth(log_wealth: float) -> str:
+    """A wealth for a sentence."""
+    return f"{math.exp(log_wealth):,.4g}" if log_wealth < 23.0 else f"e^{log_wealth:.4g}"

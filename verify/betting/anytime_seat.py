@@ -1,0 +1,149 @@
+"""One pair of worlds at the table: its draws, its past, and the event that is bet on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.betting.anytime_choice import Hand, best_hand, hand_from_dict
+from verify.betting.anytime_table import Table
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.draws import MULTIPLE, Candidate, draw_batch
+
+FloatArray = npt.NDArray[np.float64]
+
+ANYTIME = 14
+"""First entry of the spawn keys, no other layer's.
+
+Batch b of world w of pair i has the seed ``SeedSequence(seed, spawn_key=(14, i, w, b))``.
+"""
+
+FIRST_BATCH = 64  # draws a side that every pair gets
+MOST_KEPT = 1 << 17  # rows of the past that events are chosen on
+MOST_VALUES = 1 << 22  # values of one world kept (32 MB)
+BATCH_VALUES = 1 << 20  # values of one batch of draws
+STRETCHES = 8  # a stretch between two looks has so many parts, each with a stake of its own
+
+
+class Seat:
+    """One pair of worlds: its draws, its past and its current event.
+
+    Parameters
+    ----------
+    candidate, index
+        The pair, and its number in the run.
+    seed
+        Of its draws.
+    whole_stretches
+        Draw a whole stretch in one call, where a call costs more than its draws; else no more than are soon bet on.
+    """
+
+    def __init__(self, candidate: Candidate, index: int, seed: int, whole_stretches: bool) -> None:
+        self.candidate, self.index = candidate, index
+        self.seen = 0
+        """Draws a side that were looked at."""
+        self.promise = -math.inf
+        """Expected growth of the log-wealth per pair of draws, by the past."""
+        self.spent = 0
+        """Draws made, both worlds."""
+        self._seed, self._batches, self._whole = seed, 0, whole_stretches
+        self._next: tuple[FloatArray, FloatArray] | None = None
+        self._past: list[tuple[FloatArray, FloatArray]] = []
+        self._columns: tuple[Column, ...] = ()
+        self._hand: Hand | None = None
+
+    @property
+    def ready(self) -> int:
+        """Draws a side that were made and not looked at."""
+        return 0 if self._next is None else len(self._next[0])
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is an event to bet on."""
+        return self._hand is not None
+
+    @property
+    def closing(self) -> dict[str, Any] | None:
+        """The event held last, for `Opening`; None if there is none."""
+        return None if self._hand is None else {**self._hand.to_dict(), "promise": self.promise}
+
+    def prepare(self, table: Table) -> None:
+        """Choose an event on the past, or take an earlier run's."""
+        if self.seen == 0:
+            self._draw(1)
+            saved = table.opening.bets.get(self.candidate.label)
+            self._hand = None if saved is None else hand_from_dict(saved, self._columns)
+        else:
+            self._hand = self._chosen(table)
+        if self._hand is not None:
+            self.promise = self._hand.promise(table.claim)
+
+    def play(self, stretch: int, table: Table, *, staking: bool) -> None:
+        """Look at the next `stretch` draws a side, and bet on them if `staking`, until the claim is refuted."""
+        start = self.seen
+        while self.seen < start + stretch and not table.state.crossed:
+            left = start + stretch - self.seen
+            part = min(self._part(stretch), left)
+            self._draw(min(left, self._most) if self._whole else part)
+            x, y = self._take(part)
+            played = part
+            if self._hand is not None:
+                first, second = (y, x) if self._hand.swapped else (x, y)
+                in_first = self._hand.event.holds(ViewSample(first, self._columns))
+                in_second = self._hand.event.holds(ViewSample(second, self._columns))
+                if staking:
+                    label = self.candidate.label
+                    played = table.stake(self.index, label, self._hand, start, in_first, in_second)
+                self._hand = self._hand.after(in_first[:played], in_second[:played])
+            self.seen += played
+
+    @property
+    def _most(self) -> int:
+        """Rows of one batch of draws at most."""
+        return max(MULTIPLE, BATCH_VALUES // len(self._columns) // MULTIPLE * MULTIPLE)
+
+    def _part(self, stretch: int) -> int:
+        return min(max(1, stretch // STRETCHES), self._most)
+
+    def _draw(self, rows: int) -> None:
+        """Make sure that `rows` draws a side are ready."""
+        size = -(-(rows - self.ready) // MULTIPLE) * MULTIPLE
+        if size <= 0:
+            return
+        worlds = []
+        for world in (False, True):
+            sample = draw_batch(self.candidate, self.index, ANYTIME, world, self._batches, size, self._seed)
+            if self._columns and sample.columns != self._columns:
+                raise ValueError(
+                    f"candidates must draw views with the same columns from both worlds ({self.candidate.label})"
+                )
+            self._columns = sample.columns
+            worlds.append(sample.values)
+            self.spent += size
+        self._batches += 1
+        if self._next is not None and len(self._next[0]):
+            worlds = [np.concatenate(both) for both in zip(self._next, worlds, strict=True)]
+        self._next = worlds[0], worlds[1]
+
+    def _take(self, rows: int) -> tuple[FloatArray, FloatArray]:
+        """Look at the next draws; they belong to the past from now on."""
+        assert self._next is not None
+        taken = self._next[0][:rows], self._next[1][:rows]
+        self._next = self._next[0][rows:], self._next[1][rows:]
+        self._past.append(taken)
+        kept = min(MOST_KEPT, max(FIRST_BATCH, MOST_VALUES // len(self._columns)))
+        while sum(len(x) for x, _ in self._past) - len(self._past[0][0]) >= kept:
+            self._past.pop(0)
+        return taken
+
+    def _chosen(self, table: Table) -> Hand:
+        """The event of the past with the fastest growth, its frequencies from the later half of the past."""
+        x, y = (np.concatenate(world) for world in zip(*self._past, strict=True))
+        self._past = [(x, y)]
+        half = len(x) // 2
+        fit = ViewSample(x[:half], self._columns), ViewSample(y[:half], self._columns)
+        late = ViewSample(x[half : 2 * half], self._columns), ViewSample(y[half : 2 * half], self._columns)
+        return best_hand(table.claim, fit, late, self._hand)

@@ -1,0 +1,213 @@
+"""A bettor's wealth kept in a file, so that evidence accumulates over runs, as in continuous integration.
+
+Every run bets with what the last one left, on draws of a seed that no run used before; by
+`verify.betting.e_process` the probability that the wealth of all runs together ever reaches 1/α under a true
+claim is at most α. That holds for one subject, one claim and one set of settings, so that a file of another is
+refused, and for all runs that were begun: a run that is stopped by Ctrl-C or by a time limit is written, and of one
+that was ended before it could be, the next one repeats the seed, so that nothing is gained by stopping a losing one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from accountant.durable.whole_file import whole_file
+from algorithms.claim import Claim
+from verify.betting.anytime_result import AnytimeResult, Opening
+from verify.verdict.json_form import json_able
+
+FORMAT = "dpwitness wealth, version 2"
+
+_POCKET = 0.5  # a run that learns in vain loses half of what earlier ones won, not nearly all
+_LISTS = ("log_wealth", "log_peak")  # of the grid
+
+
+class WealthError(ValueError):
+    """A wealth file that does not fit: broken, of another subject, claim or settings, or a seed used twice."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is known of one subject and claim.
+
+    Attributes
+    ----------
+    subject, source
+        The subject's name, and a digest of its own code (`verify.subjects.subject_identity`).
+    claim
+        The claim in plain data.
+    settings
+        What else the subject's law depends on: a learner's problem, settings and rounds.
+    log_wealth, log_peak
+        Natural logarithm of the wealth, and of the largest that it ever was.
+    grid
+        The same for every ε of the grid: ``{"log_wealth": [...], "log_peak": [...]}``, empty at first.
+    bets
+        Each pair's last bet.
+    pairs
+        Pairs that a search found, as the subject's kind writes them.
+    runs
+        One entry per run: seed, samples, and the log-wealth after it.
+    """
+
+    subject: str
+    source: str
+    claim: Mapping[str, Any]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    log_wealth: float = 0.0
+    log_peak: float = 0.0
+    grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pairs: tuple[Mapping[str, Any], ...] = ()
+    runs: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def new(cls, subject: str, source: str, claim: Claim, settings: Mapping[str, str]) -> Account:
+        """An account without runs."""
+        return cls(
+            subject,
+            source,
+            {
+                "model": claim.model,
+                "view": claim.view,
+                "unit": claim.unit,
+                "neighbours": claim.neighbours,
+                "epsilon": claim.epsilon,
+                "delta": claim.delta,
+            },
+            dict(settings),
+        )
+
+    @property
+    def opening(self) -> Opening:
+        """What the next run begins with."""
+        wealth, peak = (tuple(self.grid.get(name, ())) for name in _LISTS)
+        return Opening(self.log_wealth, self.log_peak, self.bets, _POCKET, wealth, peak)
+
+    def next_seed(self, wanted: int = 0) -> int:
+        """The seed of the next run: `wanted`, or for 0, the default, the first that no run used.
+
+        Raises
+        ------
+        WealthError
+            If a run used `wanted` already.
+        """
+        used = {run["seed"] for run in self.runs}
+        if wanted and wanted in used:
+            raise WealthError(
+                f"seed={wanted}: the wealth file has a run of it; evidence counts once, so take another seed, or 0 "
+                "for a fresh one"
+            )
+        return wanted or next(seed for seed in range(len(used) + 1) if seed not in used)
+
+    def after(self, result: AnytimeResult, pairs: Sequence[Mapping[str, Any]] = ()) -> Account:
+        """The account with one more run, and pairs that the next one should draw from.
+
+        Raises
+        ------
+        WealthError
+            If a run used the result's seed already.
+        """
+        if result.seed in {run["seed"] for run in self.runs}:
+            raise WealthError(f"seed={result.seed}: the wealth file has a run of it; evidence counts once")
+        closing = result.closing
+        return replace(
+            self,
+            log_wealth=closing.log_wealth,
+            log_peak=closing.log_peak,
+            grid=dict(zip(_LISTS, (closing.grid_log_wealth, closing.grid_log_peak), strict=True)),
+            bets=closing.bets,
+            pairs=tuple(pairs),
+            runs=(
+                *self.runs,
+                {"seed": result.seed, "samples": result.samples, "log_wealth": result.log_wealth},
+            ),
+        )
+
+    def is_saved(self, path: Path) -> bool:
+        """Whether a file, or that there is none, is what this account was read from: no other run has written it."""
+        return _read(path).runs == self.runs if path.exists() else not self.runs
+
+    def save(self, path: Path) -> None:
+        """Write the account, all of it or nothing."""
+        text = json.dumps(json_able({"format": FORMAT, **vars(self)}), indent=1, allow_nan=False)
+        with whole_file(path) as file:
+            file.write(f"{text}\n".encode())
+
+
+def open_account(path: Path, subject: str, source: str, claim: Claim, settings: Mapping[str, str]) -> Account:
+    """Read the account of a subject and claim; a new one if there is no such file.
+
+    Raises
+    ------
+    WealthError
+        If the file is no wealth file, or one of another subject, claim, settings or source.
+    """
+    fresh = Account.new(subject, source, claim, settings)
+    if not path.absolute().parent.is_dir():
+        raise WealthError(f"wealth={path}: its folder does not exist")
+    if path.is_dir():
+        raise WealthError(f"wealth={path}: is a folder, must be a file")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise WealthError(f"wealth={path}: its folder cannot be written")
+    if not path.exists():
+        return fresh
+    found = _read(path)
+    different = _difference(found, fresh)
+    if different:
+        raise WealthError(
+            f"wealth={path}: holds the evidence on {different}; begin a new file for it, or delete this one"
+        )
+    return found
+
+
+def _difference(theirs: Account, ours: Account) -> str:
+    """What an account is of, where that is not what we want one of; "" if it fits."""
+    if theirs.subject != ours.subject:
+        return f"the subject {theirs.subject}, not on {ours.subject}"
+    for name, saved, wanted in (
+        ("claim", dict(theirs.claim), dict(ours.claim)),
+        ("setting", dict(theirs.settings), dict(ours.settings)),
+    ):
+        for key in {**wanted, **saved}:
+            if saved.get(key) != wanted.get(key):
+                return (
+                    f"the {name} {key} = {saved.get(key, 'none')}, not on {key} = {wanted.get(key, 'none')}"
+                )
+    if theirs.source != ours.source:
+        return (
+            f"{ours.subject} as its source code was before: it has changed, and the evidence is out of date"
+        )
+    return ""
+
+
+def _read(path: Path) -> Account:
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if (version := saved.pop("format")) != FORMAT:
+            raise WealthError(f"wealth={path}: must be in the format {FORMAT!r}, is {version!r}")
+        lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
+        account = Account(**{**saved, **lists})
+        numbers = [account.log_wealth, account.log_peak]
+        grid = [account.grid[name] for name in _LISTS] if account.grid else []
+        numbers += [number for values in grid for number in values]
+        seeds = [run["seed"] for run in account.runs]
+        if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+            raise WealthError(f"wealth={path}: log_wealth and log_peak must be finite numbers")
+        if len(set(seeds)) < len(seeds):
+            raise WealthError(f"wealth={path}: two runs have one seed")
+        if account.log_peak < max(0.0, account.log_wealth):
+            raise WealthError(f"wealth={path}: log_peak is below the wealth that was reached")
+        if not all(isinstance(run["samples"], int) for run in account.runs):
+            raise WealthError(f"wealth={path}: every run must say how many samples it took")
+        if not isinstance(account.bets, dict):
+            raise WealthError(f"wealth={path}: bets must be an object")
+    except (OSError, AttributeError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise WealthError(f"wealth={path}: not a wealth file ({type(error).__name__}: {error})") from None
+    return account

@@ -1,1 +1,0 @@
-"""Auditing and calibrating compositions that are written down."""

@@ -1,0 +1,1 @@
+"""How a verification is carried out, whatever is verified: options, effort, progress and limits."""

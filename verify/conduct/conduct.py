@@ -1,0 +1,35 @@
+"""How a verification is carried out, whatever is verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verify.conduct.effort import Effort
+from verify.conduct.progress import Progress, silent
+from verify.conduct.time_limit import SECONDS
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How a verification is carried out: what all that verify or bet take, beside their subject and its claim.
+
+    Attributes
+    ----------
+    effort
+        How much work may be done, and how often it may err.
+    seed
+        Of everything random.
+    reproduce
+        The command line, or the Python call, that repeats the verification.
+    progress
+        Called with the share done and what is being done.
+    seconds
+        The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
+        was stopped.
+    """
+
+    effort: Effort
+    seed: int
+    reproduce: str
+    progress: Progress = silent
+    seconds: float = SECONDS

@@ -1,0 +1,300 @@
+"""Which families of events are tried on a view, the simplest to say first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+
+from verify.events.discriminant import Discriminant
+from verify.events.families import Family, Sorted, Worlds
+from verify.events.features import Draws, feature_of, features, most_telling
+from verify.events.float_lattice import LatticeReading
+from verify.events.line_families import (
+    half_line_family,
+    interval_family,
+    near_family,
+    score_family,
+    tails_family,
+)
+from verify.events.one_sided import one_sided_families
+from verify.events.plane import FEW_COLUMNS, plane_families
+from verify.events.quadrant_family import quadrant_family
+from verify.events.readings import Difference, Reading, Value, Where
+from verify.events.relations import relation_families
+from verify.events.report_families import certain_family, report_count_family
+from verify.events.rounded_readings import Rounding
+from verify.events.score_fit import logistic, naive_bayes
+from verify.events.scores import AdditiveScore
+from verify.events.sequences import prefix_families, sequences
+from verify.events.summaries import Operation, Summary
+from verify.events.table_families import pair_families, row_families, value_families
+from verify.events.tree_fit import boosted_trees
+from verify.events.view_sample import Column
+
+MOST_PAIRS = 28  # pairs of columns whose difference is looked at
+MOST_FEW_PAIRS = 66  # pairs of columns with few values read together (all pairs of 12)
+FEW_VALUES = 16  # a column with no more values than this is read like a category
+MOST_PLACES = 32  # columns whose largest value is read by its place
+MOST_ATOMS = 3  # values that are counted across columns
+ATOM_SHARE = 0.01  # of the draws of a column, that makes one of its values worth counting across columns
+MOST_SCORED = 40  # readings of a fitted score
+FEWEST_COUNTED = 4  # smooth columns of which those that reach a number are counted
+COUNTED_FROM = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)  # quantiles of all of them, from which is counted
+FIT_ROWS = 1 << 16  # draws of each world to which scores are fitted
+SOME_ROWS = 10_000  # draws of each world from which the size of values is judged
+FEWEST_ROWS = 64  # draws of each world below which no score is fitted
+
+
+@dataclass(slots=True)
+class _Kinds:
+    """What the columns of a view turned out to be like.
+
+    Attributes
+    ----------
+    few
+        Columns with few different values, and categories.
+    smooth
+        The other columns.
+    shares
+        For each value that takes a share of the draws of a column, its shares in all such columns.
+    absent
+        Whether anything is absent.
+    """
+
+    few: list[int] = field(default_factory=list)
+    smooth: list[int] = field(default_factory=list)
+    shares: dict[float, list[float]] = field(default_factory=dict)
+    absent: bool = False
+
+    def note(self, index: int, column: Column, values: Sorted) -> int:
+        """Take in a column; returns the number of its different values."""
+        pooled, starts, lengths = values.pooled, values.starts, values.lengths
+        is_few = column.kind == "category" or starts.size <= FEW_VALUES
+        (self.few if is_few else self.smooth).append(index)
+        draws = sum(values.fit_size)
+        self.absent = self.absent or pooled.size < draws
+        for at in np.flatnonzero(lengths >= max(ATOM_SHARE * draws, 2.0)):
+            self.shares.setdefault(float(pooled[starts[at]]) + 0.0, []).append(lengths[at] / draws)
+        return starts.size
+
+    def atoms(self) -> list[float]:
+        """Values that are frequent in more than one column, the most frequent first."""
+        shared = [value for value, shares in self.shares.items() if len(shares) > 1]
+        return sorted(shared, key=lambda value: -sum(self.shares[value]))[:MOST_ATOMS]
+
+
+def all_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+    """Every family but those of the floating-point lattice."""
+    columns = fit[0].columns
+    values = [Value(i, column) for i, column in enumerate(columns)]
+    kinds = _Kinds()
+    yield from report_count_family(fit, choose)
+    for value in values:
+        view = Sorted.of(value, fit, choose)
+        different = kinds.note(value.index, value.column, view)
+        yield from value_families(view)
+        if value.column.kind == "real" and different > 2:
+            yield from half_line_family(view)
+            if different > FEW_VALUES:
+                yield from one_sided_families(view)
+                yield from interval_family(view)
+                yield from tails_family(view)
+    pairs = _nearest_pairs(kinds.smooth, MOST_PAIRS)
+    rounding = Rounding(fit)
+    steps = [rounding.applied(Difference(j, columns[j], i, columns[i]), (i, j)) for i, j in pairs]
+    for (i, _), step in zip(pairs, steps, strict=True):
+        view = Sorted.of(step, fit, choose)
+        yield from near_family(view, _size(fit, i))
+        yield from half_line_family(view)
+        if len(kinds.smooth) <= FEW_COLUMNS:
+            yield from interval_family(view)
+    yield from plane_families(fit, choose, kinds.smooth)
+    yield from relation_families(fit, choose)
+    lists = sequences(columns)
+    summaries = _summaries(columns, kinds, lists, rounding) + _counts_from(fit, kinds)
+    for summary in summaries:
+        view = Sorted.of(summary, fit, choose)
+        yield from value_families(view)
+        yield from half_line_family(view)
+    for reading in _placed(columns, kinds, rounding):
+        yield from half_line_family(Sorted.of(reading, fit, choose))
+    for cell, number in _cells(columns, kinds, rounding):
+        yield from quadrant_family(fit, choose, cell, number)
+    if kinds.absent:
+        for entries in lists:
+            if not set(entries).isdisjoint(kinds.few):
+                yield from prefix_families(fit, choose, values, entries)
+    if len(kinds.few) * (len(kinds.few) - 1) // 2 <= MOST_FEW_PAIRS:
+        yield from pair_families(fit, choose, [values[i] for i in kinds.few])
+    discriminant = Discriminant.of(fit, kinds.smooth)
+    if discriminant is not None:
+        yield discriminant.family(fit, choose)
+        summaries += [discriminant.reading] if discriminant.hidden else []
+    yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
+
+
+def quick_families(fit: Worlds, choose: Worlds, score: Reading) -> Iterator[Family]:
+    """The families that cost little: single columns, whole rows and a score; enough to compare pairs of data."""
+    columns = fit[0].columns
+    values = [Value(i, column) for i, column in enumerate(columns)]
+    yield from report_count_family(fit, choose)
+    kinds = _Kinds()
+    for value in values:
+        view = Sorted.of(value, fit, choose)
+        kinds.note(value.index, value.column, view)
+        yield from value_families(view)
+        if value.column.kind == "real":
+            yield from half_line_family(view)
+    for cell, reading in _cells(columns, kinds):
+        yield from quadrant_family(fit, choose, cell, reading)
+    yield from relation_families(fit, choose)
+    yield score_family(score, choose)
+    if len(values) > 1:
+        yield from row_families(fit, choose, values)
+
+
+def lattice_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+    """The families of the floating-point lattice: of each measurement, its bits."""
+    for i, column in enumerate(fit[0].columns):
+        if column.kind == "category":
+            continue
+        value = Value(i, column)
+        sign, exponent, zeros, lowest = (
+            LatticeReading(aspect, value) for aspect in ("sign", "exponent", "trailing zeros", "lowest bit")
+        )
+        for reading in (sign, zeros, lowest, exponent):
+            view = Sorted.of(reading, fit, choose)
+            yield from half_line_family(view)
+            yield from value_families(view)
+        for together in ((exponent, zeros), (sign, exponent, zeros)):
+            yield from row_families(fit, choose, together)
+    yield certain_family(choose)
+
+
+def _learned_families(
+    fit: Worlds,
+    choose: Worlds,
+    values: Sequence[Reading],
+    steps: Sequence[Reading],
+    summaries: Sequence[Reading],
+) -> Iterator[Family]:
+    """Whole rows, and scores fitted to them."""
+    part: Worlds = (fit[0].rows(0, FIT_ROWS), fit[1].rows(0, FIT_ROWS))
+    spare: Worlds = (fit[0].rows(FIT_ROWS, len(fit[0].values)), fit[1].rows(FIT_ROWS, len(fit[1].values)))
+    draws = Draws.of((len(part[0].values), len(part[1].values)))
+    plain = features(part, values)
+    if not plain:  # every column is the same in all draws
+        yield certain_family(choose)
+        return
+    yield score_family(naive_bayes(plain, draws), spare, choose)
+    if len(values) == 1:
+        return
+    if min(len(part[0].values), len(part[1].values)) < FEWEST_ROWS:
+        yield from row_families(fit, choose, values)
+        return
+    found = most_telling([*plain, *features(part, [*steps, *summaries])], draws, MOST_SCORED)
+    fitted = logistic(found, draws)
+    base, base_score = fitted if fitted is not None else (AdditiveScore(()), np.zeros(draws.label.size))
+    best: Reading | None = base if fitted is not None else None
+    if fitted is not None:
+        yield score_family(base, spare, choose)
+        found.append(feature_of(base, base_score))
+    trees = boosted_trees(found, draws, base, base_score)
+    if trees is not None:
+        best = trees
+    yield from row_families(fit, choose, values, best)
+    if trees is not None:
+        yield score_family(trees, spare, choose)
+
+
+def _summaries(
+    columns: Sequence[Column], kinds: _Kinds, lists: Sequence[tuple[int, ...]], rounding: Rounding
+) -> list[Reading]:
+    """Summaries of all columns, of the smooth ones where they are not all, and of sequences among them."""
+    everything = tuple(range(len(columns)))
+    if len(everything) < 2:
+        return []
+    found: list[Reading] = []
+
+    def add(operation: Operation, indices: Sequence[int], value: float = 0.0) -> None:
+        summary = Summary(operation, tuple(indices), tuple(columns[i] for i in indices), value)
+        found.append(rounding.applied(summary, indices) if operation == "sum" else summary)
+
+    for entries in lists or [everything]:  # the same number may stand for different words elsewhere
+        for value in kinds.atoms():
+            add("count of", entries, value)
+            add("first of", entries, value)
+            if kinds.absent:
+                add("last of", entries, value)
+    real = [i for i in everything if columns[i].kind == "real"]
+    if len(real) > 1:
+        for operation in _OF_NUMBERS:
+            add(operation, real, rounding.step(real) if operation.startswith("place") else 0.0)
+    for entries in lists or [everything]:
+        if kinds.absent:
+            add("present", entries)
+            add("last", entries)
+        if kinds.few:
+            add("first change", entries)
+            add("changes", entries)
+    return found
+
+
+def _counts_from(fit: Worlds, kinds: _Kinds) -> list[Reading]:
+    """How many of the smooth columns reach a number: each of several noisy copies says a little by its side."""
+    if len(kinds.smooth) < FEWEST_COUNTED:
+        return []
+    values = np.concatenate([world.values[:SOME_ROWS, kinds.smooth].ravel() for world in fit])
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return []
+    columns = tuple(fit[0].columns[i] for i in kinds.smooth)
+    levels = np.unique(np.quantile(values, COUNTED_FROM))
+    return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
+
+
+def _cells(
+    columns: Sequence[Column], kinds: _Kinds, rounding: Rounding | None = None
+) -> list[tuple[Reading, Reading]]:
+    """A reading that takes few values, and a measurement to be read together with it."""
+    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
+    if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
+        return []
+    of = tuple(columns[i] for i in real)
+    if kinds.absent:
+        return [(Summary("present", real, of), Summary("last", real, of))]
+    step = 0.0 if rounding is None else rounding.step(real)
+    return [(Summary("place of largest", real, of, step), Summary("largest", real, of))]
+
+
+def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
+    """The last measurement by its place, or the largest if measurements are mixed with a default: a sequence
+    that ends with a number (a noisy value above a threshold) has its length and that number to be read together.
+    """
+    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
+    if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
+        return []
+    of = tuple(columns[i] for i in real)
+    place = Summary("present", real, of)
+    if not kinds.absent:
+        place = Summary("place of largest", real, of, rounding.step(real))
+    return [Where(Value(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
+
+
+_OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest", "place of largest", "place of smallest")
+
+
+def _size(fit: Worlds, index: int) -> float:
+    """How large the finite values of a column are, from some of them."""
+    values = np.abs(np.concatenate([world.values[:SOME_ROWS, index] for world in fit]))
+    values = values[np.isfinite(values)]
+    return float(np.quantile(values, 0.99)) if values.size else 0.0
+
+
+def _nearest_pairs(indices: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """Pairs of columns, neighbours first."""
+    lags = (zip(indices, indices[lag:], strict=False) for lag in range(1, len(indices)))
+    return list(chain.from_iterable(lags))[:limit]

@@ -1,0 +1,263 @@
+"""A command as a subject: reads a data set as JSON, prints outputs as JSON, whatever language it is written in.
+
+For every batch the command is started once. It reads one JSON object from standard input,
+``{"data": ..., "lanes": n, "seed": s}``, and prints n lines, each one independent output of the mechanism on the data
+as a JSON value: a number, a word, true or false, null, or a list or object of these. All its randomness should come
+from the seed, so that results repeat. The number of outputs and the seed are also in the environment variables
+``DPWITNESS_LANES`` and ``DPWITNESS_SEED``; what the command prints to standard error is shown if it fails.
+
+A subject file says the same in TOML::
+
+    command = ["./mechanism", "--epsilon", "1"]     # started in the file's folder
+    neighbours = "within(box(-10, 10, 5), linf=1)"  # or: data = "interval(0, 1)"
+    epsilon = 1.0                                    # the claim; optional, as are delta, model and unit
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from algorithms.claim import ClaimForm, View
+from verify.functions.function_subject import FunctionSubject
+from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.adjacency_words import adjacency_from_words
+from verify.outputs.output_readings import Raised
+from verify.subject_error import SubjectError
+
+TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
+LONGEST_LINE = 120  # characters of what a command printed that a message shows
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that answers for many lanes at once; called as a function f(data, rng, lanes).
+
+    Attributes
+    ----------
+    arguments
+        The program and its arguments; no shell takes part.
+    folder
+        Where it is started.
+    """
+
+    arguments: tuple[str, ...]
+    folder: Path | None = None
+
+    def __call__(self, data: Any, rng: np.random.Generator, lanes: int) -> list[Any]:
+        """Return one output for each lane.
+
+        A command that fails (its exit status is not 0) on one data set shows something by failing: if it fails again in
+        each of 16 single runs with other seeds, its output is that it failed.
+
+        Raises
+        ------
+        SubjectError
+            If it cannot be started, prints what is no JSON or not one line for each lane, or fails now and then.
+        """
+        outputs, failure = self._run(data, int(rng.integers(2**53)), lanes)
+        if failure is None:
+            return outputs
+        for _ in range(TRIES):
+            if self._run(data, int(rng.integers(2**53)), 1)[1] is None:
+                raise SubjectError(
+                    f"{self} {failure.message} in some runs on data = {_json(data)} and not in others: print an output "
+                    "instead, such as null; then it is audited"
+                )
+        return [failure] * lanes
+
+    def __str__(self) -> str:
+        return shlex.join(self.arguments)
+
+    def _run(self, data: Any, seed: int, lanes: int) -> tuple[list[Any], Raised | None]:
+        question = json.dumps({"data": _plain(data), "lanes": lanes, "seed": seed})
+        environment = {**os.environ, "DPWITNESS_LANES": str(lanes), "DPWITNESS_SEED": str(seed)}
+        try:
+            process = subprocess.Popen(
+                self.arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=self.folder,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SubjectError(
+                f"{self}: cannot be started: {error.strerror or error} ({self.arguments[0]})"
+            ) from None
+        try:
+            printed, complaint = process.communicate(question + "\n")
+        except BaseException:  # also when a time limit or Ctrl-C ends the wait
+            _end(process)
+            raise
+        if process.returncode != 0:
+            status = f"failed with exit status {process.returncode}"
+            if process.returncode < 0:
+                status = f"was ended by signal {-process.returncode}"
+            last = _excerpt(complaint.strip().splitlines()[-1]) if complaint.strip() else ""
+            return [], Raised(
+                f"exit status {process.returncode}", status + (f": {last}" if last else ""), str(self)
+            )
+        return self._parsed(printed, lanes), None
+
+    def _parsed(self, printed: str, lanes: int) -> list[Any]:
+        lines = [line for line in printed.splitlines() if line.strip()]
+        if len(lines) != lanes:
+            raise SubjectError(
+                f"{self} printed {len(lines)} line{'s' * (len(lines) != 1)} where {lanes} outputs were asked for: "
+                'print one JSON value a line, as many as "lanes" says'
+            )
+        try:
+            # One call for all lines: ten times as fast as a call for each.
+            outputs: list[Any] = json.loads(f"[{','.join(lines)}]")
+        except (ValueError, RecursionError):
+            outputs = []
+        if len(outputs) != lanes:
+            outputs = [self._value(line) for line in lines]
+        return outputs
+
+    def _value(self, line: str) -> Any:
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise SubjectError(
+                f"{self} printed {_excerpt(line)!r}, which is no JSON value (words need quotation marks)"
+            ) from None
+        except RecursionError:
+            raise SubjectError(f"{self} printed {_excerpt(line)!r}: lists too deep within lists") from None
+
+
+def command_subject(
+    command: str | Sequence[str],
+    neighbours: Adjacency,
+    *,
+    folder: Path | None = None,
+    name: str | None = None,
+    model: str = "central",
+    unit: str = "the whole input of the command",
+    epsilon: float | None = None,
+    delta: float = 0.0,
+) -> FunctionSubject:
+    """Return a command as a subject.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments, as a list or as one would type them; no shell takes part.
+    neighbours
+        Which data sets are neighbours.
+    folder
+        Where to start it; by default the current folder.
+    name
+        How to call it in reports; by default the command.
+    model, unit
+        The trust model and what one record is, for the report.
+    epsilon, delta
+        The command's own claim, if it has one.
+
+    Raises
+    ------
+    SubjectError
+        If the command is empty or its quotation marks do not match, or the model is unknown.
+    """
+    try:
+        arguments = tuple(shlex.split(command) if isinstance(command, str) else command)
+    except ValueError as error:
+        raise SubjectError(f"command = {command!r}: {error}") from None
+    if not arguments or not all(isinstance(argument, str) for argument in arguments):
+        raise SubjectError(f"command = {command!r}: must be a program and its arguments")
+    if model not in ("central", "local", "shuffle"):
+        raise SubjectError(f"model = {model!r}: must be central, local or shuffle")
+    called = Command(arguments, folder)
+    form = ClaimForm(model, View.OUTPUT, unit, "declared for the command", neighbours.words)  # type: ignore[arg-type]
+    return FunctionSubject(
+        name if name is not None else str(called),
+        called,
+        neighbours,
+        form,
+        takes_gate=False,
+        takes_lanes=True,
+        claimed_epsilon=epsilon,
+        claimed_delta=delta,
+        single_lanes=False,
+    )
+
+
+_KEYS = {"command", "data", "neighbours", "epsilon", "delta", "model", "unit"}
+
+
+def subject_from_file(path: str) -> FunctionSubject:
+    """Read a subject file in TOML.
+
+    Raises
+    ------
+    SubjectError
+        If the file is missing or is no TOML, or a key is missing, unknown or has a wrong value.
+    """
+    file = Path(path)
+    try:
+        read = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SubjectError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SubjectError(f"{path}: {error}") from None
+    unknown = sorted(read.keys() - _KEYS)
+    if unknown:
+        raise SubjectError(f"{path}: unknown key {unknown[0]!r}; keys are {', '.join(sorted(_KEYS))}")
+    if "command" not in read or ("data" in read) == ("neighbours" in read):
+        raise SubjectError(
+            f'{path}: needs command = ["program", ...] and one of data = "..." and neighbours = "..."'
+        )
+    for key in ("epsilon", "delta"):
+        value = read.get(key, 0.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            raise SubjectError(f"{path}: {key} = {value!r}: must be a number")
+    words: Any = read.get("data", read.get("neighbours"))
+    for key, value in (("data or neighbours", words), ("unit", read.get("unit", ""))):
+        if not isinstance(value, str):
+            raise SubjectError(f"{path}: {key} = {value!r}: must be text")
+    command = read["command"]
+    if not isinstance(command, str | list):
+        raise SubjectError(f"{path}: command = {command!r}: must be text or a list of texts")
+    more = {key: read[key] for key in ("model", "unit", "epsilon", "delta") if key in read}
+    try:
+        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **more)
+    except ValueError as error:
+        raise SubjectError(f"{path}: {error}") from None
+
+
+def _plain(data: Any) -> Any:
+    return data.tolist() if isinstance(data, np.ndarray | np.generic) else data
+
+
+def _json(data: Any) -> str:
+    return _excerpt(json.dumps(_plain(data)))
+
+
+def _excerpt(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 3] + "..."
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a command that we started, and what it started in its own session."""
+    import signal
+
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError, AttributeError):
+        process.kill()
+    process.communicate()

@@ -1,0 +1,85 @@
+"""How the draws of a function's verification are shared out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verify.conduct.effort import Effort
+from verify.functions.runs import FunctionRuns
+
+LEAST_SAMPLES = 20_000
+"""Draws with which every stage has enough to lay out events."""
+
+_SEARCH_SHARE = 0.3  # of the draws of a function that is called once per draw, for the search for neighbours
+_WIDE = 7  # columns from which on a view is drawn less often, in proportion
+_WIDEST_SHARE = 0.7  # of the draws, that the widest views get
+_LATTICE_SHARE = 0.1  # of the draws, for the floating-point test
+_FULL_WIDTH = 64  # entries of an output up to which there are as many draws as the effort says
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The draws of one verification.
+
+    Attributes
+    ----------
+    runs
+        Calls of the subject; how wide its outputs are is known after a first look.
+    effort
+        What the caller asked for.
+    """
+
+    runs: FunctionRuns
+    effort: Effort
+
+    @property
+    def cheap(self) -> bool:
+        """Whether a call answers for many lanes, and starts no process."""
+        return self.runs.together and self.runs.subject.single_lanes
+
+    @property
+    def samples(self) -> int:
+        """Draws of all tests together."""
+        if self.cheap:
+            return self._fewer(self.effort.batch_samples)
+        return self._fewer(
+            self.effort.single_samples if self.runs.subject.single_lanes else self.effort.samples
+        )
+
+    @property
+    def search(self) -> int:
+        """Draws of the search for neighbours."""
+        return self._fewer(self.effort.search_samples) if self.cheap else int(_SEARCH_SHARE * self.samples)
+
+    @property
+    def lattice(self) -> int:
+        """Draws of the floating-point test."""
+        return int(_LATTICE_SHARE * self.samples)
+
+    def tested(self, searched: int, columns: int) -> int:
+        """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
+
+        Each column of a draw is drawn, sorted and counted: wide views are drawn less often.
+        """
+        left = self.samples - self.lattice - (0 if self.cheap else searched)
+        return int(left * min(1.0, max(_WIDEST_SHARE, _WIDE / columns))) if self.cheap else left
+
+    def check(self) -> None:
+        """Refuse too few draws.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 20,000.
+        """
+        if self.samples < LEAST_SAMPLES:
+            raise ValueError(
+                f"samples={self.samples}: must be at least {LEAST_SAMPLES:,} for a function: the search for neighbours "
+                "and the tests share them"
+            )
+
+    def _fewer(self, draws: int) -> int:
+        """So many draws, or fewer of outputs with more than 64 entries: these cost as much as one of 64."""
+        if self.effort.given or self.runs.width <= _FULL_WIDTH:
+            return draws
+        return min(draws, max(LEAST_SAMPLES, draws * _FULL_WIDTH // self.runs.width))

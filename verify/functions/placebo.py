@@ -1,0 +1,88 @@
+"""A placebo: the test of two data sets repeated on one and the same, where nothing must be found."""
+
+from __future__ import annotations
+
+import math
+from itertools import count
+
+import numpy as np
+
+from verify.betting.anytime_result import AnytimeResult
+from verify.events.view_sample import FloatArray
+from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.pair_draws import Draw
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.count_events import count_events
+from verify.sampling.draws import batch_sizes
+from verify.sampling.independence import BoolArray, dependence
+
+_PLACEBO = 7  # first entry of the spawn keys
+_BATCH = 1 << 13
+_FEWEST_MARKED, _MOST_MARKED = (
+    1 << 12,
+    1 << 18,
+)  # draws of each world, of which it is noted whether an event occurred
+_MARKED_COLUMNS = 32  # so that batches are those of the smallest size
+_MOST_VALUES = 1 << 22  # values of one half that are held in memory
+_ERRORS = 5.5  # standard errors; by chance beyond them with probability below 4e-8 for each count
+
+
+def drifts(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed: int) -> bool:
+    """Return whether outputs on one data set change from call to call.
+
+    Draws are made in two halves, one after the other, as many as the test made. Counted are the tested event, and for
+    each column the values below the median of both halves: memory may have carried the outputs beyond the event by now.
+    For independent draws both halves have one law, and all counts agree within 5.5 standard errors with a probability
+    of at least 1 - 4e-8 for each; a counter, a clock or a cache in the function makes them differ.
+    """
+    halves = [_half(draw, pair, result, half, seed) for half in range(2)]
+    (hits, first), (hits_prime, second) = halves
+    counts = [(hits, hits_prime)]
+    for ours, theirs in zip(first, second, strict=True):
+        counts += [_below_median(ours, theirs)] if not np.isnan(ours).all() else []
+    n = first.shape[1]
+    return any(_differ(ours, theirs, n) for ours, theirs in counts)
+
+
+def hangs_together(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed: int) -> str | None:
+    """Return how draws on a pair's data sets depend on each other; None if nothing speaks for it (`independence`).
+
+    For a test that does not keep where its event occurred: as many draws as it made are made anew, 2^12 to 2^18 of
+    each world, both in turn.
+    """
+    marks: tuple[list[BoolArray], list[BoolArray]] = [], []
+    draws = min(max(result.trials, _FEWEST_MARKED), _MOST_MARKED)
+    for part, size in enumerate(batch_sizes(draws, _MARKED_COLUMNS)):
+        for world, found in enumerate(marks):
+            sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, 2, world, part))
+            found.append(result.event.holds(draw(pair, bool(world), size, sequence)))
+    return dependence(marks)
+
+
+def _half(
+    draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, half: int, seed: int
+) -> tuple[int, FloatArray]:
+    """How many draws lie in the tested event, and the draws; shape (columns, n)."""
+    values, hits, done, wanted = np.empty((0, 0)), 0, 0, result.trials
+    for part in count():
+        sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, half, part))
+        sample = draw(pair, False, min(_BATCH, wanted - done), sequence)
+        if part == 0:
+            wanted = min(wanted, max(_BATCH, _MOST_VALUES // len(sample.columns)))
+            values = np.empty((len(sample.columns), wanted))
+        hits += int(count_events([result.event], sample)[0])
+        values[:, done : done + len(sample.values)] = sample.values.T
+        done += len(sample.values)
+        if done >= wanted:
+            break
+    return hits, values
+
+
+def _below_median(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:
+    median = np.nanmedian(np.concatenate([ours, theirs]))
+    return int(np.count_nonzero(ours < median)), int(np.count_nonzero(theirs < median))
+
+
+def _differ(ours: int, theirs: int, n: int) -> bool:
+    pooled = (ours + theirs) / 2
+    return abs(ours - theirs) > _ERRORS * math.sqrt(2 * pooled * (1 - pooled / n)) + 1e-9

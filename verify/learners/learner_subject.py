@@ -1,0 +1,146 @@
+"""Learners with a structure as subjects: their problem, whose outcomes come first, and what holds beyond the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accountant import Simulation
+from algorithms.catalogue.linear import LinearEntry
+from algorithms.catalogue.structured import LearnerEntry
+from algorithms.claim import ClaimForm
+from algorithms.play import BuildLearner
+from algorithms.problems import (
+    LinearBandit,
+    Problem,
+    ProblemError,
+    Value,
+    build_problem,
+    parse_settings,
+    problems,
+)
+from verify.subject_error import SubjectError, failing_place
+from verify.transcripts.neighbours import InitialRecords
+
+_DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
+
+
+def choose_problem(
+    subject: LearnerSubject, problem: Problem | LinearBandit | str | None, settings: Mapping[str, Value]
+) -> tuple[Problem, Mapping[str, Value], str]:
+    """Find a learner's problem, and share out the settings between the two.
+
+    Returns
+    -------
+    tuple
+        The problem, the learner's own settings, and the problem's name.
+
+    Raises
+    ------
+    ProblemError
+        If the problem or a setting is unknown, or a setting out of range.
+    """
+    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
+    learner_settings = {key: value for key, value in settings.items() if key in own}
+    problem_settings = {key: value for key, value in settings.items() if key not in own}
+    checked = parse_settings(learner_settings, own.values())
+    if problem is not None and not isinstance(problem, str):
+        if problem_settings:
+            raise ProblemError(
+                f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
+            )
+        if isinstance(problem, LinearBandit):
+            raise ProblemError(f"{subject.name} plays no linear problems")
+        return problem, checked, type(problem).__name__
+    if problem is None and not problem_settings and getattr(subject.make, "own_problem", None) is not None:
+        own_problem: Problem = subject.make.own_problem
+        return own_problem, checked, type(own_problem.structure).__name__
+    name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
+    if own and name in problems:
+        known = [parameter.name for parameter in problems[name].parameters]
+        unknown = [key for key in problem_settings if key not in known]
+        if unknown:
+            raise ProblemError(
+                f"unknown parameter {unknown[0]!r}: {subject.name} takes {', '.join(own)}; {name} takes "
+                f"{', '.join(known)}"
+            )
+    return build_problem(name, problem_settings), checked, name
+
+
+def _default_problem(subject: LearnerSubject) -> str:
+    family = getattr(subject.make, "family", None)
+    if family not in _DEFAULT_PROBLEMS:
+        raise ProblemError(
+            f"{subject.name}: a learner class must name its family, one of {', '.join(_DEFAULT_PROBLEMS)}"
+        )
+    return _DEFAULT_PROBLEMS[family]
+
+
+def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
+    """Make a learner on a gate of its own.
+
+    Raises
+    ------
+    SubjectError
+        If a user's learner cannot be built.
+    """
+    try:
+        return build(Simulation(0, 1))
+    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
+        if subject.entry is not None:
+            raise
+        raise SubjectError(
+            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
+        ) from error
+
+
+def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
+    """Ask a learner whether it observes outcomes before the first round, and whose they are.
+
+    Raises
+    ------
+    SubjectError
+        If a user's learner cannot be built.
+    """
+    learner = try_build(build, subject)
+    if not hasattr(learner, "observe_initial"):
+        return "none"
+    return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
+
+
+def beyond_the_runs(found: LearnerSubject, rounds: int) -> str:
+    """Say what holds beyond the rounds that were looked at."""
+    looked = f"Runs of {rounds:,} rounds were looked at."
+    if found.entry is not None:
+        from accountant.symbolic import Proved  # SymPy is loaded for a certificate only
+        from algorithms.theory.plans import privacy_proof
+
+        proof = privacy_proof(found.entry.name)
+        if isinstance(proof, Proved):
+            costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
+            return (
+                f"{looked} For all K, L, epsilon and any number of rounds, the learner's plan says: {costs} "
+                "(proved)."
+            )
+    return (
+        f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
+        "would exceed it."
+    )
+
+
+@dataclass(frozen=True)
+class LearnerSubject:
+    """A learner class, with its catalogue entry if it has one, and its own claim if that has numbers."""
+
+    name: str
+    make: type[Any]
+    entry: LearnerEntry | LinearEntry | None
+    claimed_epsilon: float | None = None
+    claimed_delta: float = 0.0
+
+    @property
+    def form(self) -> ClaimForm:
+        """What the learner claims for every epsilon."""
+        form: ClaimForm = self.make.claim
+        return form

@@ -1,0 +1,181 @@
+"""Record a function on one data set, replay it on a neighbour with the same releases: what differs leaks.
+
+The function holds raw data and releases through a gate. Given the same released values and the same draws of
+the gate, everything that it does must be the same on both data sets: the number of its calls, their lines,
+mechanisms and shapes, and its output. A difference is reported only if it comes back every time
+(`CONFIRMATIONS`), while the recorded data set agrees with itself every time: a function with a generator of
+its own differs from itself too, and gets a finding that says so and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Recorder, Replay
+from verify.conduct.effort import FALSE_ALARM
+from verify.findings import Finding
+from verify.statistics.sampled_losses import LossBound, loss_lower_bound
+from verify.verdict.sentences import number
+
+FloatArray = npt.NDArray[np.float64]
+Data = npt.NDArray[Any]
+Run = Callable[[Data, Recorder | Replay], FloatArray]
+"""Runs the function on data and a gate; its output as a flat array."""
+
+CONFIRMATIONS = 8
+"""A coin of the function's own, thrown once per run, passes for a leak with probability at most 4⁻⁹."""
+
+_LOSES_ITS_MEANING = frozenset({"more-calls", "fewer-calls", "shape"})
+
+
+@dataclass
+class Replayed:
+    """What all replays of a function showed.
+
+    Attributes
+    ----------
+    findings
+        One per kind and line.
+    losses
+        For each pair and order ``ln P_D(releases) / P_D'(releases)``, sampled under D; -inf where the calls
+        do not match or a density is unknown.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    losses: list[list[float]] = field(default_factory=list)
+
+    def note(self, finding: Finding) -> None:
+        """Keep the first finding of a kind and line."""
+        if not any((known.kind, known.where) == (finding.kind, finding.where) for known in self.findings):
+            self.findings.append(finding)
+
+    def loss_bound(self, delta: float) -> LossBound | None:
+        """A lower bound on the epsilon of the releases, all of them seen; None without a replay."""
+        rows = [row for row in self.losses if len(row) > 1]
+        if not rows:
+            return None
+        shortest = min(map(len, rows))
+        return loss_lower_bound(np.array([row[:shortest] for row in rows]), delta, FALSE_ALARM)
+
+
+def replay_function(
+    run: Run,
+    pairs: Sequence[tuple[Data, Data]],
+    *,
+    words: Callable[[Data], str],
+    replays: int,
+    seed: int,
+) -> Replayed:
+    """Record on one data set of each pair and replay on the other, in both orders by turns.
+
+    Parameters
+    ----------
+    run
+        The function.
+    pairs
+        Neighbouring data sets.
+    words
+        A data set in words.
+    replays
+        Recorded runs per pair.
+    seed
+        Of everything random.
+
+    Returns
+    -------
+    Replayed
+        Findings and losses; replaying stops at the first run that does not repeat itself.
+    """
+    replayed = Replayed()
+    for index, (data, other) in enumerate(pairs):
+        rows: tuple[list[float], list[float]] = ([], [])
+        replayed.losses.extend(rows)
+        for turn, child in enumerate(np.random.SeedSequence([seed, index]).spawn(replays)):
+            first, second = (data, other) if turn % 2 == 0 else (other, data)
+            told = _Told(run, first, second, words, child)
+            if not told.repeats():
+                replayed.note(_FOREIGN)
+                return replayed
+            loss, found = told.compared()
+            new = [f for f in found if f.kind not in {known.kind for known in replayed.findings}]
+            if new and not told.confirms(found):
+                replayed.note(_FOREIGN)
+                return replayed
+            for finding in found:
+                replayed.note(finding)
+            rows[turn % 2].append(loss)
+    return replayed
+
+
+def releases_finding(replayed: Replayed, epsilon: float, delta: float) -> Finding | None:
+    """Say if the releases, taken together, lose more than the claim: a scale that is too small for it.
+
+    It is a remark and refutes nothing: the output may show less than was released, as a noisy maximum does.
+    """
+    bound = replayed.loss_bound(delta)
+    if bound is None or not bound.epsilon > epsilon:
+        return None
+    return Finding(
+        "releases",
+        "",
+        f"the released values lose at least ε = {number(bound.epsilon)} at δ = {number(delta)}, more than the "
+        f"claimed {number(epsilon)}: unless the output hides some of them, their noise is too small",
+        failing=False,
+    )
+
+
+_FOREIGN = Finding(
+    "foreign-randomness", "", "two runs on the same data and seed differ: use gate.random for all draws"
+)
+
+
+class _Told:
+    """One recorded run, to be told again."""
+
+    def __init__(
+        self,
+        run: Run,
+        data: Data,
+        other: Data,
+        words: Callable[[Data], str],
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self._run, self._seed = run, seed
+        self._data, self._other = data, other
+        self._which = f"between {words(data)} and {words(other)}"
+        recorder = Recorder(seed)
+        self._output = run(data, recorder)
+        self._calls = recorder.calls
+
+    def _replayed(self, data: Data) -> tuple[float, list[Finding]]:
+        """Replay on `data`: the privacy loss of the releases, and what differs."""
+        gate = Replay(self._seed, self._calls)
+        output = self._run(data, gate)
+        gate.finish()
+        found = [Finding(d.kind, str(d.where), d.message) for d in gate.differences]
+        if not found and not np.array_equal(output, self._output, equal_nan=True):
+            message = (
+                f"the output differs {self._which} although every released value is the same: it is computed "
+                "from raw data"
+            )
+            found.append(Finding("raw-output", "", message))
+        meaningless = any(finding.kind in _LOSES_ITS_MEANING for finding in found) or math.isnan(gate.loss)
+        return (-math.inf if meaningless else gate.loss), found
+
+    def repeats(self) -> bool:
+        """Whether a replay on the recorded data set shows nothing."""
+        return not self._replayed(self._data)[1]
+
+    def compared(self) -> tuple[float, list[Finding]]:
+        """Replay on the neighbour."""
+        return self._replayed(self._other)
+
+    def confirms(self, found: Sequence[Finding]) -> bool:
+        """Whether the differences come back every time, and the recorded data set shows none."""
+        return all(self.compared()[1] == list(found) and self.repeats() for _ in range(CONFIRMATIONS))

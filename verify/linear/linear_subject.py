@@ -1,0 +1,164 @@
+"""Linear learners as subjects: their problem, how they are built, verified and simulated by the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from algorithms.catalogue.linear import linear_builder
+from algorithms.claim import Claim
+from algorithms.linear.linear_play import BuildPhased, simulate_phases
+from algorithms.problems import (
+    LinearBandit,
+    Problem,
+    ProblemError,
+    Value,
+    known_name,
+    linear_problems,
+    parse_settings,
+)
+from algorithms.problems import problems as other_problems
+from algorithms.simulate import Trace, checkpoint_rounds
+from algorithms.theory.linear_plans import LINEAR_PLANNED
+from verify.betting.anytime_bettor import Instead
+from verify.conduct.conduct import Conduct
+from verify.learners.learner_subject import LearnerSubject, try_build
+from verify.linear.verify_linear import ROUNDS_PER_EFFORT, verify_linear
+from verify.verdict.evidence import Evidence
+
+AnyProblem = Problem | LinearBandit | str | None
+
+
+def is_linear(subject: LearnerSubject) -> bool:
+    """Whether a learner plays linear bandits."""
+    return getattr(subject.make, "family", None) == "linear"
+
+
+def build_linear(
+    subject: LearnerSubject,
+    problem: AnyProblem,
+    settings: Mapping[str, Value],
+    *,
+    epsilon: float,
+    delta: float,
+    horizon: int,
+) -> tuple[BuildPhased, LinearBandit, str]:
+    """Return a function that makes the learner, its problem, and the problem's name; one learner is made to see.
+
+    Raises
+    ------
+    ProblemError
+        If the problem is not linear or unknown, or a setting unknown or out of range.
+    PopulationTooSmall
+        If the horizon needs more clients than the problem has.
+    SubjectError
+        If a user's learner cannot be built.
+    """
+    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
+    learner_settings = parse_settings(
+        {key: value for key, value in settings.items() if key in own}, own.values()
+    )
+    rest = {key: value for key, value in settings.items() if key not in own}
+    if problem is None or isinstance(problem, str):
+        name = problem or "linear"
+        if name in other_problems:
+            raise ProblemError(f"{subject.name} plays linear problems, not {name}")
+        entry = linear_problems[known_name("problem", name, linear_problems)]
+        known = [*own, *(parameter.name for parameter in entry.parameters)]
+        for key in rest:
+            known_name("parameter", key, known)
+        played = entry.build(**rest)
+    else:
+        name = type(problem).__name__
+        if rest:
+            raise ProblemError(f"settings {', '.join(rest)}: a problem given as an object takes no settings")
+        if not isinstance(problem, LinearBandit):
+            raise ProblemError(f"{subject.name} plays linear problems, not {name}")
+        played = problem
+    build = linear_builder(
+        subject.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=learner_settings
+    )
+    try_build(build, subject)
+    return build, played, name
+
+
+def verify_linear_subject(
+    subject: LearnerSubject,
+    claim: Claim,
+    problem: AnyProblem,
+    settings: Mapping[str, Value],
+    conduct: Conduct,
+    *,
+    horizon: int | None,
+    instead: Instead | None = None,
+) -> tuple[Claim, Evidence]:
+    """Verify a linear learner; the claim is returned with what is assumed of clients who report again.
+
+    Raises
+    ------
+    ValueError
+        As `build_linear`.
+    """
+    rounds = ROUNDS_PER_EFFORT * conduct.effort.accounting_rounds if horizon is None else horizon
+    build, played, _ = build_linear(
+        subject, problem, settings, epsilon=claim.epsilon, delta=claim.delta, horizon=rounds
+    )
+    if played.replacement:
+        claim = replace(
+            claim, unit=f"{claim.unit}, and again in every phase for which it is drawn (the order is public)"
+        )
+    return claim, verify_linear(build, played, claim, conduct, horizon=rounds, instead=instead)
+
+
+def simulate_linear(
+    build: BuildPhased,
+    problem: LinearBandit,
+    *,
+    horizon: int,
+    runs: int,
+    seed: int,
+    checkpoints: int,
+    workers: int,
+    progress: Callable[[float], None],
+) -> tuple[Trace, dict[str, Any]]:
+    """Simulate a linear learner; return regret at the checkpoints, and what else is reported.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    if checkpoints < 1:
+        raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
+    phased = simulate_phases(build, problem, runs=runs, seed=seed, workers=workers, progress=progress)
+    sent = phased.communication
+    further = {
+        "best_kept": float(phased.best_kept.mean()),
+        "communication": {
+            "reals": sum(one.reals for one in sent) / runs,
+            "bits": sum(one.bits for one in sent) / runs,
+        },
+        "phases": {
+            "rounds": phased.curves[0][0].astype(int).tolist(),
+            "regret": phased.curves[0][1].tolist(),
+        },
+    }
+    return phased.at(checkpoint_rounds(horizon, checkpoints)), further
+
+
+def beyond_the_linear_runs(subject: LearnerSubject, rounds: int) -> str:
+    """Say what holds beyond the rounds that the accounting runs looked at."""
+    looked = f"Runs of {rounds:,} rounds were looked at."
+    if subject.name in LINEAR_PLANNED:
+        from accountant.symbolic import Proved  # SymPy is loaded for a certificate only
+        from algorithms.theory.plans import privacy_proof
+
+        proof = privacy_proof(subject.name)
+        if isinstance(proof, Proved):
+            costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
+            return f"{looked} For any actions, horizon, epsilon and delta the learner's plan says: {costs} (proved)."
+    return (
+        f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
+        "would exceed it."
+    )

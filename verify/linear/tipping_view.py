@@ -1,0 +1,320 @@
+"""What the action sequence of a central linear learner shows of one client.
+
+Releases of a phase decide which actions survive, and so what is played next. A client shows when all others
+hold an action right at the threshold of its elimination: then its own report tips it. Up to that phase all rewards
+are 0, so both data sets have the same history.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtr
+
+from accountant import Simulation
+from algorithms.linear.dp_pe import StandardElimination
+from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_play import BuildPhased
+from algorithms.linear.phased_elimination import PhasedElimination, keeps
+from mechanisms import Gaussian, NumpyNoise
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.draws import Candidate
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+Learner = PhasedElimination | StandardElimination
+
+NEGLIGIBLE = 1e-6
+"""Probability, over all draws of a test together, of a history that is not drawn."""
+
+_WORK = 250_000  # products of one chunk of draws: small enough for linear algebra to stay on one core
+_MOST_PAIRS = 400  # pairs of actions looked at closely in one phase
+_CANDIDATES = 2
+_REACH = 0.95  # share of the largest possible report that other clients may need
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPhase:
+    """A learner that waits for all reports of a phase, no action having been eliminated."""
+
+    learner: Learner
+    phase: Phase
+
+    @property
+    def clients_of(self) -> FloatArray:
+        """How many clients report of each action in the support."""
+        if isinstance(self.learner, StandardElimination):
+            return self.phase.counts.astype(np.float64)
+        return np.full(self.phase.support.size, float(self.phase.clients))
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise on each released sum; 0 if they are published raw."""
+        mechanism = self.learner.mechanism
+        return mechanism.sigma if isinstance(mechanism, Gaussian) else 0.0
+
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """How much one more in each released sum adds to each action's estimated mean reward, shape (s, k)."""
+        unit = np.eye(self.phase.support.size)
+        return self.learner.values(self.phase, *self.learner.read(self.phase, unit))
+
+    @cached_property
+    def widths(self) -> FloatArray:
+        """Return the width of every action, shape (k,)."""
+        _, noise = self.learner.read(self.phase, np.zeros(self.phase.support.size))
+        return self.learner.widths(self.phase, noise)
+
+    def kept(self, released: FloatArray) -> BoolArray:
+        """Return which actions survive, shape (..., k)."""
+        return keeps(released @ self.slopes, self.widths)
+
+    def release(self, sums: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw n releases of these sums, shape (n, s)."""
+        repeated = np.tile(sums, (n, 1))
+        mechanism = self.learner.mechanism
+        return repeated if mechanism is None else mechanism.release(repeated, NumpyNoise(rng))
+
+    def chance_of_elimination(self) -> float:
+        """Bound the probability that anything is eliminated if all rewards are 0 (union over pairs)."""
+        if not self.sigma:
+            return 0.0
+        slopes = self.sigma * self.slopes.T
+        products = slopes @ slopes.T
+        squares = np.diag(products)
+        spread = np.sqrt(np.maximum(squares[:, None] + squares - 2 * products, 0.0))
+        margin = self.widths[:, None] + self.widths
+        with np.errstate(divide="ignore"):
+            tails = log_ndtr(-margin / np.maximum(spread, 1e-300))
+        np.fill_diagonal(tails, -np.inf)
+        return float(np.exp(tails).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class TippingPair:
+    """Two data sets that differ in one client of one phase, whose report tips the elimination of an action.
+
+    Attributes
+    ----------
+    history
+        The phases before, rewards 0.
+    at
+        The phase.
+    action
+        The action whose plays in the next phase are watched.
+    sums, sums_prime
+        Sums of the phase's reports on D and D′, in units of the clipping bounds.
+    level
+        What all other clients report, by absolute value.
+    signs
+        Of each coordinate's report.
+    predicted
+        Rough lower bound on epsilon that a test may reach.
+    """
+
+    history: tuple[OpenPhase, ...]
+    at: OpenPhase
+    action: int
+    sums: FloatArray
+    sums_prime: FloatArray
+    level: float
+    signs: FloatArray
+    predicted: float
+
+    def words(self, prime: bool) -> str:
+        """Describe D, or D′."""
+        number = self.at.phase.number
+        plus = ", ".join(map(str, self.at.phase.support[self.signs > 0].tolist()))
+        minus = ", ".join(map(str, self.at.phase.support[self.signs < 0].tolist()))
+        own = np.flatnonzero(self.sums != self.sums_prime)
+        where = (
+            "there" if own.size == self.signs.size else f"for action {self.at.phase.support[own].tolist()[0]}"
+        )
+        first = "the opposite extreme" if prime else "the extreme of the same sign"
+        return (
+            f"rewards are 0 before phase {number}; in it all clients but one report {self.level:.3g} of the bound, "
+            f"positive for actions {plus or '-'} and negative for actions {minus or '-'}; that one reports {first} "
+            f"{where}"
+        )
+
+    def drawn_history(self, samples: int) -> tuple[OpenPhase, ...]:
+        """Return the earlier phases if they could eliminate anything in so many draws; else none need be drawn."""
+        chance = sum(earlier.chance_of_elimination() for earlier in self.history)
+        return self.history if chance * samples > NEGLIGIBLE else ()
+
+    def candidate(self, samples: int) -> Candidate:
+        """Return the pair for a test with so many draws in all."""
+        drawn = self.drawn_history(samples)
+        number = self.at.phase.number + 1
+        column = Column(
+            f"plays[{number},{self.action}]",
+            f"how often action {self.action} is played in phase {number}",
+            "category",
+        )
+        plays: dict[bytes, float] = {}
+
+        def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+            rng = np.random.default_rng(seed)
+            sums = self.sums_prime if other else self.sums
+            rows = max(512, _WORK // self.at.slopes.size)
+            seen = [self._draw(sums, min(rows, n - done), rng, drawn, plays) for done in range(0, n, rows)]
+            return ViewSample(np.concatenate(seen)[:, np.newaxis], (column,))
+
+        return Candidate(f"{self.words(False)} / {self.words(True)}", draw)
+
+    def _draw(
+        self,
+        sums: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+        history: tuple[OpenPhase, ...],
+        plays: dict[bytes, float],
+    ) -> FloatArray:
+        """Draw how often the action is played next; NaN where an earlier phase eliminated something."""
+        whole = np.ones(n, dtype=bool)
+        for earlier in history:
+            nothing = np.zeros(earlier.phase.support.size)
+            whole &= earlier.kept(earlier.release(nothing, n, rng)).all(axis=1)
+        kept = self.at.kept(self.at.release(sums, n, rng))
+        first, which = _distinct(kept)
+        found = np.array([self._plays(kept[row], plays) for row in first])
+        return np.where(whole, found[which], np.nan)
+
+    def _plays(self, kept: BoolArray, known: dict[bytes, float]) -> float:
+        key = kept.tobytes()
+        if key not in known:
+            following = self.at.learner.after(kept)
+            known[key] = np.nan
+            if following is not None:
+                known[key] = float(following.counts[following.support == self.action].sum())
+        return known[key]
+
+
+def _distinct(rows: BoolArray) -> tuple[list[int], npt.NDArray[np.int64]]:
+    """Return the place of the first of each kind of row, and for every row its kind."""
+    packed = np.packbits(rows, axis=1)
+    words = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    keys = words.view(np.uint64)
+    first: list[int] = []
+    which = np.full(len(rows), -1, dtype=np.int64)
+    left = np.arange(len(rows))
+    while left.size:  # few kinds: one look for each is faster than sorting
+        first.append(int(left[0]))
+        same = (keys[left] == keys[left[0]]).all(axis=1)
+        which[left[same]] = len(first) - 1
+        left = left[~same]
+    return first, which
+
+
+def open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[OpenPhase]:
+    """Play on zero rewards; yield the learner at every phase that waits for reports, until something is eliminated."""
+    gate = Simulation(seed, 1)
+    learner: Any = build(gate)
+    actions = learner.active.size
+    single = isinstance(learner, StandardElimination)
+    client = 0
+    while (phase := learner.act()) is not None and phase.clients and learner.active.size == actions:
+        yield OpenPhase(copy.copy(learner), phase)
+        nothing = np.zeros((1, 1 if single else phase.support.size))
+        for _ in range(phase.clients):
+            learner.observe(gate.private(nothing, phase.domain, client))
+            client += 1
+
+
+def tipping_pairs(
+    build: BuildPhased, *, epsilon: float, delta: float, samples: int, seed: np.random.SeedSequence
+) -> list[TippingPair]:
+    """Return the pairs that promise most against a claim of (epsilon, delta), best first; none if no client tips."""
+    found: list[TippingPair] = []
+    history: tuple[OpenPhase, ...] = ()
+    for at in open_phases(build, seed):
+        found += _pairs_of(history, at, epsilon, delta, samples)
+        history = (*history, at)
+    return sorted(found, key=lambda pair: -pair.predicted)[:_CANDIDATES]
+
+
+def _pairs_of(
+    history: tuple[OpenPhase, ...], at: OpenPhase, epsilon: float, delta: float, samples: int
+) -> list[TippingPair]:
+    """Look at all pairs (a, b), a played: the data that raise <theta~, b - a> fastest, and one client's share."""
+    size = at.phase.support.size
+    slopes = at.slopes.T
+    learner, number_of = at.learner, at.clients_of
+    position = np.searchsorted(learner.active, at.phase.support)
+    gains = slopes[np.newaxis] - slopes[position][:, np.newaxis]  # (a, b, coordinate)
+    lengths = np.linalg.norm(gains, axis=2)
+    single = isinstance(learner, StandardElimination)
+    own_gain = np.abs(gains).max(axis=2) if single else np.abs(gains).sum(axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(lengths > 1e-12, own_gain / lengths, 0.0)
+    order = np.argsort(-share, axis=None, kind="stable")[:_MOST_PAIRS]
+    pairs = []
+    for a, b in zip(*np.unravel_index(order, share.shape), strict=True):
+        gain = gains[a, b]
+        signs = np.sign(gain)
+        threshold = _threshold(at, number_of * signs, int(position[a]))
+        if share[a, b] == 0.0 or threshold is None:
+            continue
+        own = signs if not single else np.where(np.arange(size) == np.abs(gain).argmax(), signs, 0.0)
+        whole, client = float(np.abs(gain) @ number_of), float(np.abs(gain) @ np.abs(own))
+        deviation = at.sigma * float(lengths[a, b])
+        offset, predicted = _offset(client, deviation, epsilon, delta, samples)
+        if whole <= client:
+            continue
+        level = (threshold * whole + offset - client) / (whole - client)
+        if not -_REACH <= level <= 1.0:
+            continue
+        others = level * (number_of * signs - own)
+        pairs.append(
+            TippingPair(
+                history,
+                at,
+                int(at.phase.support[a]),
+                others + own,
+                others - own,
+                level,
+                signs,
+                predicted,
+            )
+        )
+        if len(pairs) == _CANDIDATES:
+            break
+    return pairs
+
+
+def _threshold(at: OpenPhase, direction: FloatArray, action: int) -> float | None:
+    """Return the least t for which t times these sums eliminate the action; None if none up to `_REACH` does."""
+    low, high = 0.0, _REACH
+    if at.kept(high * direction)[action] or at.learner.after(at.kept(high * direction)) is None:
+        return None
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if at.kept(middle * direction)[action] else (low, middle)
+    return high
+
+
+def _offset(
+    client: float, deviation: float, epsilon: float, delta: float, samples: int
+) -> tuple[float, float]:
+    """Return how far beyond the threshold D lies, and the bound on epsilon that counts may show.
+
+    With m standard deviations beyond it on D, and mu = 2 client / deviation less on D′, the probabilities are
+    Φ(m) and Φ(m - mu); a test cannot see one below a few in all its draws.
+    """
+    floor = 10.0 / samples
+    if deviation == 0.0:
+        return client, float(np.log((1.0 - delta) / floor))
+    mu = 2.0 * client / deviation
+    m = np.linspace(-4.0, max(4.0, mu), 400)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = np.log((ndtr(m) - delta) / np.maximum(ndtr(m - mu), floor))
+    bound = np.nan_to_num(bound, nan=-np.inf)
+    best = int(np.argmax(bound))
+    return float(m[best] * deviation), float(bound[best])

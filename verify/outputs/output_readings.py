@@ -1,0 +1,110 @@
+"""What n outputs of a function are read as: numbers and words at numbered places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.outputs.words import Words
+
+FloatArray = npt.NDArray[np.float64]
+WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
+
+EXACT = 2.0**53
+"""Whole numbers of this size and more are not all floats."""
+
+
+class UnreadableOutput(ValueError):
+    """An output is nothing that could be read; the message shows it."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """In place of an output: the subject raised."""
+
+    error: str
+    message: str
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """n outputs.
+
+    Attributes
+    ----------
+    values
+        The numbers, shape (n, places); NaN where an output holds no number.
+    words
+        For each place at which an output holds a word, the words of all outputs.
+    shapes
+        The shape of each output in words, shape (n,); of length 1 if all have the same.
+    names
+        A name for each place, such as ``"[2]"`` or ``".count"``; "" for an output that is a single value. Outputs
+        are compared by name: the same name is the same entry. Empty if there are no entries.
+    truths
+        The places that hold nothing but truth values.
+    raised
+        What was raised, by the number of the output.
+    whole
+        For each place with whole numbers of 2^53 or more, which `values` rounds, the numbers themselves, shape (n,);
+        None where an output holds no such number there.
+    beyond
+        How many entries each output has beside those that were asked for, shape (n,); None if all were.
+    orders
+        The keys of outputs that are dictionaries, in their order; None if there are none.
+    """
+
+    values: FloatArray
+    words: Mapping[int, Words] = field(default_factory=dict)
+    shapes: tuple[str, ...] = ("",)
+    names: tuple[str, ...] = ("",)
+    truths: frozenset[int] = frozenset()
+    raised: Mapping[int, Raised] = field(default_factory=dict)
+    whole: Mapping[int, WholeArray] = field(default_factory=dict)
+    beyond: npt.NDArray[np.int64] | None = None
+    orders: Words | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return each output as a tuple that can be compared: NaN equals NaN."""
+        n = len(self)
+        shapes = self.shapes * n if len(self.shapes) == 1 else self.shapes
+        errors = [self.raised[i].error if i in self.raised else None for i in range(n)]
+        beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
+        beside += [self.orders] if self.orders is not None else []
+        numbers = [row.tobytes() for row in self.values]
+        return list(zip(numbers, shapes, errors, *beside, strict=True))
+
+
+def exact(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:
+    """Return numbers as floats, shape (n, places), and the places that hold whole numbers beyond them, as they are."""
+    floats = values.astype(np.float64)
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return floats, {}
+    beyond = np.flatnonzero((np.abs(floats) >= EXACT).any(axis=0)).tolist()
+    return floats, {place: values[:, place] for place in beyond}
+
+
+@lru_cache(maxsize=4096)
+def flat_names(places: int) -> tuple[str, ...]:
+    """Return the names of the entries of a list: ``"[1]"``, ``"[2]"``, ..."""
+    return tuple(f"[{i}]" for i in range(1, places + 1))
+
+
+def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names with a mark where one comes again: two keys may read the same, such as 1 and "1"."""
+    used: dict[str, None] = {}
+    for name in names:
+        while name in used:
+            name += "'"
+        used[name] = None
+    return tuple(used)

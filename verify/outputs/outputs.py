@@ -1,0 +1,244 @@
+"""What a function returned, read as numbers and words at numbered places.
+
+Outputs may be numbers, truth values, words, nothing (None), arrays, and lists, tuples or dictionaries of these,
+of one length or of several. A number that is absent is NaN, as are masked entries of an array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
+from verify.outputs.output_readings import (
+    EXACT,
+    FloatArray,
+    Raised,
+    Readings,
+    distinct_names,
+    exact,
+    flat_names,
+)
+from verify.outputs.shapes import entries_in_words, shape_of
+from verify.outputs.words import Words, words_of_list
+
+
+def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -> Readings:
+    """Read outputs that were returned one at a time.
+
+    Entries of the same name share a place: in a dictionary those of the same key, however many others there are.
+
+    Parameters
+    ----------
+    outputs
+        The outputs.
+    known
+        Names of the entries that are wanted; others are only counted (`Readings.beyond`), so that outputs with ever
+        new keys do not fill the memory. All, if not given.
+
+    Raises
+    ------
+    UnreadableOutput
+        If one is of another type, or lists lie too deep within lists.
+    """
+    quick = _numbers(outputs) or _single_values(outputs)
+    if quick is not None:
+        return quick
+    # Outputs of one form, with the same kinds of entries under the same names, are read together.
+    alike: dict[tuple[Any, ...], tuple[list[int], list[list[Any]]]] = {}
+    for i, output in enumerate(outputs):
+        entries: list[Any] = []
+        marks: list[Any] = []
+        if isinstance(output, Raised):
+            marks.append(Raised)
+        else:
+            take_apart(output, entries, marks)
+        numbers, rows = alike.setdefault(tuple(marks), ([], []))
+        numbers.append(i)
+        rows.append(entries)
+    columns = _Columns(len(outputs), None if known is None else frozenset(known))
+    for numbers, rows in alike.values():
+        columns.add(outputs[numbers[0]], np.array(numbers), rows)
+    raised = {i: output for i, output in enumerate(outputs) if isinstance(output, Raised)}
+    return columns.readings(raised, _orders(outputs))
+
+
+def _orders(outputs: Sequence[Any]) -> Words | None:
+    """Return the keys of dictionaries in their order, which can be seen where they are printed; None without any."""
+    if not any(isinstance(output, Mapping) and len(output) > 1 for output in outputs):
+        return None
+    return words_of_list(
+        ", ".join(map(str, output)) if isinstance(output, Mapping) and len(output) > 1 else None
+        for output in outputs
+    )
+
+
+class _Columns:
+    """The places of n outputs, filled in one form of output after the other."""
+
+    def __init__(self, n: int, known: frozenset[str] | None = None) -> None:
+        self.n = n
+        self.known = known
+        self.beyond = np.zeros(n, dtype=np.int64)
+        self.places: dict[str, int] = {}
+        self.values = np.full((n, 1), np.nan)  # grows to the right
+        self.words: dict[int, npt.NDArray[np.object_]] = {}
+        self.whole: dict[int, npt.NDArray[np.object_]] = {}
+        self.shapes: list[tuple[npt.NDArray[np.intp], str]] = []
+        self.not_truth: set[int] = set()
+        self.flat = 0  # the entries of lists no longer than this have the places 0, 1, ...
+
+    def add(self, example: Any, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
+        """Add outputs of one form: one of them, their numbers, and the entries of each in order."""
+        raised = isinstance(example, Raised)
+        self.shapes.append((which, "nothing" if raised else shape_of(example)))
+        if raised:
+            return
+        if is_flat(example):
+            self._add_flat(which, rows)
+            return
+        named = list(entries_of(example))
+        names = distinct_names(name for name, _ in named)
+        wanted = [name for name in names if self.known is None or name in self.known]
+        places = dict(zip(wanted, self.numbered(wanted), strict=True))
+        for name, (_, value), column in zip(names, named, zip(*rows, strict=True), strict=True):
+            if name in places:
+                self.fill(places[name], which, column, type(value))
+            else:
+                self.beyond[which] += 1 if isinstance(value, str) else ~np.isnan(_as_floats(column))
+
+    def _add_flat(self, which: npt.NDArray[np.intp], rows: Sequence[Sequence[Any]]) -> None:
+        """Add lists of numbers."""
+        length = len(rows[0])
+        try:
+            values = np.array(rows, dtype=np.float64)
+        except OverflowError:
+            values = np.array([[_as_float(value) for value in row] for row in rows])
+        entries = list(range(length))
+        if self.known is not None:
+            names = flat_names(length)
+            entries = [j for j in entries if names[j] in self.known]
+            if len(entries) < length:
+                self.beyond[which] += (~np.isnan(values)).sum(axis=1) - (~np.isnan(values[:, entries])).sum(
+                    axis=1
+                )
+        places = entries
+        if length > self.flat:
+            places = self.numbered([flat_names(length)[j] for j in entries])
+            if places == list(range(length)):
+                self.flat = length
+        self.not_truth.update(places)
+        self.values[which[:, None], places] = values[:, entries]
+        for j in np.flatnonzero((np.abs(values) >= EXACT).any(axis=0)).tolist():
+            if j in entries:
+                self._keep_whole(places[entries.index(j)], which, [row[j] for row in rows])
+
+    def _keep_whole(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any]) -> None:
+        """Keep whole numbers that may not be floats as they are."""
+        exact = [int(value) if isinstance(value, int | np.integer) else None for value in column]
+        if any(value is not None for value in exact):
+            self.whole.setdefault(place, np.full(self.n, None, dtype=object))[which] = exact
+
+    def fill(self, place: int, which: npt.NDArray[np.intp], column: Sequence[Any], kind: type[Any]) -> None:
+        """Fill in values of one kind at a place."""
+        if issubclass(kind, str):
+            self.not_truth.add(place)
+            self.words.setdefault(place, np.full(self.n, None, dtype=object))[which] = column
+            return
+        if not issubclass(kind, bool):
+            self.not_truth.add(place)
+        values = _as_floats(column)
+        self.values[which, place] = values
+        if bool((np.abs(values) >= EXACT).any()):
+            self._keep_whole(place, which, column)
+
+    def numbered(self, names: Sequence[str]) -> list[int]:
+        """Return the places of some names, making those that are new."""
+        places = [self.places.setdefault(name, len(self.places)) for name in names]
+        wanted = len(self.places) - self.values.shape[1]
+        if wanted > 0:
+            more = max(wanted, self.values.shape[1]) if self.values.shape[1] > 1 else wanted
+            self.values = np.concatenate([self.values, np.full((self.n, more), np.nan)], axis=1)
+        return places
+
+    def readings(self, raised: Mapping[int, Raised], orders: Words | None = None) -> Readings:
+        """Return all that was added."""
+        if len({shape for _, shape in self.shapes}) == 1:
+            shapes: tuple[str, ...] = (self.shapes[0][1],)
+        else:
+            by_number = np.empty(self.n, dtype=object)
+            for which, shape in self.shapes:
+                by_number[which] = shape
+            shapes = tuple(by_number.tolist())
+        return Readings(
+            self.values[:, : len(self.places)],
+            {place: words_of_list(words) for place, words in self.words.items()},
+            shapes,
+            tuple(self.places),
+            frozenset(range(len(self.places))) - self.not_truth,
+            raised,
+            self.whole,
+            None if self.known is None else self.beyond,
+            orders,
+        )
+
+
+def _numbers(outputs: Sequence[Any]) -> Readings | None:
+    """Read outputs that are all floats, or all arrays of floats of one shape, at once; None if they are not."""
+    first = outputs[0]
+    if isinstance(first, float | np.floating):
+        if not all(isinstance(output, float | np.floating) for output in outputs):
+            return None
+        return Readings(np.array(outputs, dtype=np.float64)[:, None])
+    if type(first) is np.ndarray and first.dtype.kind in "iuf" and first.size:
+        for output in outputs:
+            if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
+                return None
+        values, whole = exact(np.stack(outputs).reshape(len(outputs), -1))
+        return Readings(
+            values,
+            shapes=(entries_in_words(first.shape),),
+            names=("",) if first.ndim == 0 else flat_names(first.size),
+            whole=whole,
+        )
+    return None
+
+
+def _single_values(outputs: Sequence[Any]) -> Readings | None:
+    """Read outputs that are all single values, of one kind or several, at once; None if they are not."""
+    kinds = list(map(type, outputs))
+    different = dict.fromkeys(kinds)
+    if not all(issubclass(kind, SINGLE) for kind in different):
+        return None
+    columns = _Columns(len(outputs))
+    (place,) = columns.numbered([""])
+    every = np.arange(len(outputs))
+    columns.shapes.append((every, ""))
+    for kind in different:
+        which, column = every, outputs
+        if len(different) > 1:
+            which = np.array([i for i, other in enumerate(kinds) if other is kind])
+            column = [outputs[i] for i in which.tolist()]
+        ((_, value),) = entries_of(column[0])
+        if issubclass(kind, bytes | type(None)):
+            column = [entry for output in column for _, entry in entries_of(output)]
+        columns.fill(place, which, column, type(value))
+    return columns.readings({})
+
+
+def _as_floats(column: Sequence[Any]) -> FloatArray:
+    try:
+        return np.array(column, dtype=np.float64)
+    except OverflowError:
+        return np.array([_as_float(value) for value in column])
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond every float
+        return math.inf if value > 0 else -math.inf

@@ -1,0 +1,122 @@
+"""Outputs with very many entries: which of them to look at one by one, and sums for the others.
+
+A search for events looks at every column; with thousands of them it would spend its time on places where nothing
+differs. Whatever is looked at is a function of the output, so that bounds hold; they may be smaller than they would be
+if every entry were looked at by itself.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from verify.events.view_sample import Column
+from verify.outputs.output_readings import FloatArray, Readings
+
+MOST_COLUMNS = 256
+"""Places up to which all are columns."""
+
+KEPT = 128
+"""Of more places, how many are columns."""
+
+BLOCKS = 64
+"""Into how many blocks of neighbouring places all numbers are summed up then."""
+
+_SMALL = 1e-12  # a spread beside which any difference of means counts as certain
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks of places, by their names in order; each is summed up. Absent entries are passed over."""
+
+    names: tuple[tuple[str, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the sums."""
+        return tuple(
+            Column(
+                f"sum of output{block[0]} to output{block[-1]}",
+                f"the sum of the {len(block)} entries from {block[0].lstrip('.')} to {block[-1].lstrip('.')}",
+                "real",
+            )
+            for block in self.names
+        )
+
+    def sums(self, readings: Readings) -> FloatArray:
+        """Return the sums of n outputs, shape (n, blocks); absent (NaN) where all entries are."""
+        sums = np.full((len(readings), len(self)), np.nan)
+        places = {name: place for place, name in enumerate(readings.names)} if len(self) else {}
+        for at, block in enumerate(self.names):
+            here = [places[name] for name in block if name in places]
+            if here:
+                values = readings.values[:, here]
+                absent = np.isnan(values)
+                with np.errstate(invalid="ignore", over="ignore"):  # inf - inf: such a sum is absent
+                    total = np.where(absent, 0.0, values).sum(axis=1)
+                sums[:, at] = np.where(absent.all(axis=1), np.nan, total)
+        return sums
+
+
+def blocks_of(names: Sequence[str]) -> Blocks:
+    """Divide places into blocks of neighbours."""
+    ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
+    return Blocks(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))
+
+
+def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[str]:
+    """Return all names, or of more than 256 the 128 whose entries differ most between the data sets, in order.
+
+    Compared are means, spreads and how often an entry is there at all, each in its standard errors.
+    """
+    if len(names) <= MOST_COLUMNS:
+        return list(names)
+    means: list[FloatArray] = []
+    spreads: list[FloatArray] = []
+    shares: list[FloatArray] = []
+    n = min(len(readings) for readings in seen)
+    for readings in seen:
+        places = {name: place for place, name in enumerate(readings.names)}
+        values = np.full((len(readings), len(names)), np.nan)
+        for j, name in enumerate(names):
+            place = places.get(name, -1)
+            if place in readings.words:
+                values[:, j] = np.where(readings.words[place].present, _hashes(readings, place), np.nan)
+            elif place >= 0:
+                values[:, j] = readings.values[:, place]
+        here = np.isfinite(values)
+        count = here.sum(axis=0)
+        mean = np.where(here, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+        square = np.where(here, (np.where(here, values, 0.0) - mean) ** 2, 0.0).sum(axis=0)
+        means.append(np.where(count > 0, mean, np.nan))
+        spreads.append(np.sqrt(square / np.maximum(count - 1, 1)))
+        shares.append(count / len(readings))
+    pooled = np.maximum(np.mean(spreads, axis=0), _SMALL)
+    scores = _range(means) / pooled * np.sqrt(n)
+    scores = np.maximum(scores, _range(np.log(np.maximum(spreads, _SMALL))) * np.sqrt(n))
+    scores = np.maximum(scores, _range(shares) * np.sqrt(n))
+    kept = np.sort(np.argsort(-scores, kind="stable")[:KEPT])
+    return [names[j] for j in kept]
+
+
+def _hashes(readings: Readings, place: int) -> npt.NDArray[np.float64]:
+    """Return a number in [0, 1) for each word at a place."""
+    words = readings.words[place]
+    return words.numbers({word: zlib.crc32(word.encode()) / 2.0**32 for word in words.vocabulary})
+
+
+def _range(values: Sequence[FloatArray] | FloatArray) -> FloatArray:
+    """Return the largest minus the smallest over data sets, 0 where there is no number."""
+    stacked = np.asarray(values)
+    absent = np.isnan(stacked)
+    largest = np.where(absent, -np.inf, stacked).max(axis=0)
+    smallest = np.where(absent, np.inf, stacked).min(axis=0)
+    return np.where(absent.all(axis=0), 0.0, largest - smallest)

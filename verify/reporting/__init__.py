@@ -1,1 +1,0 @@
-"""Reports on a terminal, JSON, and pictures."""

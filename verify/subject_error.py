@@ -1,0 +1,24 @@
+"""What is wrong with a subject, and where in its code."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+from accountant import (
+    Place,
+)
+
+
+class SubjectError(ValueError):
+    """The subject does not exist, does not import, or says nothing that could be verified."""
+
+
+def failing_place(error: BaseException) -> Place:
+    """Return the last line of the traceback that is outside this library's gates and mechanisms."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = {"accountant", "mechanisms", "numpy"}
+    for frame in reversed(frames):
+        if not own & set(Path(frame.filename).parts):
+            return Place(frame.filename, frame.lineno or 0)
+    return Place(frames[-1].filename, frames[-1].lineno or 0)

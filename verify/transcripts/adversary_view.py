@@ -1,0 +1,80 @@
+"""What an interactive adversary reads of a bandit in the two worlds of its challenge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from algorithms.play import BuildLearner
+from algorithms.problems import Problem
+from mechanisms import BLOCK
+from verify.events.view_sample import ViewSample
+from verify.sampling.draws import Candidate
+from verify.transcripts.adversary import Adversary, learner_against
+from verify.transcripts.transcript import ActionArray, Transcript, first_actions, read, without_repeats
+from verify.transcripts.transcript_leads import Arms, features_for
+from verify.transcripts.transcript_scan import arms_of
+
+Play = Callable[[bool, int, np.random.SeedSequence], ActionArray]
+"""Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
+
+_PROBED = 2 * BLOCK  # draws on which features that never vary are dropped
+_MOST_FEATURES, _MOST_ACTIONS = 24, 8
+_LANE_ROUNDS = 1 << 18  # played side by side
+
+
+def adversary_candidate(
+    adversary: Adversary, play: Play, arms: Arms, seed: np.random.SeedSequence
+) -> tuple[Candidate, tuple[str, str]]:
+    """Return the adversary's two worlds as a pair for a black-box test, and both in words.
+
+    Parameters
+    ----------
+    adversary
+        The strategy.
+    play
+        Plays a bandit against it.
+    arms
+        What actions are made of.
+    seed
+        Of a few draws that tell which features vary.
+    """
+    transcript = Transcript(play(False, _PROBED, seed))
+    varying = [
+        feature
+        for feature in features_for(transcript, arms, None)
+        if np.unique(feature.of(transcript)).size > 1
+    ]
+    shown = max(1, min(transcript.rounds, _MOST_ACTIONS) // arms.size)
+    features = without_repeats(
+        [*varying[-_MOST_FEATURES:], *first_actions(shown, arms.size, ranked=arms.ranked)]
+    )
+
+    def draw(other: bool, n: int, child: np.random.SeedSequence) -> ViewSample:
+        return read(features, Transcript(play(other, n, child)))
+
+    words = f"{adversary.words}: first world", f"{adversary.words}: second world"
+    return Candidate(" / ".join(words), draw), words
+
+
+def learner_candidate(
+    build: BuildLearner,
+    problem: Problem,
+    adversary: Adversary,
+    rounds: int,
+    seed: np.random.SeedSequence,
+) -> tuple[Candidate, tuple[str, str]]:
+    """Return the pair of an adversary of a learner on a gate, played in lanes."""
+
+    def play(other: bool, n: int, child: np.random.SeedSequence) -> ActionArray:
+        lanes = _LANE_ROUNDS // rounds // BLOCK * BLOCK or BLOCK
+        sizes = [min(lanes, n - done) for done in range(0, n, lanes)]
+        return np.concatenate(
+            [
+                learner_against(build, problem, adversary, rounds, lanes=size, other_world=other, seed=own)
+                for size, own in zip(sizes, child.spawn(len(sizes)), strict=True)
+            ]
+        )
+
+    return adversary_candidate(adversary, play, arms_of(problem), seed)

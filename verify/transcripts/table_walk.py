@@ -1,0 +1,182 @@
+"""Neighbouring reward tables on which a bandit's actions differ, found by walking from one table to another.
+
+Where little is random, a change of one row tells only where the data are near a decision: in most tables a bandit
+acts the same on all neighbours. But if some event has probabilities p on a table A and q on a table B that differs in
+h rows, then along the h neighbouring tables from A to B one step changes its probability by |p - q| / h or more.
+Bisection finds such a step in about log2 h looks: of the two halves it keeps the one whose ends differ more, so the
+step that is left changes the estimated probability by |p - q| / (2h) or more, and by 1 where the actions are a
+function of the table. What is found only ranks: a test takes fresh draws.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms import Box
+from verify.transcripts.neighbours import Background, Neighbour, describe_record
+from verify.transcripts.transcript import Feature, Transcript
+from verify.transcripts.transcript_leads import Arms, features_for
+from verify.transcripts.transcript_sampling import DrawActions
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_POINTS = 6  # constant tables
+_BIASES = (0.5, 0.5, 0.25, 0.75)  # of the coins that draw the other tables
+_WALKS = 6
+_SMALLEST_GAP = 0.25  # between the estimated probabilities at the ends of a walk
+_MOST_LABELS = 64  # labels of a feature, the most common ones, that are looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A reward table, shape (rounds + 1, arms) with an unused row 0, and its rows in words."""
+
+    rewards: FloatArray
+    words: str
+
+
+@dataclass(frozen=True)
+class TellingEvent:
+    """A feature is at most `value` (is `value`, for labels); `gap` is by how much two tables differ in it."""
+
+    feature: Feature
+    value: int
+    gap: float
+
+    def share(self, transcript: Transcript) -> float:
+        """Return the share of the draws in it."""
+        values = self.feature.of(transcript)
+        inside = values == self.value if self.feature.column.kind == "category" else values <= self.value
+        return float(inside.mean())
+
+
+def anchor_tables(domain: Box, rounds: int, rng: np.random.Generator) -> list[Table]:
+    """Return constant tables (all lowest, all highest, one arm best or worst) and some drawn by coins."""
+    points = domain.extremes()
+    low, high = points[:2]
+    found = [
+        Table(np.tile(point, (rounds + 1, 1)), describe_record(point)) for point in points[:_MOST_POINTS]
+    ]
+    for number, bias in enumerate(_BIASES, start=1):
+        drawn = np.where(rng.random((rounds + 1, low.size)) < bias, high, low)
+        found.append(
+            Table(drawn, f"rewards drawn once, the highest with probability {bias:g} (table {number})")
+        )
+    return found
+
+
+def walk_tables(
+    draw: DrawActions,
+    tables: Sequence[Table],
+    arms: Arms,
+    *,
+    draws: int,
+    seed: np.random.SeedSequence,
+    walks: int = _WALKS,
+) -> list[Background]:
+    """Return neighbouring tables between tables on which the actions differ; none if they differ nowhere.
+
+    Parameters
+    ----------
+    draw
+        Draws actions on a table.
+    tables
+        Where walks begin and end; all of one shape.
+    arms
+        What actions are made of.
+    draws
+        Of the actions on every table that is looked at.
+    seed
+        Of all randomness.
+    walks
+        How many, at most.
+    """
+    played = [draw(table.rewards, draws, seed.spawn(1)[0]) for table in tables]
+    ranked = sorted(
+        telling_events(played, arms).items(),
+        key=lambda entry: (-round(entry[1].gap, 1), entry[1].feature.last),
+    )
+    found: list[Background] = []
+    seen: set[tuple[bytes, int]] = set()
+    for (first, second), event in ranked[:walks]:
+        background = _walk(draw, tables[first], tables[second], event, draws, seed)
+        if background is None:
+            continue
+        key = background.data.tobytes(), background.neighbours[0].record
+        if key not in seen:
+            seen.add(key)
+            found.append(background)
+    return found
+
+
+def telling_events(
+    played: Sequence[npt.NDArray[np.int16]], arms: Arms
+) -> dict[tuple[int, int], TellingEvent]:
+    """Return, for every two tables whose actions differ clearly, the event in which they differ most."""
+    both = Transcript(np.concatenate(played))
+    tables, draws = len(played), len(played[0])
+    found: dict[tuple[int, int], TellingEvent] = {}
+    for feature in features_for(both, arms, None):
+        values, index, hits = np.unique(feature.of(both), return_inverse=True, return_counts=True)
+        if len(values) == 1:
+            continue
+        cells = np.repeat(np.arange(tables), draws) * len(values) + index
+        shares = np.bincount(cells, minlength=tables * len(values)).reshape(tables, -1) / draws
+        if feature.column.kind == "category":
+            common = np.sort(np.argsort(-hits, kind="stable")[:_MOST_LABELS])
+            values, shares = values[common], shares[:, common]
+        else:
+            shares = np.cumsum(shares, axis=1)
+        for pair in itertools.combinations(range(tables), 2):
+            gaps = np.abs(shares[pair[0]] - shares[pair[1]])
+            best = int(np.argmax(gaps))
+            event = TellingEvent(feature, int(values[best]), float(gaps[best]))
+            known = found.get(pair)
+            if event.gap >= _SMALLEST_GAP and (known is None or _order(event) < _order(known)):
+                found[pair] = event
+    return found
+
+
+def _order(event: TellingEvent) -> tuple[float, int]:
+    """Larger gaps first, to a tenth; then fewer rounds, which are cheaper to play."""
+    return -round(event.gap, 1), event.feature.last
+
+
+def _walk(
+    draw: DrawActions, start: Table, end: Table, event: TellingEvent, draws: int, seed: np.random.SeedSequence
+) -> Background | None:
+    """Return the neighbouring tables between which an event's probability changes most, found by bisection.
+
+    None if the tables are the same in all rounds of the event.
+    """
+    last = event.feature.last  # later rows are read by no action of the event
+    begin, goal = start.rewards[: last + 1], end.rewards[: last + 1]
+    differing = [row for row in range(1, last + 1) if not np.array_equal(begin[row], goal[row])]
+    if not differing:  # the two differ by luck
+        return None
+
+    def between(changed: int) -> FloatArray:
+        table = begin.copy()
+        table[differing[:changed]] = goal[differing[:changed]]
+        return table
+
+    def share(changed: int) -> float:
+        return event.share(Transcript(draw(between(changed), draws, seed.spawn(1)[0])))
+
+    low, high = 0, len(differing)
+    at_low, at_high = share(low), share(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        at_middle = share(middle)
+        if abs(at_middle - at_low) >= abs(at_high - at_middle):
+            high, at_high = middle, at_middle
+        else:
+            low, at_low = middle, at_middle
+    row = differing[low]
+    others = f"the users before round {row} have {end.words}; those after it have {start.words}"
+    return Background(between(low), (Neighbour(row, goal[row], "the other table's row"),), others)

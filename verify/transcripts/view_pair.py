@@ -1,0 +1,62 @@
+"""Two data sets of a learner's rounds that are neighbours, and what is read of the actions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mechanisms.arrays import FloatArray
+from verify.transcripts.neighbours import record_words
+from verify.transcripts.transcript import Feature
+from verify.transcripts.transcript_leads import Lead
+
+
+@dataclass(frozen=True, eq=False)
+class ViewPair:
+    """Two neighbouring data sets and what is read of the actions on them.
+
+    Attributes
+    ----------
+    data, data_prime
+        Records 0 .. rounds of D and D', shape (rounds + 1, arms).
+    record
+        The record in which they differ.
+    others
+        All other records in words, "" if they are drawn from the problem's law.
+    features
+        Features of the transcript; none: all actions as they are.
+    """
+
+    data: FloatArray
+    data_prime: FloatArray
+    record: int
+    others: str = ""
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """D and D' in words."""
+        more = f"; {self.others}" if self.others else ""
+        first, second = (
+            record_words(self.record, data[self.record]) for data in (self.data, self.data_prime)
+        )
+        return first + more, second + more
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds are played."""
+        return len(self.data) - 1
+
+
+def lead_pairs(leads: Sequence[Lead]) -> list[ViewPair]:
+    """Return the pairs of leads, with their features."""
+    return [
+        ViewPair(
+            lead.data[: lead.rounds + 1],
+            lead.neighbour.applied(lead.data)[: lead.rounds + 1],
+            lead.neighbour.record,
+            lead.others,
+            lead.features,
+        )
+        for lead in leads
+    ]

@@ -1,0 +1,148 @@
+"""Sampling what the adversary of a claim sees, on given data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate, Simulation
+from algorithms.play import INITIAL_RECORD, BuildLearner, play_records
+from algorithms.problems import Problem, RankedLists
+from mechanisms import BLOCK
+from verify.events.view_sample import Column, ViewSample
+from verify.transcripts.transcript import ActionArray, Feature, Transcript, first_actions, read
+
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_LANES = 1 << 14  # side by side: their state stays in the processor's cache
+_LANE_ROUNDS = 1 << 20  # actions of all of them: bounds memory
+
+
+@dataclass(frozen=True)
+class LearnerView:
+    """What the adversary sees of a learner on one data set.
+
+    Attributes
+    ----------
+    watch
+        Runs the learner on a gate and returns the view: one row for each lane.
+    single_lanes
+        Whether to run one lane at a time, answering reads of raw values: for learners that read what they
+        must not, which works on no more than one lane.
+    rounds
+        How many rounds a run takes, which sets how many lanes run side by side.
+    """
+
+    watch: Callable[[Simulation], ViewSample]
+    single_lanes: bool = False
+    rounds: int = 1
+
+    def sample(self, n: int, seed: np.random.SeedSequence) -> ViewSample:
+        """Draw n independent views."""
+        if self.single_lanes:
+            gates = (Simulation(child, 1, transcript=True, permissive=True) for child in seed.spawn(n))
+            seen = [self.watch(gate) for gate in gates]
+        else:  # a lane's draws depend on the seed and its number only, not on the lanes beside it
+            lanes = min(_MOST_LANES, _LANE_ROUNDS // self.rounds) // BLOCK * BLOCK or BLOCK
+            seen = [
+                self.watch(Simulation(seed, min(lanes, n - done), first_block=done // BLOCK, transcript=True))
+                for done in range(0, n, lanes)
+            ]
+        return ViewSample(np.concatenate([one.values for one in seen]), seen[0].columns)
+
+    def works_in_lanes(self) -> bool:
+        """Try one block of lanes."""
+        try:
+            self.watch(Simulation(0, BLOCK, transcript=True))
+        except (Exception, SystemExit):  # whatever a user's learner raises on more than one lane
+            return False
+        return True
+
+
+def played_actions(build: BuildLearner, problem: Problem, gate: Gate, data: FloatArray) -> ActionArray:
+    """Return a learner's actions on `data` (all worlds of a coupled gate), shape (lanes, rounds, size)."""
+    actions = np.empty((gate.lanes, data.shape[-2] - 1, problem.structure.size), dtype=np.int16)
+    for number, action in enumerate(play_records(build(gate), problem, gate, data)):
+        actions[:, number] = action
+    return actions
+
+
+def transcript_view(
+    build: BuildLearner,
+    problem: Problem,
+    data: FloatArray,
+    features: Sequence[Feature],
+    *,
+    hidden: int | None = None,
+    single_lanes: bool = False,
+) -> LearnerView:
+    """Return the view of some features of the action sequence on `data`, shape (rounds + 1, arms).
+
+    Parameters
+    ----------
+    build, problem, data
+        The learner, what it plays, and on whom.
+    features
+        What is read of a transcript.
+    hidden
+        A round whose action the adversary does not see: the record's own, in joint differential privacy.
+    single_lanes
+        See `LearnerView`.
+    """
+
+    def watch(gate: Simulation) -> ViewSample:
+        transcript = Transcript(played_actions(build, problem, gate, data))
+        if hidden is not None and hidden != INITIAL_RECORD:
+            transcript.hide(hidden)
+        return read(features, transcript)
+
+    return LearnerView(watch, single_lanes, len(data) - 1)
+
+
+def action_view(
+    build: BuildLearner,
+    problem: Problem,
+    data: FloatArray,
+    *,
+    hidden: int | None = None,
+    single_lanes: bool = False,
+) -> LearnerView:
+    """Return the view of the whole action sequence on `data`; parameters as for `transcript_view`."""
+    ranked = isinstance(problem.structure, RankedLists)
+    features = first_actions(len(data) - 1, problem.structure.size, ranked=ranked)
+    return transcript_view(build, problem, data, features, hidden=hidden, single_lanes=single_lanes)
+
+
+def message_view(
+    build: BuildLearner, problem: Problem, data: FloatArray, record: int, *, single_lanes: bool = False
+) -> LearnerView:
+    """Return the view of everything that the user of one record sends, on `data`.
+
+    Later rounds do not matter to the message, so runs stop with the record's own round.
+    """
+    shortened = data[: max(record, 1) + 1]
+
+    def sent(gate: Simulation) -> FloatArray:
+        for _ in play_records(build(gate), problem, gate, shortened):
+            pass
+        values = [array.astype(np.float64) for owner, array in gate.published or () if owner == record]
+        return np.concatenate(values, axis=1) if values else np.zeros((gate.lanes, 1))
+
+    probe = Simulation(0, 1, transcript=True, permissive=True)
+    sent(probe)
+    kinds: list[Literal["category", "real"]] = [
+        "category" if np.issubdtype(array.dtype, np.integer) else "real"
+        for owner, array in probe.published or ()
+        if owner == record
+        for _ in range(array.shape[1])
+    ]
+    columns = tuple(
+        Column(f"report[{i}]", f"value {i} of the user's message", kind)
+        for i, kind in enumerate(kinds, start=1)
+    )
+    columns = columns or (Column("report[0]", "the message", "category"),)
+    return LearnerView(lambda gate: ViewSample(sent(gate), columns), single_lanes, len(shortened) - 1)

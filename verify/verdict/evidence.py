@@ -1,0 +1,103 @@
+"""What the layers of a verification find, collected for the verdict rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.delta_band import pair_profile
+from verify.sampling.independence import DEPENDENT
+
+
+@dataclass(frozen=True)
+class UpperProfile:
+    """An upper bound on δ at every ε ≥ 0, and what proves it."""
+
+    delta: Callable[[float], float]
+    method: str
+
+
+@dataclass
+class Evidence:
+    """Everything that the layers found; `profile` is what is known beyond `upper`."""
+
+    upper: UpperBound | None = None
+    profile: UpperProfile | None = None
+    lower: LowerBound | None = None
+    witness: Witness | None = None
+    findings: list[Finding] = field(default_factory=list)
+    declassified: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def keep(
+        self,
+        result: BlackBoxResult,
+        witness: Witness,
+        lower: LowerBound | None = None,
+    ) -> None:
+        """Keep what a black-box test saw: its bound if it is the better one, its record and its band.
+
+        Parameters
+        ----------
+        result
+            The test's result.
+        witness
+            Of its bound.
+        lower
+            The bound to be kept; by default the result's own.
+        """
+        self.details["black_box"] = result.to_dict()
+        if result.dependent is not None:  # then no count proves anything
+            self.findings.append(Finding("dependent-draws", "", DEPENDENT.format(how=result.dependent)))
+            return
+        self.offer(lower or result.lower_bound(), witness)
+        self.details["detection_floor"] = result.detection_floor_words
+        upper, reach = self._upper_profile(), 1.5 * result.claim_epsilon
+        self.details["band"] = (
+            result.band.to_dict(reach=reach)
+            if upper is None
+            else result.band.to_dict(upper.delta, upper_by=upper.method, reach=reach)
+        )
+        if result.interrupted:
+            self.details["interrupted"] = True
+            self.findings.append(
+                Finding(
+                    "interrupted",
+                    "",
+                    f"stopped after {result.trials:,} final draws a side: the bounds are those of fewer draws, "
+                    "and wider, because it could have been stopped earlier or later",
+                    failing=False,
+                )
+            )
+
+    def _upper_profile(self) -> UpperProfile | None:
+        """The least of what is known."""
+        if self.upper is None or not math.isfinite(self.upper.epsilon):
+            return self.profile
+        bounds = pair_profile(self.upper.epsilon, self.upper.delta)
+        if self.profile is None:
+            return UpperProfile(bounds, self.upper.method)
+        known = self.profile.delta
+        return UpperProfile(lambda epsilon: min(known(epsilon), bounds(epsilon)), self.profile.method)
+
+    def interrupted(self) -> None:
+        """Note that a black-box test was stopped before it had drawn anything that could decide."""
+        self.details["interrupted"] = True
+        message = "stopped before the black-box test's final draws: it says nothing"
+        if "black_box" in self.details:
+            message = "stopped before a further test's final draws: what stands is that of the test before it"
+        self.findings.append(Finding("interrupted", "", message, failing=False))
+
+    def offer(self, lower: LowerBound, witness: Witness) -> None:
+        """Keep the better lower bound: one in the claim's view first, then decisive, larger, surer."""
+        if self.lower is None or _rank(lower) > _rank(self.lower):
+            self.lower, self.witness = lower, witness
+
+
+def _rank(lower: LowerBound) -> tuple[bool, bool, float, float]:
+    return lower.in_view, lower.decisive, lower.epsilon, lower.confidence

@@ -1,0 +1,167 @@
+"""The verdict, and the rules by which it follows from what was found.
+
+The rules (`decide`) are a pure function of what the verifier's layers found:
+
+certified
+    the accountant's upper bound, in the claim's model, is at most the claim; nothing was declassified; every
+    domain, sensitivity and trust check passed; no audit contradicts it.
+refuted
+    a lower bound in the claim's own view, statistical at the strict error level or exact, exceeds the claim,
+    and a witness shows it.
+unproven
+    neither; the first reason says why no proof went through.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.verdict.sentences import both_numbers
+
+Verdict = Literal["certified", "refuted", "unproven"]
+
+EXIT_CODES: Mapping[Verdict, int] = {"certified": 0, "refuted": 1, "unproven": 3}
+
+
+class ClaimLike(Protocol):
+    """What is claimed: (ε, δ)-differential privacy of a view, in a trust model.
+
+    `model` is "central", "local" or "shuffle"; `unit` says what one record is, `neighbours` how two
+    neighbouring data sets differ, `view` what the adversary sees, all in words.
+    """
+
+    @property
+    def model(self) -> str:
+        """The trust model."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """The claimed ε."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The claimed δ."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What one record is."""
+        ...
+
+    @property
+    def neighbours(self) -> str:
+        """How two neighbouring data sets differ."""
+        ...
+
+    @property
+    def view(self) -> str:
+        """What the adversary sees."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict and why, the deciding reason first; every reason is a sentence."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+
+
+def decide(
+    claim: ClaimLike,
+    *,
+    upper: UpperBound | None,
+    lower: LowerBound | None,
+    witness: Witness | None,
+    findings: Sequence[Finding] = (),
+    declassified: Sequence[str] = (),
+    contradictions: Sequence[str] = (),
+) -> Decision:
+    """Apply the verdict rules.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    upper
+        The accountant's bound in the claim's model, None if the subject could not be accounted.
+    lower
+        The best lower bound, None if nothing was audited.
+    witness
+        What shows the lower bound.
+    findings
+        All findings; a failing one stands in the way of a certificate.
+    declassified
+        The places at which private data were declassified, in words.
+    contradictions
+        What an audit saw that the upper bound excludes, one sentence each (say, a coupled loss above the
+        ledger).
+
+    Returns
+    -------
+    Decision
+        A refutation needs a lower bound that is about the claim's own view, decisive, above the claim at the
+        claimed δ or a larger one, and shown by a witness. If such a bound meets an upper bound within the
+        claim, the accounting rests on something untrue, and the refutation stands.
+    """
+    in_the_way: list[str] = []
+    if upper is None:
+        in_the_way.append("The subject could not be accounted, so that there is no upper bound.")
+    if declassified:
+        in_the_way.append(
+            f"Private data were declassified ({'; '.join(declassified)}): no bound covers what followed."
+        )
+    for finding in findings:
+        if finding.failing:
+            place = f" ({finding.where})" if finding.where else ""
+            in_the_way.append(f"A check failed: {finding.message.rstrip('.')}{place}.")
+    in_the_way.extend(contradictions)
+    within = upper is not None and upper.epsilon <= claim.epsilon and upper.delta <= claim.delta
+    if upper is not None and math.isinf(upper.epsilon) and not math.isinf(claim.epsilon):
+        in_the_way.append(
+            f"There is no finite upper bound ({upper.method.removeprefix('none: ').removeprefix('no bound: ')})."
+        )
+    elif upper is not None and not within:
+        in_the_way.append(
+            f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, exceeds the claim, "
+            f"{both_numbers(claim.epsilon, claim.delta)}."
+        )
+
+    exceeds = lower is not None and lower.epsilon > claim.epsilon and lower.delta >= claim.delta
+    if lower is not None and exceeds:
+        bound = f"The lower bound, {both_numbers(lower.epsilon, lower.delta)} by {lower.method},"
+        sound = lower.in_view and lower.decisive
+        if sound and witness is not None:
+            against = [
+                f"{bound} exceeds the claim, {both_numbers(claim.epsilon, claim.delta)}, in the claimed view."
+            ]
+            if within:
+                against.append(
+                    "The accountant's upper bound is within the claim all the same: it rests on a "
+                    "declaration or a sampler that does not hold."
+                )
+            return Decision("refuted", (*against, *in_the_way))
+        if sound:
+            in_the_way.append(f"{bound} exceeds the claim, but there is no witness.")
+        elif in_the_way:  # such a bound explains, but does not contradict a proof
+            why = (
+                "at the strict error level of a refutation" if lower.in_view else "in the claimed view alone"
+            )
+            in_the_way.append(f"{bound} exceeds the claim, but not {why}.")
+
+    if in_the_way:
+        return Decision("unproven", tuple(in_the_way))
+    assert upper is not None
+    return Decision(
+        "certified",
+        (
+            f"The accountant's upper bound, {both_numbers(upper.epsilon, upper.delta)}, is within the claim, and "
+            "nothing speaks against it.",
+        ),
+    )
