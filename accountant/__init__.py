@@ -26,7 +26,7 @@ from accountant.ledger import Entry, Ledger
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.place import Place, calling_place
-from accountant.plan import Plan, Step
+from accountant.plans.plan import Plan, Step
 from accountant.quote import Quote, Reservation
 from accountant.recorded import RecordedMechanism
 from accountant.refusals import (

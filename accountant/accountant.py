@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from accountant.accounts import Accounts
 from accountant.budget import Budget
+from accountant.compositions import COMPOSITIONS
 from accountant.durable.whole_file import whole_file
 from accountant.filters.composition_theorem import Composition
-from accountant.filters.compositions import COMPOSITIONS
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.private import Private, refuse_read
@@ -26,7 +26,7 @@ from accountant.gates.provenance import Influence, Movement, RecordId, Traced, T
 from accountant.gates.release import check_domain, check_owner, check_release, sample
 from accountant.ledger import Entry, Ledger, declassification
 from accountant.place import Place, calling_place
-from accountant.plan import Plan
+from accountant.plans.plan import Plan
 from accountant.quote import Quote, Reservation
 from accountant.refusals import ForeignValue, RecordWaiting, TrustViolation
 from accountant.summary import Summary, summarise

@@ -8,7 +8,7 @@ import numpy as np
 
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import BasicComposition, Composition
-from accountant.plan import Plan, PlannedComposition
+from accountant.plans.plan import Plan, PlannedComposition
 from accountant.trust import Trust
 from mechanisms import NoiseSource, OpenDPNoise, Randomness, noise_source
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import IntArray
+
 AnyArray = npt.NDArray[Any]
 
 __all__ = ["gather", "lookup", "positions", "row_starts", "scatter_add", "scatter_set"]

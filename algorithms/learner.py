@@ -11,14 +11,11 @@ import math
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Private
 from algorithms.claim import ClaimForm
 from mechanisms import Domain
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import IntArray
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Place, Private
-from algorithms.learner import IntArray, Learner, PhasedLearner
+from algorithms.learner import Learner, PhasedLearner
 from algorithms.problems import Problem
 from mechanisms import Randomness
+from mechanisms.arrays import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
 BuildLearner = Callable[[Gate], Learner]
 
 INITIAL_RECORD = 0

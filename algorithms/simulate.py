@@ -19,8 +19,7 @@ from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
 from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
-
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _ENVIRONMENT = 2  # the stream of the users' data; 0 and 1 are the gate's
 _BLOCKS_AT_ONCE = 16  # lanes per array: large enough to hide NumPy's overhead, small enough for the cache

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import Family, IntArray, check_horizon
+from algorithms.learner import Family, check_horizon
 from algorithms.problems import Matroid, ProblemError, RankedLists, SuperArms
 from mechanisms import Box, Domain, OneHot
+from mechanisms.arrays import IntArray
 
 PLAYS: dict[str, tuple[Family, ...]] = {
     "semi-bandit": ("semi-bandit", "matroid"),

@@ -1,9 +1,10 @@
-"""The two array types that pass between the packages."""
+"""The array types that pass between the packages."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

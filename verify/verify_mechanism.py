@@ -27,8 +27,6 @@ from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence, UpperProfile
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
-FloatArray = npt.NDArray[np.float64]
-
 _MOST_COORDINATES = 8
 
 

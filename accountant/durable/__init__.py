@@ -1,1 +1,1 @@
-"""Accountants and their unreleased values on disk, so that a run can be stopped and gone on with."""
+"""Files that outlive a process: whole ones, journals that grow, locks, and the history of a ledger."""

@@ -1,7 +1,7 @@
 """Composition theorems by name, to be compared in one table.
 
 A theorem takes a multiset of profiles and δ and returns the ε it can promise, or None where it does not apply. All are
-used for mechanisms fixed in advance; the filters for adaptively chosen ones are in `accountant.filters.compositions`.
+used for mechanisms fixed in advance; the filters for adaptively chosen ones are in `accountant.compositions`.
 What a theorem promises is an upper end alone: its lower end is 0, by "nothing". Only the last has both.
 """
 

@@ -20,16 +20,11 @@ from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimat
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.lanes import gather
-from algorithms.learner import (
-    Family,
-    IntArray,
-    check_delta,
-    check_epsilon,
-    check_rounds,
-)
+from algorithms.learner import Family, check_delta, check_epsilon, check_rounds
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Gaussian, Laplace, OneHot
+from mechanisms.arrays import IntArray
 
 
 class _PhaseLearner(HorizonLearner[RankedLists]):

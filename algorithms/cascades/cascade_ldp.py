@@ -14,10 +14,11 @@ from accountant import Gate, Private
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
-from algorithms.learner import Family, IntArray, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Gaussian, Laplace, OneHot
+from mechanisms.arrays import IntArray
 
 
 class _ClickVectorLearner(HorizonLearner[RankedLists]):

@@ -11,10 +11,11 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.cascades.click_estimates import ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
+from algorithms.learner import Family, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Categories, RandomizedResponse
+from mechanisms.arrays import FloatArray, IntArray
 
 _PASSES = 3
 

@@ -10,9 +10,10 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
-from algorithms.learner import Family, FloatArray, IntArray
+from algorithms.learner import Family
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms.arrays import FloatArray, IntArray
 
 
 def examined(clicks: FloatArray) -> FloatArray:

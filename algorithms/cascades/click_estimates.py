@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.lanes import gather, positions
 from algorithms.problems import RankedLists
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 _UNRELIABLE = 1e12  # ranks above every finite index
 

@@ -18,7 +18,7 @@ from accountant import Accountant
 from accountant.durable.file_lock import InUse
 from accountant.durable.history import History
 from accountant.durable.journal import Journal
-from accountant.durable.stored_accountant import (
+from accountant.stored_accountant import (
     accountant_state,
     adopt_ledger,
     appoint,

@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from accountant import Accountant, Private
 from accountant.durable.history import Notes
-from accountant.durable.stored_accountant import private_state, restore_private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import TracedSums
+from accountant.stored_accountant import private_state, restore_private
 
 Arrays = dict[str, npt.NDArray[Any]]
 

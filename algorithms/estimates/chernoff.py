@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms import Gaussian, Laplace
-
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _STEPS = 12  # in random cases within 1e-7 of the limit, in all but one of a hundred
 _LARGEST = 600.0  # e^-600 is still a normal float

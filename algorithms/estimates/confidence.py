@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 
 def ratio_or_infinity(numerator: FloatArray | float, count: FloatArray) -> FloatArray:

@@ -17,9 +17,7 @@ import numpy.typing as npt
 from accountant import Gate, Private, PrivateSums, add_to_all
 from algorithms.lanes import scatter_add
 from mechanisms import BinaryTree, Hybrid, Mechanism
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class PrivateTreeSums:

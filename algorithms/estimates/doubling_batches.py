@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.lanes import gather, scatter_add
-from algorithms.learner import FloatArray, IntArray
 from mechanisms import Mechanism
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class DoublingBatches:

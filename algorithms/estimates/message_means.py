@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.lanes import gather, scatter_set
-from algorithms.learner import FloatArray, IntArray
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class MessageMeans:

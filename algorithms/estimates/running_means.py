@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from algorithms.estimates.confidence import ucb1_radius
 from algorithms.lanes import scatter_add
-from algorithms.learner import FloatArray, IntArray
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class RunningMeans:

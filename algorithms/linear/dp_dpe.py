@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from typing import ClassVar, Unpack
 
-import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
@@ -50,9 +49,6 @@ from algorithms.linear.linear_phases import (
 )
 from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings
 from mechanisms import Gaussian, ShuffledMean
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 class DPE(PhasedElimination):

@@ -46,9 +46,7 @@ from algorithms.linear.linear_parameters import checked_actions, checked_gate, c
 from algorithms.linear.linear_phases import Phase, RewardPhase
 from algorithms.linear.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 ONE_REWARD = "one client: the reward of the one round that it plays"
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 _RANK_TOLERANCE = 1e-9  # of a residual, relative to the longest action
 _FIRST_LOOK = 2_000  # actions among which extreme points are sought first

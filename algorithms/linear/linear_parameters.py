@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from accountant import Gate, check_gate
 from algorithms.claim import ClaimForm
-
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _UNIT = 1.0 + 1e-9  # the length of a unit vector in floating point
 

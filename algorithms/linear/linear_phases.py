@@ -14,9 +14,7 @@ from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
 from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
 

@@ -20,9 +20,8 @@ from algorithms.linear.linear_phases import DistributedLearner, Phase
 from algorithms.problems.linear import LinearBandit
 from algorithms.simulate import Trace
 from mechanisms import Communication
+from mechanisms.arrays import FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 LinearLearner = DistributedLearner | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
 

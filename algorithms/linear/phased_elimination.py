@@ -22,9 +22,7 @@ from algorithms.linear.linear_parameters import (
 )
 from algorithms.linear.linear_phases import Phase, ReportMean, Schedule
 from mechanisms import Communication, Mechanism, ShuffledMean
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
 

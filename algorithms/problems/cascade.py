@@ -11,9 +11,7 @@ from algorithms.lanes import gather, lookup
 from algorithms.problems.problem import checked_means
 from algorithms.problems.ranked_lists import RankedLists
 from mechanisms import Box, OneHot, Randomness
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["Cascade"]
 

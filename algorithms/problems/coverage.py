@@ -9,13 +9,10 @@ from math import comb, exp
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.problems.problem_errors import ProblemError, require_count, require_size
 from algorithms.problems.super_arms import checked_weights
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["MaximumCoverage"]
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from algorithms.problems.matroid import BoolArray, Matroid, State
+from algorithms.problems.matroid import Matroid, State
 from algorithms.problems.problem_errors import ProblemError, require_count
-
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import BoolArray, IntArray
 
 __all__ = ["GraphicMatroid"]
 

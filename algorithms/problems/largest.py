@@ -8,12 +8,9 @@ partition they need no repair where weights are equal.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.lanes import row_starts
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["largest", "ranked"]
 

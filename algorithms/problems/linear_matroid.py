@@ -8,12 +8,10 @@ from functools import cached_property
 from math import isqrt, prod
 
 import numpy as np
-import numpy.typing as npt
 
-from algorithms.problems.matroid import BoolArray, Matroid, State
+from algorithms.problems.matroid import Matroid, State
 from algorithms.problems.problem_errors import ProblemError
-
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import BoolArray, IntArray
 
 __all__ = ["LinearMatroid"]
 

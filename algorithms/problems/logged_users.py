@@ -13,9 +13,7 @@ from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Randomness
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["LoggedUsers"]
 

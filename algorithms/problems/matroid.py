@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import checked_weights, linear_reward
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 State = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
 
 __all__ = ["Matroid"]

@@ -45,15 +45,12 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.problem_errors import require_size
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.top_k import TopK
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 ITEMS = 80
 POSITIONS = 3

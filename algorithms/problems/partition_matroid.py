@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.problems.largest import largest
-from algorithms.problems.matroid import BoolArray, Matroid, State
+from algorithms.problems.matroid import Matroid, State
 from algorithms.problems.problem_errors import ProblemError, require_count, require_size
 from algorithms.problems.super_arms import checked_weights
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["PartitionMatroid", "UniformMatroid"]
 

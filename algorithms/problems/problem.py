@@ -10,9 +10,7 @@ import numpy.typing as npt
 from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Domain, Randomness
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["Problem", "checked_means"]
 

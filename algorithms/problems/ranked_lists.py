@@ -12,9 +12,7 @@ from algorithms.lanes import gather, lookup
 from algorithms.problems.largest import ranked, sorting_is_faster, strike
 from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import checked_weights
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["RankedLists"]
 

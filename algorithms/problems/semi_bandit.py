@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.lanes import gather, lookup
 from algorithms.problems.problem import checked_means
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Box, Randomness
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["SemiBandit"]
 

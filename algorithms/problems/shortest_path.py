@@ -9,14 +9,11 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError, require_count
 from algorithms.problems.super_arms import checked_weights
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["ShortestPath"]
 

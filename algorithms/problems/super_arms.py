@@ -9,9 +9,7 @@ import numpy.typing as npt
 
 from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["SuperArms", "checked_weights", "linear_reward"]
 

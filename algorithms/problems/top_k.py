@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.problems.largest import largest
 from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import checked_weights, linear_reward
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["TopK"]
 

@@ -16,11 +16,12 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.published.hybrid_sums import HybridSums
 from algorithms.structured_learner import StructuredLearner, last_action
 from mechanisms import Box
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class CascadeUCBHybrid(StructuredLearner[RankedLists]):

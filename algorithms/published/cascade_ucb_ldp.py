@@ -20,11 +20,12 @@ from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather, scatter_set
-from algorithms.learner import Family, FloatArray, IntArray, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner, last_action
 from mechanisms import Box, Gaussian, Laplace
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):

@@ -23,10 +23,11 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather, scatter_add, scatter_set
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner, last_action
 from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class _PrintedTreeLearner(StructuredLearner[SuperArms]):

@@ -15,11 +15,12 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather, scatter_set
-from algorithms.learner import Family, FloatArray, IntArray, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner, last_action
 from mechanisms import Gaussian
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class CUCBLDPGaussian(StructuredLearner[SuperArms]):

@@ -31,8 +31,7 @@ from algorithms.linear.linear_phases import (
 )
 from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, pseudo_inverse
 from mechanisms import Gaussian, ShuffledMean
-
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _PAPER = "distributed linear bandits paper, "
 

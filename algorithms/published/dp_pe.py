@@ -10,15 +10,13 @@ import math
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import pseudo_inverse
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
-
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _PAPER = "distributed linear bandits paper, "
 

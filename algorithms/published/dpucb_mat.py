@@ -16,10 +16,11 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
+from algorithms.learner import Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner, last_action
 from mechanisms import Box, Laplace
+from mechanisms.arrays import FloatArray, IntArray
 
 InitialRecords = Literal["one", "separate"]
 

@@ -13,9 +13,10 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
-from algorithms.learner import Family, IntArray
+from algorithms.learner import Family
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner, last_action
+from mechanisms.arrays import IntArray
 
 
 class CTS(StructuredLearner[SuperArms]):

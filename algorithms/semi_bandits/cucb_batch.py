@@ -26,17 +26,11 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.estimates.doubling_batches import AccumulatedBatches
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
-from algorithms.learner import (
-    Family,
-    FloatArray,
-    IntArray,
-    check_delta,
-    check_epsilon,
-    check_rounds,
-)
+from algorithms.learner import Family, check_delta, check_epsilon, check_rounds
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Box, Gaussian, Interval, Laplace
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class _BatchLearner(HorizonLearner[SuperArms]):

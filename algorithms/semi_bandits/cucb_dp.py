@@ -27,10 +27,11 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon, check_horizon
+from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner, last_action
 from mechanisms import BinaryTree, Box, Laplace
+from mechanisms.arrays import FloatArray, IntArray
 
 _EXPONENTS = np.linspace(0.0, 1.0, 2001)[1:-1]
 """Chernoff exponents u = b s to choose from; each gives a valid bound."""

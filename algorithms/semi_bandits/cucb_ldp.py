@@ -13,10 +13,11 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Family, IntArray, check_epsilon
+from algorithms.learner import Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Box, Laplace
+from mechanisms.arrays import IntArray
 
 
 class CUCBLDP1(HorizonLearner[SuperArms]):

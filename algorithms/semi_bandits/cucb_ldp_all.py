@@ -13,10 +13,11 @@ from typing import ClassVar
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
-from algorithms.learner import Family, IntArray, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Box, Gaussian, Laplace
+from mechanisms.arrays import IntArray
 
 
 class _AllValuesLearner(HorizonLearner[SuperArms]):

@@ -17,10 +17,11 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Family, FloatArray, IntArray, check_epsilon
+from algorithms.learner import Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Categories, Interval, Laplace, RandomizedResponse
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):

@@ -21,10 +21,11 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Family, IntArray, check_epsilon, check_rounds
+from algorithms.learner import Family, check_epsilon, check_rounds
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Laplace
+from mechanisms.arrays import IntArray
 
 
 class _MatroidLearner(HorizonLearner[SuperArms]):

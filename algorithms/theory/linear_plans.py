@@ -18,7 +18,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from accountant.symbolic import (
+from accountant.plans.symbolic import (
     Above,
     Proved,
     Refuted,

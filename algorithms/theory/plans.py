@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from accountant.symbolic import (
+from accountant.plans.symbolic import (
     Above,
     Declassified,
     Proved,

@@ -22,7 +22,7 @@ from accountant import (
     TheoremMissing,
     ZeroConcentratedComposition,
 )
-from accountant.filters.compositions import COMPOSITIONS
+from accountant.compositions import COMPOSITIONS
 from accountant.filters.gaussian_composition import square_limit
 from accountant.filters.renyi import allowance, epsilon_of
 from accountant.filters.zero_concentrated import epsilon_of_rho, rho_limit

@@ -30,7 +30,7 @@ from accountant import (
     ZeroConcentratedComposition,
 )
 from accountant.losses.composed_loss import compose
-from accountant.plan import PlannedComposition
+from accountant.plans.plan import PlannedComposition
 from mechanisms import Categories, Gaussian, Interval, Laplace, RandomizedResponse, Sensitivity
 
 UNIT = Sensitivity(1, 1, 1)

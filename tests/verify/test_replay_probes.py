@@ -16,7 +16,7 @@ from accountant import Recorder, Replay
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import claimed, verify
-from verify.learners.replay_on_neighbour import releases_finding, replay_function
+from verify.functions.replay_on_neighbour import releases_finding, replay_function
 from verify.learners.replay_run import run_replay
 from verify.transcripts.neighbours import draw_data, replacements
 

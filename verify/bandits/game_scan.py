@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.claim import Claim, View
+from mechanisms.arrays import FloatArray, IntArray
 from verify.bandits.call_cost import cost_of
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.paired_scan import Promise, best_promise, lead_from
@@ -20,9 +20,6 @@ from verify.bandits.reward_games import Game
 from verify.conduct.effort import Effort
 from verify.transcripts.transcript import ActionArray
 from verify.transcripts.transcript_leads import Arms, Lead
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 SCAN_ROUNDS = 32
 """Rounds of the runs by which their cost is told."""

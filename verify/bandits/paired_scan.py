@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.bandits.played_game import Change, PlayedGame, neighbour_of
 from verify.bandits.round_features import quick_features
 from verify.transcripts.neighbours import Background
@@ -37,9 +38,6 @@ from verify.transcripts.transcript_leads import (
     lump_rare,
 )
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 FinalDraws = Callable[[npt.NDArray[np.int64]], FloatArray]
 """From the rounds that a view takes to the draws of one world that the final test will have."""
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray, IntArray
 from verify.bandits.reward_games import Game
 from verify.transcripts.neighbours import Neighbour
 from verify.transcripts.transcript import ActionArray
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _MOST_CHANGES = 2  # arms, those most played in the round, whose reward alone is changed
 

@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.transcripts.neighbours import describe_record
-
-FloatArray = npt.NDArray[np.float64]
 
 _FEWEST_ROUNDS, _ROUNDS_PER_ARM, _TIMES_LATER = 32, 8, 4
 _ALTERNATIVES = 2  # to a row, that first games have

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from algorithms.claim import Claim, View
+from mechanisms.arrays import FloatArray
 from verify.bandits.call_cost import cost_of
 from verify.bandits.calling.bandit_calls import BanditError, MissingArguments, WrongArm
 from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
 from verify.bandits.calling.bandit_state import changed, state_of
-from verify.bandits.calling.plain_bandit import FloatArray, PlainBandit
+from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.game_scan import SCAN_ROUNDS, UNITS_OF_ROUND, run_cost
 from verify.bandits.reward_games import row_in_words
 from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.betting.e_process import Payoff, moved
 from verify.events.event import Event, event_from_dict
 from verify.events.families import Family, Worlds
 from verify.events.tried_families import all_families
 from verify.events.view_sample import Column
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
 CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared

@@ -13,7 +13,7 @@ from verify.betting.e_process import Payoff
 from verify.events.event import Event
 from verify.findings import LowerBound
 from verify.sampling.counted_event import CountedEvent
-from verify.verdict.sentences import number
+from verify.sentences import number
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.betting.anytime_choice import Hand, best_hand, hand_from_dict
 from verify.betting.anytime_table import Table
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.draws import MULTIPLE, Candidate, draw_batch
-
-FloatArray = npt.NDArray[np.float64]
 
 ANYTIME = 14
 """First entry of the spawn keys, no other layer's.

@@ -20,14 +20,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.betting.anytime_choice import Hand
 from verify.betting.anytime_result import Bet, Opening
 from verify.betting.e_process import Payoff, outcome_counts
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 GRID = 97  # values of ε that the lower bound can take
 LATER = 0.05  # share of the wealth for looks to come

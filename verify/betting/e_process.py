@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from mechanisms.arrays import BoolArray, FloatArray
 
 LARGEST_SHARE = 0.95
 """Of the stake that one draw could lose in full: no draw takes more than 95 % of the wealth."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.readings import Reading
-from verify.events.view_sample import FloatArray, ViewSample
+from verify.events.view_sample import ViewSample
 
 Bins = npt.NDArray[np.uint8]
 

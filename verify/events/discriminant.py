@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.families import Family, Worlds
 from verify.events.joint_readings import Combination
 from verify.events.line_families import score_family
 from verify.events.relations import MOST_COLUMNS
-from verify.events.view_sample import FloatArray
 
 MOST_FITTED = 1 << 13
 """Draws of each world to which the weights are fitted."""

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.float_lattice import LatticeReading
 from verify.events.joint_readings import Combination, Distance, Product
 from verify.events.readings import (
@@ -33,7 +34,7 @@ from verify.events.readings import (
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.summaries import Summary
-from verify.events.view_sample import Column, FloatArray, ViewSample
+from verify.events.view_sample import Column, ViewSample
 
 __all__ = [
     "AdditiveScore", "Both", "Column", "Combination", "Difference", "Distance", "Event", "HalfLine",
@@ -41,7 +42,6 @@ __all__ = [
     "Value", "ViewSample", "event_from_dict", "report_counts", "row_keys",
 ]  # fmt: skip
 
-BoolArray = npt.NDArray[np.bool_]
 KeyArray = npt.NDArray[np.uint64]
 
 

@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event
 from verify.events.readings import Reading
-from verify.events.view_sample import FloatArray, ViewSample
+from verify.events.view_sample import ViewSample
 
-IntArray = npt.NDArray[np.int64]
 Worlds = tuple[ViewSample, ViewSample]
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned, Bins, bin_of
 from verify.events.families import Worlds, runs
 from verify.events.readings import Reading
-from verify.events.view_sample import FloatArray
 
 MOST_BINS = 16  # of one reading, beside those of its tails and of frequent values
 TAILS = np.array([1 / 1024, 1 / 256, 1 / 64])  # quantiles at which tails are cut

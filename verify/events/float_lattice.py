@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.readings import Reading, reading_from_dict
-from verify.events.view_sample import Column, FloatArray, ViewSample
+from verify.events.view_sample import Column, ViewSample
 
 Aspect = Literal["sign", "exponent", "trailing zeros", "lowest bit"]
 

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.readings import Reading, decode, encode, listed
-from verify.events.view_sample import Column, FloatArray, ViewSample, column_index
+from verify.events.view_sample import Column, ViewSample, column_index
 
 _TERMS = 6  # of a weighted sum, that are said
 

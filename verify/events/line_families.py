@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, Interval, Near
 from verify.events.families import Family, Pairs, Sorted, Worlds, disjoint, nested, quantiles, runs
 from verify.events.readings import Reading
-from verify.events.view_sample import FloatArray
 
 NEAR_CENTRES = 8  # numbers that a difference takes again and again
 

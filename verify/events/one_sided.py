@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event, RowTable
 from verify.events.families import Family, Sorted, nested, runs
 from verify.events.table_families import MOST_LISTED, SEEN_OFTEN
-from verify.events.view_sample import FloatArray
 
 LEVELS = (1, 2, 4, 16)  # times `SEEN_OFTEN` that a value must have been seen, to be among the listed ones
 FEWEST = 2  # values together: single ones are looked at elsewhere

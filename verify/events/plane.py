@@ -13,13 +13,13 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.families import Family, Sorted, Worlds
 from verify.events.joint_readings import Distance, Product
 from verify.events.line_families import half_line_family, interval_family, score_family
 from verify.events.rounded_readings import Rounding
 from verify.events.summaries import Summary
 from verify.events.table_families import shrunken_log_ratio
-from verify.events.view_sample import FloatArray
 
 FEW_COLUMNS = 3
 """Measurements up to which every two are read together."""

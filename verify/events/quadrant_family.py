@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Both, Event, HalfLine
-from verify.events.families import Family, IntArray, Worlds, nested, quantiles
+from verify.events.families import Family, Worlds, nested, quantiles
 from verify.events.readings import Reading
-from verify.events.view_sample import FloatArray
 
 MOST_CELLS = 40  # values of a reading that takes few, at each of which quadrants may begin
 

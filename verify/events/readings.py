@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from verify.events.view_sample import Column, FloatArray, ViewSample, column_index
+from mechanisms.arrays import FloatArray
+from verify.events.view_sample import Column, ViewSample, column_index
 
 
 class Reading(abc.ABC):

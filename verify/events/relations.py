@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event, Near
 from verify.events.families import Family, Worlds, nested
 from verify.events.joint_readings import Combination
-from verify.events.view_sample import FloatArray
 
 MOST_COLUMNS = 64
 """Columns up to which relations are looked for."""

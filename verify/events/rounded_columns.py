@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event, event_from_dict
 from verify.events.families import Worlds, runs
-from verify.events.view_sample import Column, FloatArray, ReadOnce, ViewSample, column_index
+from verify.events.view_sample import Column, ReadOnce, ViewSample, column_index
 
 _CLOSE = 2.0**-42
 """How close values are to each other, relative to their own size, if they differ by rounding: 2048 units at most."""

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.readings import Reading, reading_from_dict
-from verify.events.view_sample import Column, FloatArray, ViewSample
+from verify.events.view_sample import Column, ViewSample
 
 _RELATIVE = 1e-12  # to the terms of a sum; rounding is 1e-16 of them
 

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from mechanisms.arrays import FloatArray
 from verify.events.binned import Bins
 from verify.events.features import Draws, Feature
 from verify.events.scores import AdditiveScore, ScoreTable
-from verify.events.view_sample import FloatArray
 
 GRAM_ROWS = 20_000  # draws from which the Hessian is estimated
 PENALTIES = (3e5, 1e4, 3e2, 1e1)  # on the roughness of tables, from almost straight lines to almost free

@@ -15,9 +15,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned, Bins
 from verify.events.readings import Reading, decode, encode, listed, reading_from_dict
-from verify.events.view_sample import Column, FloatArray, ViewSample
+from verify.events.view_sample import Column, ViewSample
 
 NEVER = 255
 """In place of a bin: no value reaches it."""

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event
 from verify.events.families import Family, Worlds
 from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
-from verify.events.view_sample import FloatArray
 from verify.statistics.cautious_estimates import moved_apart, wilson_bound
 from verify.statistics.predicted_bound import predicted_epsilon
 

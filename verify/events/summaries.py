@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.readings import Reading, decode, encode, listed, spoken
-from verify.events.view_sample import Column, FloatArray, ViewSample, column_index
-
-BoolArray = npt.NDArray[np.bool_]
+from verify.events.view_sample import Column, ViewSample, column_index
 
 BLOCK = 1 << 15  # draws that are summed up at once
 

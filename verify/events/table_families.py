@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, KeyArray, RowTable, row_keys
-from verify.events.families import Family, IntArray, Sorted, Worlds, disjoint, nested, runs
+from verify.events.families import Family, Sorted, Worlds, disjoint, nested, runs
 from verify.events.readings import Reading
-from verify.events.view_sample import FloatArray, ViewSample
+from verify.events.view_sample import ViewSample
 
 MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
 MOST_LISTED = 16_384  # values listed in a table

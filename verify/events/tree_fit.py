@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from mechanisms.arrays import FloatArray
 from verify.events.features import Draws, Feature
 from verify.events.score_fit import log_loss
 from verify.events.scores import NEVER, AdditiveScore, Tree, TreeScore
-from verify.events.view_sample import FloatArray
 
 DEPTH = 3
 MOST_TREES = 40

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
+
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 

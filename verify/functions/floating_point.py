@@ -15,7 +15,7 @@ from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
 from verify.outputs.output_layout import Layout
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.verdict.sentences import number
+from verify.sentences import number
 
 _LOOK = 6  # first entry of the spawn keys
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from accountant import Recorder, Replay
 from algorithms.claim import Claim
+from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings import Finding
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import words_of
-from verify.learners.replay_on_neighbour import releases_finding, replay_function
+from verify.functions.replay_on_neighbour import releases_finding, replay_function
 from verify.neighbouring.adjacency import Data, Pair
-from verify.outputs.output_readings import FloatArray
 from verify.outputs.outputs import read_outputs
 from verify.subject_error import SubjectError, failing_place
 

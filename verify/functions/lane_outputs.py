@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.outputs.output_readings import (
-    FloatArray,
     Readings,
     UnreadableOutput,
     WholeArray,

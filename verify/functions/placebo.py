@@ -7,14 +7,14 @@ from itertools import count
 
 import numpy as np
 
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.betting.anytime_result import AnytimeResult
-from verify.events.view_sample import FloatArray
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import batch_sizes
-from verify.sampling.independence import BoolArray, dependence
+from verify.sampling.independence import dependence
 
 _PLACEBO = 7  # first entry of the spawn keys
 _BATCH = 1 << 13

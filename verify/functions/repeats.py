@@ -21,9 +21,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import hypergeom
 
+from mechanisms.arrays import BoolArray
 from verify.betting.anytime_result import AnytimeResult
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
@@ -42,7 +42,6 @@ _MOST_PLACES = (
     32  # that are compared by themselves: noise of one entry may repeat while that of another does not
 )
 
-BoolArray = npt.NDArray[np.bool_]
 Call = Sequence[Hashable]
 Compared = tuple[
     int, int, int

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import (
     Accountant,
@@ -27,11 +26,10 @@ from accountant import (
 from algorithms.play import ActionError, BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
+from mechanisms.arrays import FloatArray
 from verify.findings import Finding
 from verify.learners.ledger_profile import Kind, larger, largest_counts
 from verify.subject_error import failing_place
-
-FloatArray = npt.NDArray[np.float64]
 
 Play = Callable[[Any, Accountant], Iterable[object]]
 """Lets a learner play on its gate, one step at a time."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.claim import Claim, View
+from mechanisms.arrays import FloatArray
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.verify_bandit import verify_bandit
 from verify.betting.anytime_bettor import GROUND_SEED, BetInstead, Bettor
@@ -34,8 +34,6 @@ from verify.transcripts.transcript import ActionArray, with_paths_spelled
 from verify.transcripts.transcript_scan import arms_of
 from verify.transcripts.view_pair import lead_pairs
 from verify.verdict.evidence import Evidence
-
-FloatArray = npt.NDArray[np.float64]
 
 _SINGLE_LANE_SAMPLES = 24_000
 _FEWEST_OF_PAIR = 4_096  # draws, so that there is something to bet on

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Coupled, Divergence
 from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
+from mechanisms.arrays import FloatArray
 from verify.transcripts.neighbours import Neighbour
-
-FloatArray = npt.NDArray[np.float64]
 
 _NEIGHBOURS_AT_ONCE = 48  # bounds memory; D's run is the same in every batch
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.claim import View
 from algorithms.play import INITIAL_RECORD
 from algorithms.problems import Problem
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import ViewSample
 from verify.learners.coupled_run import CoupledRun
 from verify.learners.learner_case import LearnerCase
@@ -17,8 +17,6 @@ from verify.sampling.draws import Candidate
 from verify.transcripts.neighbours import InitialRecords, Neighbour, initial_replacements
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, action_view, message_view, transcript_view
-
-FloatArray = npt.NDArray[np.float64]
 
 MOST_PAIRS = 6  # pairs of neighbours that the black-box test scans
 _BESIDE_LEADS = 1  # pairs of early records that are tested beside leads

@@ -113,7 +113,7 @@ def beyond_the_runs(found: LearnerSubject, rounds: int) -> str:
     """Say what holds beyond the rounds that were looked at."""
     looked = f"Runs of {rounds:,} rounds were looked at."
     if found.entry is not None:
-        from accountant.symbolic import Proved  # SymPy is loaded for a certificate only
+        from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
         from algorithms.theory.plans import privacy_proof
 
         proof = privacy_proof(found.entry.name)

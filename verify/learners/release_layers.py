@@ -6,18 +6,19 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import RawRead
 from algorithms.claim import Claim, View
 from algorithms.play import BuildLearner
 from algorithms.problems import Problem
+from mechanisms.arrays import FloatArray
 from verify.conduct.effort import Effort
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.learners.accounting_run import Accounting
 from verify.learners.coupled_run import CoupledRun, run_coupled
 from verify.learners.ledger_profile import ledger_profile
 from verify.learners.replay_run import run_replay
+from verify.sentences import number
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 from verify.subject_error import failing_place
 from verify.transcripts.neighbours import (
@@ -28,9 +29,6 @@ from verify.transcripts.neighbours import (
     replacements,
 )
 from verify.verdict.evidence import Evidence
-from verify.verdict.sentences import number
-
-FloatArray = npt.NDArray[np.float64]
 
 _STOPPING = frozenset({"raw-read", "crash", "action", "domain", "error-in-map", "refused"})
 _RELEASED = frozenset({View.MESSAGE.value, View.RELEASES.value})  # views in which all releases are seen

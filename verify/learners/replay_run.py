@@ -17,11 +17,10 @@ from accountant import Retold, Taped
 from algorithms.play import BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
+from mechanisms.arrays import FloatArray
 from verify.findings import Finding
-from verify.learners.replay_on_neighbour import CONFIRMATIONS
+from verify.functions.replay_on_neighbour import CONFIRMATIONS
 from verify.transcripts.neighbours import Neighbour
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def run_replay(

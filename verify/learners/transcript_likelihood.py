@@ -26,20 +26,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Coupled
 from algorithms.play import INITIAL_RECORD, BuildLearner
 from algorithms.problems import Problem
 from mechanisms import BLOCK
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, RowTable, Value
 from verify.events.view_sample import ViewSample
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 from verify.transcripts.transcript import Transcript, read
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
-
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_LANES = 1 << 13
 _LANE_ROUNDS = 1 << 19

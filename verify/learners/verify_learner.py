@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import GaussianComposition, Trust
 from algorithms.claim import Claim, View
+from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.findings import Finding
@@ -42,8 +42,6 @@ from verify.transcripts.transcript_leads import Lead
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
-
-FloatArray = npt.NDArray[np.float64]
 
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
 _CHECK_SHARE = 4  # a black-box test that only confirms what is plain by then: so many times fewer draws

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Simulation
 from algorithms.claim import Claim, View
 from algorithms.problems import Problem
 from mechanisms import BLOCK, Box
+from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
@@ -29,8 +29,6 @@ from verify.transcripts.transcript_sampling import DrawActions, sample_transcrip
 from verify.transcripts.transcript_scan import arms_of, scan_transcripts
 from verify.transcripts.view_pair import lead_pairs
 from verify.transcripts.views import played_actions
-
-FloatArray = npt.NDArray[np.float64]
 
 _SINGLE_LANE_SAMPLES = 16_000
 _FEWEST_OF_PAIR = 6_144  # draws, so that every stage has enough

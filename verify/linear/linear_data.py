@@ -9,18 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Gate, Retold, Taped
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.play import place_of_act
+from mechanisms.arrays import FloatArray, IntArray
 from verify.findings import Finding
-from verify.learners.replay_on_neighbour import CONFIRMATIONS
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from verify.functions.replay_on_neighbour import CONFIRMATIONS
 
 
 @dataclass(frozen=True)

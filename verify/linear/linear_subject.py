@@ -151,7 +151,7 @@ def beyond_the_linear_runs(subject: LearnerSubject, rounds: int) -> str:
     """Say what holds beyond the rounds that the accounting runs looked at."""
     looked = f"Runs of {rounds:,} rounds were looked at."
     if subject.name in LINEAR_PLANNED:
-        from accountant.symbolic import Proved  # SymPy is loaded for a certificate only
+        from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
         from algorithms.theory.plans import privacy_proof
 
         proof = privacy_proof(subject.name)

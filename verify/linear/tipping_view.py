@@ -23,11 +23,10 @@ from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased
 from algorithms.linear.phased_elimination import PhasedElimination, keeps
 from mechanisms import Gaussian, NumpyNoise
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.draws import Candidate
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 Learner = PhasedElimination | StandardElimination
 
 NEGLIGIBLE = 1e-6

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Simulation, Trust
 from algorithms.claim import Claim, View
@@ -31,8 +30,6 @@ from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_in_time
 from verify.verify_mechanism import check_declared_profile
-
-FloatArray = npt.NDArray[np.float64]
 
 ROUNDS_PER_EFFORT = 5
 """A phased learner's runs cost little: they are so many times longer than others'."""

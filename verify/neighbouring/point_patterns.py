@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Ball, Box, Categories, Domain, Integers, Interval
+from mechanisms.arrays import FloatArray
 from verify.neighbouring.distances import Distances
 
 Data = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
 Move = tuple[Data, Data, str]
 
 FARTHEST = 1e3

@@ -8,9 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
 from verify.outputs.large_integers import LOW_BITS, digits, integers_of, less, low_bits
-from verify.outputs.output_readings import EXACT, FloatArray, Readings
+from verify.outputs.output_readings import EXACT, Readings
 
 FEW_VALUES = 12
 """Different whole numbers up to which a place holds labels."""

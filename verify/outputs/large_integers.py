@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.outputs.output_readings import FloatArray, WholeArray
+from mechanisms.arrays import FloatArray
+from verify.outputs.output_readings import WholeArray
 
 LOW_BITS = 12
 """Of a whole number that is too large even after a subtraction: with these, 64 bits are exact."""

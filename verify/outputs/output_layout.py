@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.outputs.columns import NumberColumns, Seen, key_and_words
 from verify.outputs.large_integers import less, low_bits
-from verify.outputs.output_readings import FloatArray, Readings
+from verify.outputs.output_readings import Readings
 from verify.outputs.spelling import MOST_PLACES, Spelling, spelling_of
 from verify.outputs.vocabulary import ANOTHER, code_of, codes_of, labels_of
 from verify.outputs.wide_outputs import MOST_COLUMNS, Blocks, blocks_of, most_telling_names

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.outputs.words import Words
 
-FloatArray = npt.NDArray[np.float64]
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
 
 EXACT = 2.0**53

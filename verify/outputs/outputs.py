@@ -13,16 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
-from verify.outputs.output_readings import (
-    EXACT,
-    FloatArray,
-    Raised,
-    Readings,
-    distinct_names,
-    exact,
-    flat_names,
-)
+from verify.outputs.output_readings import EXACT, Raised, Readings, distinct_names, exact, flat_names
 from verify.outputs.shapes import entries_in_words, shape_of
 from verify.outputs.words import Words, words_of_list
 

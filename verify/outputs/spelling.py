@@ -13,13 +13,12 @@ from itertools import zip_longest
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
 from verify.outputs.vocabulary import code_of, codes_of, labels_of
 from verify.outputs.words import Words
 
-FloatArray = npt.NDArray[np.float64]
 Unit = Literal["number", "part", "letter"]
 
 FEW_WORDS = 8

@@ -15,8 +15,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
-from verify.outputs.output_readings import FloatArray, Readings
+from verify.outputs.output_readings import Readings
 
 MOST_COLUMNS = 256
 """Places up to which all are columns."""

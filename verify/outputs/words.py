@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from mechanisms.arrays import IntArray
 
 NO_WORD = -1  # the code of an output that holds no word at the place
 _FEW = 24  # different words up to which comparing all with each is faster than sorting

@@ -9,9 +9,9 @@ from typing import Any
 from verify.findings import LowerBound
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
+from verify.sentences import number
 from verify.statistics.count_inversion import Inversion
 from verify.statistics.detection_floor import POWER, Detectable, detectable_losses
-from verify.verdict.sentences import number
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, IntArray
 from verify.events.event import Event
 from verify.events.view_sample import ReadOnce, ViewSample
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def count_events(events: Sequence[Event], sample: ViewSample) -> IntArray:

@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Event
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
-
-FloatArray = npt.NDArray[np.float64]
 
 MOST_EVENTS = 32
 _CURVE = 121  # points of the curves written to JSON

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray, IntArray
 from verify.events.event import Event
 from verify.sampling.count_events import count_events, counted_and_marked
 from verify.sampling.draws import FINAL, Candidate, batch_sizes, draw_batch
 from verify.sampling.independence import dependence
 from verify.sampling.workers import Pool
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 STOPPED_EARLY = 0.2
 """Share of every error that is set aside for tests that were stopped before their last batch."""

@@ -25,9 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft, stats
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 ERROR = 1e-4
 """The largest probability, roughly, with which independent draws are taken to be dependent."""

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 
 def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> FloatArray:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.statistics.predicted_bound import coupled_variance
-
-FloatArray = npt.NDArray[np.float64]
 
 MOST_SPLIT = 2.0
 """Times the pairs that independent draws would split: what the same random numbers can do at worst."""

@@ -8,13 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
+from mechanisms.arrays import BoolArray, FloatArray
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
-from verify.statistics.predicted_bound import FloatArray, predicted_epsilon
-
-BoolArray = npt.NDArray[np.bool_]
+from verify.statistics.predicted_bound import predicted_epsilon
 
 POWER = 0.8
 """Power at which an event counts as detectable."""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 
 def predicted_epsilon(

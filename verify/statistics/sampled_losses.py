@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.statistics.binomial_bounds import clopper_pearson_lower
-
-FloatArray = npt.NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Taken off every observed loss: sums of log density ratios are good to about 1e-13."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _STEPS = 8  # of Newton's method; the loss is convex in two numbers, and a few suffice
 

@@ -30,7 +30,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import special
 
-from verify.statistics.binomial_bounds import FloatArray, clopper_pearson_lower, clopper_pearson_upper
+from mechanisms.arrays import FloatArray
+from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 BOX = 0.01
 """Share of the error that is spent on the box around the estimates."""

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from accountant import Simulation
 from algorithms.play import BuildLearner, checked_action
 from algorithms.problems import Problem
+from mechanisms.arrays import FloatArray
 from verify.transcripts.transcript import ActionArray
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class AdversaryError(ValueError):

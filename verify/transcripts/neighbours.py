@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from algorithms.play import INITIAL_RECORD
 from algorithms.problems import Problem
 from mechanisms import Domain
+from mechanisms.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 InitialRecords = Literal["none", "one", "separate"]
 """Whether a learner observes outcomes before the first round, and whether they are one record."""
 

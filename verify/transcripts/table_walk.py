@@ -18,12 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Box
+from mechanisms.arrays import FloatArray
 from verify.transcripts.neighbours import Background, Neighbour, describe_record
 from verify.transcripts.transcript import Feature, Transcript
 from verify.transcripts.transcript_leads import Arms, features_for
 from verify.transcripts.transcript_sampling import DrawActions
-
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_POINTS = 6  # constant tables
 _BIASES = (0.5, 0.5, 0.25, 0.75)  # of the coins that draw the other tables

@@ -19,13 +19,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms.arrays import BoolArray
 from verify.events.event import Event, RowTable
 from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
 
-FloatArray = npt.NDArray[np.float64]
 ActionArray = npt.NDArray[np.int16]
-BoolArray = npt.NDArray[np.bool_]
 
 MOST_ARMS = 1 << 15
 """Arms that fit in the array type of a transcript."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.play import INITIAL_RECORD
+from mechanisms.arrays import FloatArray, IntArray
 from verify.transcripts.neighbours import Background, Neighbour
 from verify.transcripts.transcript import (
     Feature,
@@ -25,9 +26,6 @@ from verify.transcripts.transcript import (
     general_features,
     without_repeats,
 )
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 FEWEST_HITS = 16  # draws in an event below which a scan believes nothing
 STANDARD_ERRORS = 2.0  # taken off every estimate

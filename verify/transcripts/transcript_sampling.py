@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from mechanisms.arrays import FloatArray
 from verify.transcripts.neighbours import Background, Neighbour
 from verify.transcripts.transcript import ActionArray, Transcript
 from verify.transcripts.transcript_leads import (
@@ -27,7 +27,6 @@ from verify.transcripts.transcript_leads import (
     promised,
 )
 
-FloatArray = npt.NDArray[np.float64]
 DrawActions = Callable[[FloatArray, int, np.random.SeedSequence], ActionArray]
 """Data (rounds + 1, arms), draws and a seed, to actions of shape (draws, rounds, size)."""
 

@@ -13,11 +13,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Coupled
 from algorithms.play import INITIAL_RECORD, BuildLearner
 from algorithms.problems import Problem, RankedLists
+from mechanisms.arrays import FloatArray
 from verify.transcripts.neighbours import Background
 from verify.transcripts.transcript import Feature, Transcript
 from verify.transcripts.transcript_leads import (
@@ -34,8 +34,6 @@ from verify.transcripts.transcript_leads import (
     promised,
 )
 from verify.transcripts.views import played_actions
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def scan_transcripts(

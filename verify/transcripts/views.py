@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Gate, Simulation
 from algorithms.play import INITIAL_RECORD, BuildLearner, play_records
 from algorithms.problems import Problem, RankedLists
 from mechanisms import BLOCK
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.transcripts.transcript import ActionArray, Feature, Transcript, first_actions, read
-
-FloatArray = npt.NDArray[np.float64]
 
 _MOST_LANES = 1 << 14  # side by side: their state stays in the processor's cache
 _LANE_ROUNDS = 1 << 20  # actions of all of them: bounds memory

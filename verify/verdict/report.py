@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.sentences import number
 from verify.verdict.result import Verification
-from verify.verdict.sentences import number
 from verify.verdict.verdict import ClaimLike, Verdict
 
 AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies GAP to the right of it

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.verdict.sentences import both_numbers
+from verify.sentences import both_numbers
 
 Verdict = Literal["certified", "refuted", "unproven"]
 

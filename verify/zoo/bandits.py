@@ -11,18 +11,14 @@ import math
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.learner import Family
 from algorithms.problems import SemiBandit, SuperArms, TopK
 from mechanisms import Box, Domain, Gaussian, Laplace
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.zoo.specimen import Specimen
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 HORIZON = 64
 BATCHES = (HORIZON + 1).bit_length() - 1  # of one arm: 1 + 2 + 4 + ... rewards

@@ -6,12 +6,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms import Integers, Interval
+from mechanisms.arrays import FloatArray, IntArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 
@@ -23,8 +22,6 @@ COUNT = Within(Integers(0, 10), linf=1)
 TRUNCATED_COUNT = Within(Integers(0, PEOPLE), linf=1)
 REAL = Within(Interval(-10, 10), linf=1)
 _UNIT = "one individual, who moves the count by at most 1"
-
-IntArray = npt.NDArray[np.int64]
 
 
 def _two_sided(success: float, rng: np.random.Generator, lanes: int) -> IntArray:

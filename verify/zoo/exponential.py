@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Box
+from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 TAIL = 40.0  # scales beyond which a Laplace tail (e^-40) counts for nothing

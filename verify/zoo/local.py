@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms import Categories
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import AnyTwo
-from verify.zoo.laws import FloatArray
 
 EPSILON = 1.0
 SIZE = 4
@@ -25,8 +24,6 @@ CATEGORY = AnyTwo(Categories(SIZE))
 SUBSET_CATEGORY = AnyTwo(Categories(SUBSET_SIZE))
 UNIT = "one user's category"
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 GRR_TRUE = math.exp(EPSILON) / (math.exp(EPSILON) + SIZE - 1)
 SUE = math.exp(EPSILON / 2) / (math.exp(EPSILON / 2) + 1), 1 / (math.exp(EPSILON / 2) + 1)

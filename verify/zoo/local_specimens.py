@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.zoo import local
-from verify.zoo.laws import FloatArray
 from verify.zoo.local import EPSILON, OUE, SIZE, SUE
 from verify.zoo.oracle import Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from mechanisms.arrays import FloatArray
 from verify.neighbouring.adjacency import Data
 
-FloatArray = npt.NDArray[np.float64]
 Masses = tuple[FloatArray, FloatArray]
 """Probabilities of the same events under two data sets."""
 

@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from mechanisms import Interval
+from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
 from verify.zoo.laplace_noise import shifted_laplace
-from verify.zoo.laws import FloatArray, laplace_cdf
+from verify.zoo.laws import laplace_cdf
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from mechanisms import Interval
+from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import AddOrRemoveOne, ReplaceOne, Within
-from verify.zoo.laws import FloatArray
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen
 

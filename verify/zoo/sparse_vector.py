@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Box
+from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.adjacency import Within
-
-FloatArray = npt.NDArray[np.float64]
 
 EPSILON = 0.1
 QUERIES = 10

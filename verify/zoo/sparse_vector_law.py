@@ -9,15 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from verify.zoo.laws import (
-    TAIL,
-    FloatArray,
-    laplace_cdf,
-    laplace_cells,
-    laplace_density,
-    laplace_survival,
-    quadrature,
-)
+from mechanisms.arrays import FloatArray
+from verify.zoo.laws import TAIL, laplace_cdf, laplace_cells, laplace_density, laplace_survival, quadrature
 
 
 def _threshold_points(q: FloatArray, threshold: float, b: float) -> tuple[FloatArray, FloatArray]:

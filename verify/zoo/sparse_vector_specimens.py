@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.zoo import sparse_vector as svt
-from verify.zoo.laws import FloatArray, laplace_cdf, laplace_cells
+from verify.zoo.laws import laplace_cdf, laplace_cells
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.sparse_vector import EPSILON, GAP_VALUE_EPSILON, MOST_TRUE, NUMERICAL_MOST_TRUE, QUERIES
 from verify.zoo.sparse_vector_law import first_value_cells, gap_cells, transcripts

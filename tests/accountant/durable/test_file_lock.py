@@ -17,7 +17,7 @@ from accountant.durable.file_lock import FileLock, InUse
 HOLDER = """
 import sys, time
 from pathlib import Path
-from accountant.file_lock import FileLock
+from accountant.durable.file_lock import FileLock
 lock = FileLock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)

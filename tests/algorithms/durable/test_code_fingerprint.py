@@ -92,7 +92,9 @@ def test_changed_code_is_refused_until_somebody_says_so(
     load(path).close()
     editor.edit("0.25 * n", "0.5 * n")
     for code in (None, "another"):
-        with pytest.raises(CodeChanged, match=r"other code: algorithms\.cucb_batch changed since") as refusal:
+        with pytest.raises(
+            CodeChanged, match=r"other code: algorithms\.semi_bandits\.cucb_batch changed since"
+        ) as refusal:
             load(path, code=code)
     assert f"code={refusal.value.code!r}" in str(refusal.value)
     with load(path, code=refusal.value.code) as run:

@@ -20,7 +20,7 @@ import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.durable.history import Notes
-from accountant.durable.stored_accountant import RandomnessMismatch
+from accountant.stored_accountant import RandomnessMismatch
 from algorithms import (
     CUCBBatchAll,
     CUCBBatchLeast,

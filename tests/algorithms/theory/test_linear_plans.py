@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Trust
-from accountant.symbolic import Proved, Refuted, Unknown
+from accountant.plans.symbolic import Proved, Refuted, Unknown
 from algorithms.catalogue.linear import linear_learners
 from algorithms.linear.linear_play import play_linear
 from algorithms.problems import linear_problems

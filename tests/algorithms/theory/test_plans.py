@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, Step, Trust
-from accountant.symbolic import Proved, Refuted
+from accountant.plans.symbolic import Proved, Refuted
 from algorithms.catalogue.structured import learners
 from algorithms.play import play_records
 from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid

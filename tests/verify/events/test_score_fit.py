@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from scipy import optimize, special
 
+from mechanisms.arrays import FloatArray
 from verify.events import score_fit
 from verify.events.features import Draws, Feature, features
 from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
-
-FloatArray = npt.NDArray[np.float64]
 
 DRAWS, COLUMNS = 1_000, 3
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from mechanisms.arrays import FloatArray
 from verify.events.event import Both, Event, HalfLine, Interval, RowTable
 from verify.events.families import Family, Pairs, Worlds
 from verify.events.search import cautious_estimates, search_events
 from verify.events.tried_families import all_families, lattice_families
 from verify.events.view_sample import Column, ViewSample
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def real(count: int) -> tuple[Column, ...]:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import FloatArray, Interval
+from mechanisms import Interval
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo
 from verify.zoo import Oracle
 from verify.zoo.gaussian_noise import gaussian_epsilon, gaussian_masses

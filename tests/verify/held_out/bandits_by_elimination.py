@@ -12,7 +12,7 @@ import math
 import numpy as np
 from held_out_entry import held_out_bandit
 
-from mechanisms import FloatArray
+from mechanisms.arrays import FloatArray
 from verify import PlainBandit
 
 SAJED = "Sajed and Sheffet 2019, An optimal private stochastic-MAB algorithm, Algorithm 2 (DP-SE)"

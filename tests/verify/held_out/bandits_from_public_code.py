@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from held_out_entry import held_out_bandit
 
-from mechanisms import FloatArray
+from mechanisms.arrays import FloatArray
 from verify import PlainBandit
 
 

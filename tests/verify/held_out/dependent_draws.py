@@ -10,7 +10,8 @@ import math
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import Categories, FloatArray, Interval
+from mechanisms import Categories, Interval
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo
 
 BIT = AnyTwo(Categories(2))

@@ -8,7 +8,8 @@ import math
 import numpy as np
 from held_out_entry import held_out, impossible
 
-from mechanisms import Box, Categories, FloatArray, Interval
+from mechanisms import Box, Categories, Interval
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo, ReplaceOne, Within
 from verify.zoo import Oracle
 from verify.zoo.laplace_noise import shifted_laplace

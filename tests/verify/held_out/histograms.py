@@ -7,7 +7,8 @@ import math
 import numpy as np
 from held_out_entry import held_out, impossible
 
-from mechanisms import Categories, FloatArray, Integers, OneHot
+from mechanisms import Categories, Integers, OneHot
+from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
 from verify.zoo import Oracle
 from verify.zoo.gaussian_noise import analytic_mu

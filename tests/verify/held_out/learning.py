@@ -7,7 +7,8 @@ import math
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import Box, FloatArray, Interval
+from mechanisms import Box, Interval
+from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne
 from verify.zoo import Oracle
 from verify.zoo.gaussian_noise import analytic_mu, gaussian_epsilon, gaussian_masses

@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 from held_out_entry import held_out, impossible
 
-from mechanisms import Categories, FloatArray
+from mechanisms import Categories
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo
 from verify.zoo import Oracle
 from verify.zoo.oracle import Masses, by_likelihood_ratio

@@ -10,7 +10,8 @@ from held_out_entry import held_out
 from scipy.integrate import quad
 from scipy.special import k0, ndtr
 
-from mechanisms import FloatArray, Interval
+from mechanisms import Interval
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo
 from verify.zoo import Oracle
 from verify.zoo.laplace_noise import shifted_laplace

@@ -8,7 +8,8 @@ import numpy as np
 from held_out_entry import held_out
 from scipy.special import chdtrc
 
-from mechanisms import Ball, Box, FloatArray, Interval
+from mechanisms import Ball, Box, Interval
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo, Within
 from verify.zoo import Oracle
 from verify.zoo.gaussian_noise import analytic_mu, gaussian_masses

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from held_out_entry import held_out, impossible
 
-from mechanisms import FloatArray, Interval
+from mechanisms import Interval
+from mechanisms.arrays import FloatArray
 from verify import AnyTwo, ReplaceOne
 from verify.zoo import Oracle
 from verify.zoo.laplace_noise import shifted_laplace

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from held_out_entry import held_out, impossible
 
-from mechanisms import Categories, FloatArray, Integers, Interval
+from mechanisms import Categories, Integers, Interval
+from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
 from verify.zoo import Oracle
 from verify.zoo.laws import laplace_survival

@@ -9,7 +9,8 @@ import numpy as np
 from held_out_entry import held_out, impossible
 from scipy.special import ndtr
 
-from mechanisms import Box, FloatArray
+from mechanisms import Box
+from mechanisms.arrays import FloatArray
 from verify import Listed, Within
 from verify.zoo import Oracle
 from verify.zoo.laws import laplace_cdf, laplace_density, quadrature

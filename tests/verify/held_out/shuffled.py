@@ -9,7 +9,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import Categories, FloatArray
+from mechanisms import Categories
+from mechanisms.arrays import FloatArray
 from verify import ReplaceOne
 from verify.zoo import Oracle
 from verify.zoo.oracle import by_likelihood_ratio

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from held_out_entry import held_out, impossible
 
-from mechanisms import Categories, FloatArray
+from mechanisms import Categories
+from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne
 from verify.zoo import Oracle
 from verify.zoo.laplace_noise import laplace_sum

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import Box, FloatArray, Integers
+from mechanisms import Box, Integers
+from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
 from verify.zoo import Oracle
 from verify.zoo.oracle import Masses, by_likelihood_ratio

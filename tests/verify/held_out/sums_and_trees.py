@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import FloatArray, Integers, Interval
+from mechanisms import Integers, Interval
+from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
 from verify.zoo import Oracle
 from verify.zoo.laplace_noise import laplace_sum

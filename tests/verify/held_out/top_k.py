@@ -7,7 +7,8 @@ from itertools import permutations
 import numpy as np
 from held_out_entry import held_out
 
-from mechanisms import Box, FloatArray
+from mechanisms import Box
+from mechanisms.arrays import FloatArray
 from verify import Within
 from verify.zoo import Oracle
 from verify.zoo.laws import laplace_cdf, laplace_density, laplace_survival, quadrature

@@ -8,7 +8,8 @@ import numpy as np
 from held_out_entry import held_out, impossible
 from scipy.special import ndtr
 
-from mechanisms import Categories, FloatArray
+from mechanisms import Categories
+from mechanisms.arrays import FloatArray
 from verify import ReplaceOne
 from verify.zoo import Oracle
 from verify.zoo.gaussian_noise import analytic_mu

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned
 from verify.events.event import (
     AdditiveScore,
@@ -28,7 +29,7 @@ from verify.events.event import (
 )
 from verify.events.readings import Reading, Where
 from verify.events.scores import NEVER, ScoreTable, Tree
-from verify.events.view_sample import Column, FloatArray, ReadOnce, ViewSample
+from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
 from verify.sampling.draws import CHOOSE, Candidate, draw_all, draw_batch
 

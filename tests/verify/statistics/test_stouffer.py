@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from mechanisms.arrays import FloatArray
 from verify.statistics.binomial_bounds import epsilon_lower
 from verify.statistics.stouffer import BOX, Stouffer, region_corners, stouffer_weight
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def miss_rates(bounds: FloatArray, epsilon: float, delta: float, n: int, m: int) -> FloatArray:

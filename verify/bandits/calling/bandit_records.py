@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from mechanisms.arrays import FloatArray
 
 _SHARES = (0.0, 1.0, 0.5, 0.25, 0.75)  # of the highest reward in a stretch of rounds
 

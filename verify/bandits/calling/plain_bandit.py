@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from mechanisms import Box
+from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole
 from verify.bandits.calling.bandit_batch import Batch, pays_nothing
 from verify.bandits.calling.bandit_environment import Environment
@@ -38,8 +39,6 @@ from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.transcripts.adversary import Adversary, Game
 from verify.transcripts.transcript import MOST_ARMS, ActionArray
-
-FloatArray = npt.NDArray[np.float64]
 
 _LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
 _ONE_ROUND_WITH_CONTEXT = "one round: its context and the outcome vector"

@@ -284,7 +284,7 @@ def test_an_adversary_is_chosen_by_its_words():
 
 FILE = """
 import numpy as np
-from verify.subjects.adversary import Turn
+from verify.transcripts.adversary import Turn
 
 class Once:
     words = "pays 0, and 1 once in round 2"

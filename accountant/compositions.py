@@ -7,7 +7,7 @@ from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.renyi import RenyiComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
-from accountant.plan import PlannedComposition
+from accountant.plans.plan import PlannedComposition
 
 COMPOSITIONS: dict[str, type[Composition]] = {
     theorem.name: theorem

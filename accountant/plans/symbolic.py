@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from accountant.plan import Plan, Step
+from accountant.plans.plan import Plan, Step
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT

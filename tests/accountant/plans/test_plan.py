@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Plan, Step, TheoremMissing
-from accountant.plan import PlannedComposition
+from accountant.plans.plan import PlannedComposition
 from mechanisms import (
     Box,
     Categories,

@@ -7,7 +7,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accountant.symbolic import (
+from accountant.plans.symbolic import (
     Above,
     Declassified,
     Proved,

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Recorder, Replay
+from mechanisms.arrays import FloatArray
 from verify.conduct.effort import FALSE_ALARM
 from verify.findings import Finding
+from verify.sentences import number
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
-from verify.verdict.sentences import number
 
-FloatArray = npt.NDArray[np.float64]
 Data = npt.NDArray[Any]
 Run = Callable[[Data, Recorder | Replay], FloatArray]
 """Runs the function on data and a gate; its output as a flat array."""

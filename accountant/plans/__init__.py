@@ -1,0 +1,1 @@
+"""Plans: mechanisms and counts fixed in advance, with numbers or with symbols."""
