@@ -19,7 +19,7 @@ from verify.events.scores import AdditiveScore
 from verify.events.summaries import Operation, Summary
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
-from verify.outputs.outputs import read_outputs
+from verify.outputs.read_outputs import read_outputs
 from verify.sampling.black_box import black_box_test
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import Candidate

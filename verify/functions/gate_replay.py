@@ -16,7 +16,7 @@ from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import words_of
 from verify.functions.replay_on_neighbour import releases_finding, replay_function
 from verify.neighbouring.adjacency import Data, Pair
-from verify.outputs.outputs import read_outputs
+from verify.outputs.read_outputs import read_outputs
 from verify.subject_error import SubjectError, failing_place
 
 _REPLAYED = 6  # pairs on which runs are recorded and replayed

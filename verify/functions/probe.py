@@ -80,7 +80,7 @@ def probe(
 def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[Readings], seed: int) -> Layout:
     """Return the layout for outputs like those seen; more of them are drawn where words and shapes vary."""
     layout = layout_of(seen)
-    if not runs.subject.single_lanes or not (layout.spellings or layout.shapes):
+    if not (runs.subject.single_lanes and layout.varied):
         return layout
     more = [
         runs.outputs(data, MORE, np.random.SeedSequence(seed, spawn_key=(PROBE, 7, world)))

@@ -16,11 +16,11 @@ from accountant import Direct
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import ViewSample
 from verify.functions.function_subject import FunctionSubject
-from verify.functions.lane_outputs import read_lanes
 from verify.neighbouring.adjacency import Data
 from verify.outputs.output_layout import Layout
 from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
-from verify.outputs.outputs import read_outputs
+from verify.outputs.read_lanes import read_lanes
+from verify.outputs.read_outputs import read_outputs
 from verify.subject_error import SubjectError, failing_place
 
 LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,16 +73,28 @@ class Readings:
     def __len__(self) -> int:
         return len(self.values)
 
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The number of the place of each name."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @property
+    def shape_of_each(self) -> tuple[str, ...]:
+        """The shape of each output, shape (n,)."""
+        return self.shapes if len(self.shapes) == len(self) else self.shapes * len(self)
+
+    def words_at(self, name: str) -> Words | None:
+        """Return the words at the place of a name; None if there are none."""
+        return self.words.get(self.places.get(name, -1))
+
     @property
     def rows(self) -> list[tuple[Any, ...]]:
         """Return each output as a tuple that can be compared: NaN equals NaN."""
-        n = len(self)
-        shapes = self.shapes * n if len(self.shapes) == 1 else self.shapes
-        errors = [self.raised[i].error if i in self.raised else None for i in range(n)]
+        errors = [self.raised[i].error if i in self.raised else None for i in range(len(self))]
         beside = [*self.words.values(), *(column.tolist() for column in self.whole.values())]
         beside += [self.orders] if self.orders is not None else []
         numbers = [row.tobytes() for row in self.values]
-        return list(zip(numbers, shapes, errors, *beside, strict=True))
+        return list(zip(numbers, self.shape_of_each, errors, *beside, strict=True))
 
 
 def exact(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:

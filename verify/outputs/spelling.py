@@ -7,7 +7,7 @@ the first parts, how many there are, or a number that is written out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
@@ -16,19 +16,15 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
-from verify.outputs.vocabulary import code_of, codes_of, labels_of
-from verify.outputs.words import Words
+from verify.outputs.words import WordCodes, Words
 
-Unit = Literal["number", "part", "letter"]
+_Unit = Literal["number", "part", "letter"]
 
 FEW_WORDS = 8
 """Different words up to which they are labels: a table of all of them says everything."""
 
 MOST_PARTS = 64
 """Parts or letters that are columns of their own; longer words are still told by their length."""
-
-MOST_PLACES = 4
-"""Places with words up to which each word is taken apart; a list of words is a sequence already."""
 
 _BETWEEN = re.compile(r"[\s,;|=:/]+")
 _AROUND = "[](){}<>\"' \t\n"
@@ -51,9 +47,9 @@ class Spelling:
         Whether how many parts there are is a column.
     """
 
-    unit: Unit
+    unit: _Unit
     numeric: tuple[bool, ...]
-    codes: Mapping[str, int]
+    codes: WordCodes
     long: bool
 
     @property
@@ -65,7 +61,7 @@ class Spelling:
         """Return the columns of a place with this key and these words."""
         if self.unit == "number":
             return (Column(f"{key}:number", f"{said} read as a number", "real"),)
-        labels = labels_of(self.codes)
+        labels = self.codes.labels()
         found = []
         for i, number in enumerate(self.numeric, start=1):
             name, words = f"{key}:{self.unit}[{i}]", f"{self.unit} {i} of {said}"
@@ -78,9 +74,9 @@ class Spelling:
         """Return the columns' values for n words, shape (n, width); NaN where a word has no such part."""
         table = np.full((len(words.vocabulary) + 1, self.width), np.nan)  # the last row is that of no word
         for row, word in zip(table, words.vocabulary, strict=False):
-            parts = parts_of(word, self.unit)
+            parts = _parts_of(word, self.unit)
             for i, (part, numeric) in enumerate(zip(parts, self.numeric, strict=False)):
-                row[i] = _number(part) if numeric else code_of(self.codes, part)
+                row[i] = _number(part) if numeric else self.codes.number(part)
             if self.long:
                 row[-1] = len(parts)
         return np.asarray(table[words.codes])
@@ -92,7 +88,7 @@ def spelling_of(words: Iterable[str]) -> Spelling | None:
     if len(seen) <= FEW_WORDS:
         return None
     unit = _unit(seen)
-    rows = [parts_of(word, unit) for word in seen]
+    rows = [_parts_of(word, unit) for word in seen]
     lengths = {len(row) for row in rows}
     columns = list(zip_longest(*rows))[:MOST_PARTS]
     if not columns:
@@ -100,7 +96,7 @@ def spelling_of(words: Iterable[str]) -> Spelling | None:
     numeric = tuple(
         unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
     )
-    codes = codes_of(
+    codes = WordCodes.of(
         part
         for column, number in zip(columns, numeric, strict=True)
         if not number
@@ -110,7 +106,7 @@ def spelling_of(words: Iterable[str]) -> Spelling | None:
     return Spelling(unit, numeric, codes, len(lengths) > 1)
 
 
-def parts_of(word: str, unit: Unit) -> Sequence[str]:
+def _parts_of(word: str, unit: _Unit) -> Sequence[str]:
     """Return the parts of a word."""
     if unit == "letter":
         return word
@@ -120,7 +116,7 @@ def parts_of(word: str, unit: Unit) -> Sequence[str]:
     return [part.strip(_AROUND) for part in _BETWEEN.split(inner)] if inner else []
 
 
-def _unit(words: Sequence[str]) -> Unit:
+def _unit(words: Sequence[str]) -> _Unit:
     """Return what words are made of: numbers, parts between separators, or letters."""
     if _all_numbers(words) and (
         any(_FRACTIONAL.search(word) for word in words)  # bits, such as "0010", are no number

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
@@ -32,13 +31,16 @@ _SMALL = 1e-12  # a spread beside which any difference of means counts as certai
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """Blocks of places, by their names in order; each is summed up. Absent entries are passed over."""
+class BlockSums:
+    """Sums of blocks of places, given by their names in order. Absent entries are passed over."""
 
-    names: tuple[tuple[str, ...], ...] = ()
+    names: tuple[tuple[str, ...], ...]
 
-    def __len__(self) -> int:
-        return len(self.names)
+    @classmethod
+    def of(cls, names: Sequence[str]) -> BlockSums:
+        """Divide places into blocks of neighbours."""
+        ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
+        return cls(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -52,12 +54,11 @@ class Blocks:
             for block in self.names
         )
 
-    def sums(self, readings: Readings) -> FloatArray:
+    def values(self, readings: Readings) -> FloatArray:
         """Return the sums of n outputs, shape (n, blocks); absent (NaN) where all entries are."""
-        sums = np.full((len(readings), len(self)), np.nan)
-        places = {name: place for place, name in enumerate(readings.names)} if len(self) else {}
+        sums = np.full((len(readings), len(self.names)), np.nan)
         for at, block in enumerate(self.names):
-            here = [places[name] for name in block if name in places]
+            here = [readings.places[name] for name in block if name in readings.places]
             if here:
                 values = readings.values[:, here]
                 absent = np.isnan(values)
@@ -65,12 +66,6 @@ class Blocks:
                     total = np.where(absent, 0.0, values).sum(axis=1)
                 sums[:, at] = np.where(absent.all(axis=1), np.nan, total)
         return sums
-
-
-def blocks_of(names: Sequence[str]) -> Blocks:
-    """Divide places into blocks of neighbours."""
-    ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
-    return Blocks(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))
 
 
 def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[str]:
@@ -85,12 +80,11 @@ def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[s
     shares: list[FloatArray] = []
     n = min(len(readings) for readings in seen)
     for readings in seen:
-        places = {name: place for place, name in enumerate(readings.names)}
         values = np.full((len(readings), len(names)), np.nan)
         for j, name in enumerate(names):
-            place = places.get(name, -1)
+            place = readings.places.get(name, -1)
             if place in readings.words:
-                values[:, j] = np.where(readings.words[place].present, _hashes(readings, place), np.nan)
+                values[:, j] = readings.words[place].numbers(lambda word: zlib.crc32(word.encode()) / 2.0**32)
             elif place >= 0:
                 values[:, j] = readings.values[:, place]
         here = np.isfinite(values)
@@ -106,12 +100,6 @@ def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[s
     scores = np.maximum(scores, _range(shares) * np.sqrt(n))
     kept = np.sort(np.argsort(-scores, kind="stable")[:KEPT])
     return [names[j] for j in kept]
-
-
-def _hashes(readings: Readings, place: int) -> npt.NDArray[np.float64]:
-    """Return a number in [0, 1) for each word at a place."""
-    words = readings.words[place]
-    return words.numbers({word: zlib.crc32(word.encode()) / 2.0**32 for word in words.vocabulary})
 
 
 def _range(values: Sequence[FloatArray] | FloatArray) -> FloatArray:

@@ -1,17 +1,20 @@
-"""Words at one place of many outputs, each different word held once."""
+"""Words at one place of many outputs, each different word held once, and the numbers that stand for words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.outputs.shapes import shown
 
 NO_WORD = -1  # the code of an output that holds no word at the place
+_UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
 _FEW = 24  # different words up to which comparing all with each is faster than sorting
 
 
@@ -30,6 +33,37 @@ class Words:
     vocabulary: tuple[str, ...]
     codes: IntArray
 
+    @classmethod
+    def of_list(cls, column: Iterable[Any]) -> Words:
+        """Return the words of a column of ``str``, or None for no word."""
+        known: dict[Any, int] = {None: NO_WORD}
+        codes = np.array([known.setdefault(word, len(known) - 1) for word in column], dtype=np.int64)
+        return cls(tuple(str(word) for word in known if word is not None), codes)
+
+    @classmethod
+    def of_array(cls, array: npt.NDArray[Any]) -> Words:
+        """Return the words of a one-dimensional array of fixed-width text, or of bytes, which are said in hexadecimal.
+
+        Equal words are found by comparing the array's bytes, so that no Python object is made for an entry.
+        """
+        array = np.ascontiguousarray(array)
+        if array.dtype.itemsize == 0:
+            return cls(("",), np.zeros(len(array), dtype=np.int64))
+        size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
+        units = array.view(size).reshape(len(array), -1).astype(np.uint64)
+        keys = np.zeros(len(array), dtype=np.uint64)
+        for j in range(units.shape[1]):
+            keys = (keys ^ units[:, j]) * np.uint64(0x9E3779B97F4A7C15)  # wraps modulo 2^64
+            keys ^= keys >> np.uint64(29)
+        codes, firsts = _coded(keys)
+        if not np.array_equal(array[firsts][codes], array):  # two words with one key
+            _, places, codes = np.unique(array, return_index=True, return_inverse=True)
+            firsts = places.tolist()
+        spoken = array[firsts].tolist()
+        return cls(
+            tuple(word.hex() if isinstance(word, bytes) else word for word in spoken), codes.astype(np.int64)
+        )
+
     def __len__(self) -> int:
         return len(self.codes)
 
@@ -42,9 +76,9 @@ class Words:
         return (listed[code] for code in self.codes.tolist())
 
     @property
-    def present(self) -> npt.NDArray[np.bool_]:
+    def present(self) -> BoolArray:
         """Whether each output holds a word."""
-        held: npt.NDArray[np.bool_] = self.codes != NO_WORD
+        held: BoolArray = self.codes != NO_WORD
         return held
 
     @property
@@ -52,41 +86,34 @@ class Words:
         """Return the words that occur."""
         return {self.vocabulary[code] for code in np.unique(self.codes).tolist() if code != NO_WORD}
 
-    def numbers(self, of: Mapping[str, float]) -> npt.NDArray[np.float64]:
+    def numbers(self, of: Callable[[str], float]) -> FloatArray:
         """Return the number of each output's word, NaN where there is none; shape (n,)."""
-        table = np.array([*(of[word] for word in self.vocabulary), np.nan])
-        return table[self.codes]
+        table = np.array([*map(of, self.vocabulary), np.nan])
+        return np.asarray(table[self.codes])
 
 
-def words_of_list(column: Iterable[Any]) -> Words:
-    """Return the words of a column of ``str``, or None for no word."""
-    known: dict[Any, int] = {None: NO_WORD}
-    codes = np.array([known.setdefault(word, len(known) - 1) for word in column], dtype=np.int64)
-    return Words(tuple(str(word) for word in known if word is not None), codes)
+@dataclass(frozen=True)
+class WordCodes:
+    """The numbers that stand for words in a column: fixed when a layout is made, in the order of the alphabet."""
 
+    codes: Mapping[str, int]
 
-def words_of_array(array: npt.NDArray[Any]) -> Words:
-    """Return the words of a one-dimensional array of fixed-width text, or of bytes, which are said in hexadecimal.
+    @classmethod
+    def of(cls, words: Iterable[str]) -> WordCodes:
+        """Return a code for each different word."""
+        return cls({word: code for code, word in enumerate(sorted(set(words)))})
 
-    Equal words are found by comparing the array's bytes, so that no Python object is made for an entry.
-    """
-    array = np.ascontiguousarray(array)
-    if array.dtype.itemsize == 0:
-        return Words(("",), np.zeros(len(array), dtype=np.int64))
-    size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
-    units = array.view(size).reshape(len(array), -1).astype(np.uint64)
-    keys = np.zeros(len(array), dtype=np.uint64)
-    for j in range(units.shape[1]):
-        keys = (keys ^ units[:, j]) * np.uint64(0x9E3779B97F4A7C15)  # wraps modulo 2^64
-        keys ^= keys >> np.uint64(29)
-    codes, firsts = _coded(keys)
-    if not np.array_equal(array[firsts][codes], array):  # two words with one key
-        _, places, codes = np.unique(array, return_index=True, return_inverse=True)
-        firsts = places.tolist()
-    spoken = array[firsts].tolist()
-    return Words(
-        tuple(word.hex() if isinstance(word, bytes) else word for word in spoken), codes.astype(np.int64)
-    )
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def number(self, word: str) -> float:
+        """Return a word's code; of one that was not seen before, a number that depends on nothing but the word."""
+        known = self.codes.get(word)
+        return float(known) if known is not None else _UNSEEN + zlib.crc32(word.encode())
+
+    def labels(self, empty: str = "") -> tuple[tuple[float, str], ...]:
+        """Return the words of all codes, as a column's labels."""
+        return tuple((float(code), shown(word) if word else empty) for word, code in self.codes.items())
 
 
 def _coded(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:

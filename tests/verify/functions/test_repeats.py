@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from verify.functions.lane_outputs import read_lanes
 from verify.functions.repeats import repeated_share
+from verify.outputs.read_lanes import read_lanes
 
 LANES, CALLS = 256, 12
 

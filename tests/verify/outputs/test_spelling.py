@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.outputs.output_layout import layout_of
-from verify.outputs.outputs import read_outputs
+from verify.outputs.read_outputs import read_outputs
 from verify.outputs.spelling import FEW_WORDS, MOST_PARTS, spelling_of
-from verify.outputs.words import words_of_list
+from verify.outputs.words import Words
 
 BITS = [f"{i:05b}"[: 2 + i % 4] for i in range(32)]
 
 
 def table(spelling, words):
-    return spelling.values(words_of_list(words))
+    return spelling.values(Words.of_list(words))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from mechanisms.arrays import FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
 from verify.outputs.output_readings import EXACT, Raised, Readings, distinct_names, exact, flat_names
 from verify.outputs.shapes import entries_in_words, shape_of
-from verify.outputs.words import Words, words_of_list
+from verify.outputs.words import Words
 
 
 def read_outputs(outputs: Sequence[Any], known: Collection[str] | None = None) -> Readings:
@@ -64,7 +64,7 @@ def _orders(outputs: Sequence[Any]) -> Words | None:
     """Return the keys of dictionaries in their order, which can be seen where they are printed; None without any."""
     if not any(isinstance(output, Mapping) and len(output) > 1 for output in outputs):
         return None
-    return words_of_list(
+    return Words.of_list(
         ", ".join(map(str, output)) if isinstance(output, Mapping) and len(output) > 1 else None
         for output in outputs
     )
@@ -169,7 +169,7 @@ class _Columns:
             shapes = tuple(by_number.tolist())
         return Readings(
             self.values[:, : len(self.places)],
-            {place: words_of_list(words) for place, words in self.words.items()},
+            {place: Words.of_list(words) for place, words in self.words.items()},
             shapes,
             tuple(self.places),
             frozenset(range(len(self.places))) - self.not_truth,

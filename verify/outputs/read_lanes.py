@@ -1,4 +1,4 @@
-"""What a function returned for several lanes at once, read as `verify.outputs.outputs` does."""
+"""What a function returned for several lanes at once, read as `verify.outputs.read_outputs` does."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from verify.outputs.output_readings import (
     exact,
     flat_names,
 )
-from verify.outputs.outputs import read_outputs
+from verify.outputs.read_outputs import read_outputs
 from verify.outputs.shapes import entries_in_words, shape_of
-from verify.outputs.words import NO_WORD, Words, words_of_array
+from verify.outputs.words import NO_WORD, Words
 
 _WANTED = (
     "must be an array whose leading axis is the lanes, a tuple or a dictionary of such arrays, or a list of one output "
@@ -139,7 +139,7 @@ def _exact(flat: npt.NDArray[Any]) -> tuple[FloatArray, Mapping[int, WholeArray]
 
 
 def _words(column: npt.NDArray[Any]) -> Words:
-    words = words_of_array(np.ma.getdata(column))
+    words = Words.of_array(np.ma.getdata(column))
     if not isinstance(column, np.ma.MaskedArray):
         return words
     return Words(words.vocabulary, np.where(np.ma.getmaskarray(column), NO_WORD, words.codes))

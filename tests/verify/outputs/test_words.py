@@ -1,0 +1,44 @@
+"""Words of lists and of arrays are the same, each different one held once."""
+
+import time
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verify.outputs import words as words_module
+from verify.outputs.output_layout import layout_of
+from verify.outputs.read_lanes import read_lanes
+from verify.outputs.words import Words
+
+words = st.text(alphabet="ab\x00ü", max_size=3)
+
+
+@given(st.lists(words, min_size=1, max_size=60))
+def test_words_of_arrays_are_those_of_lists(listed):
+    array = np.array(listed)
+    assert list(Words.of_array(array)) == array.tolist()
+    assert list(Words.of_list(listed)) == listed
+    coded = array.astype(object).astype(str)
+    assert list(read_lanes(coded, len(listed)).words[0]) == coded.tolist()
+
+
+def test_many_different_words():
+    listed = [f"word {i * i % 97}" for i in range(500)]
+    assert list(Words.of_array(np.array(listed))) == listed
+    assert list(Words.of_array(np.array([word.encode() for word in listed]))) == [
+        w.encode().hex() for w in listed
+    ]
+
+
+def test_words_with_one_key_are_told_apart(monkeypatch):
+    monkeypatch.setattr(words_module, "_coded", lambda keys: (np.zeros(len(keys), dtype=np.int64), [0]))
+    assert list(Words.of_array(np.array(["u", "v", "u"]))) == ["u", "v", "u"]
+
+
+def test_arrays_of_words_take_no_time():
+    array = np.array(["ann", "bob", "cy", "dee"])[np.random.default_rng(0).integers(4, size=1_000_000)]
+    start = time.process_time()
+    readings = read_lanes(array, len(array))
+    layout_of([readings]).sample(readings)
+    assert time.process_time() - start < 1.0  # one object for each word takes 3 s

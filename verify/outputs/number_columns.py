@@ -1,0 +1,160 @@
+"""Columns of the numbers at the places of a function's outputs; also of whole numbers that are too large for floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from verify.events.view_sample import Column
+from verify.outputs.output_readings import EXACT, Readings, WholeArray
+from verify.outputs.seen_place import SeenPlace
+
+_FEW_VALUES = 12  # different whole numbers up to which a place holds labels
+_LOW_BITS = 12  # of a whole number that is too large even after a subtraction: with these, 64 bits are exact
+_LONGEST_NUMBER = 24  # digits of a number that are said
+
+
+@dataclass(frozen=True)
+class NumberColumns:
+    """Numbers, a column for each place.
+
+    Attributes
+    ----------
+    names
+        Names of the places.
+    columns
+        A column for each.
+    offsets
+        For each place with whole numbers too large for floats, what is subtracted from them first.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+    offsets: Mapping[str, int]
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the numbers of n outputs, shape (n, columns)."""
+        if readings.names == self.names and not self.offsets:
+            return readings.values
+        values = np.full((len(readings), len(self.names)), np.nan)
+        places = readings.places
+        known = [(at, places[name]) for at, name in enumerate(self.names) if name in places]
+        if known:
+            columns, sources = map(list, zip(*known, strict=True))
+            values[:, columns] = readings.values[:, sources]
+        for at, name in enumerate(self.names):
+            if name in self.offsets and name in places:
+                place = places[name]
+                values[:, at] = _less(
+                    readings.values[:, place], readings.whole.get(place), self.offsets[name]
+                )
+        return values
+
+
+@dataclass(frozen=True)
+class LowBits:
+    """The lowest 12 bits of whole numbers that are so far apart that no subtraction makes all of them floats."""
+
+    names: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the bits as numbers, shape (n, columns)."""
+        values = np.full((len(readings), len(self.names)), np.nan)
+        for at, name in enumerate(self.names):
+            if name in readings.places:
+                place = readings.places[name]
+                values[:, at] = _low_bits(readings.values[:, place], readings.whole.get(place))
+        return values
+
+
+def number_columns(places: Sequence[SeenPlace]) -> tuple[NumberColumns, LowBits]:
+    """Return the columns of the numbers at some places, and of the low bits of those that need them."""
+    columns: list[Column] = []
+    offsets: dict[str, int] = {}
+    low: dict[str, Column] = {}
+    for place in places:
+        key, said = place.key, f"{place.said} as a number" if place.holds_words else place.said
+        values = np.concatenate([r.values[:, at] for r, at in place.outputs])
+        if any(at in r.whole for r, at in place.outputs):
+            whole = [_integers_of(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
+            integers = [x for column in whole for x in column if x is not None]
+            smallest, largest = min(integers), max(integers)
+            offsets[place.name] = smallest
+            values = np.concatenate(
+                [_less(r.values[:, at], r.whole.get(at), smallest) for r, at in place.outputs]
+            )
+            if largest - smallest >= EXACT:
+                bits = np.concatenate(
+                    [_low_bits(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
+                )
+                few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
+                low[place.name] = Column(
+                    f"{key}:low", f"{said} modulo 2^{_LOW_BITS}", "category" if few else "real"
+                )
+            if smallest != 0:
+                key, said = f"{key} - {smallest:#x}", f"{said} minus {_digits(smallest)}"
+        truth = all(at in r.truths for r, at in place.outputs)
+        columns.append(_number_column(key, said, values[~np.isnan(values)], truth))
+    names = tuple(place.name for place in places)
+    return NumberColumns(names, tuple(columns), offsets), LowBits(tuple(low), tuple(low.values()))
+
+
+def _number_column(key: str, said: str, values: FloatArray, truth: bool) -> Column:
+    distinct = np.unique(values)
+    labels = distinct.size and distinct.size <= _FEW_VALUES and bool((distinct == np.round(distinct)).all())
+    truths = ((0.0, "False"), (1.0, "True")) if truth and values.size else ()
+    return Column(key, said, "category" if labels else "real", truths)
+
+
+def _digits(whole: int) -> str:
+    """Say a whole number; of a long one, how it begins and ends, in hexadecimal."""
+    if abs(whole) < 10**_LONGEST_NUMBER:
+        return str(whole)
+    said = f"{whole:#x}"
+    return said if len(said) <= _LONGEST_NUMBER else f"{said[:12]}...{said[-8:]} ({len(said)} characters)"
+
+
+def _integers_of(values: FloatArray, whole: WholeArray | None) -> list[int | None]:
+    """Return whole numbers exactly; None where there is none."""
+    known: Sequence[int | None] = [None] * len(values) if whole is None else whole.tolist()
+    return [
+        exact if exact is not None else (int(value) if math.isfinite(value) and value == int(value) else None)
+        for exact, value in zip(known, values.tolist(), strict=True)
+    ]
+
+
+def _less(values: FloatArray, whole: WholeArray | None, offset: int) -> FloatArray:
+    """Return numbers minus a whole number, rounded once; of fractions, both are rounded before."""
+    if whole is not None and whole.dtype.kind in "iu":
+        smallest, largest = int(whole.min()), int(whole.max())
+        if max(abs(smallest - offset), abs(largest - offset)) < 2**63:
+            wrapped = whole.astype(np.uint64) - np.uint64(offset % 2**64)  # exact modulo 2^64
+            return wrapped.view(np.int64).astype(np.float64)
+    integers = _integers_of(values, whole)
+    rounded = _float(offset)
+    return np.array(
+        [
+            value - rounded if x is None else _float(x - offset)
+            for x, value in zip(integers, values.tolist(), strict=True)
+        ]
+    )
+
+
+def _low_bits(values: FloatArray, whole: WholeArray | None) -> FloatArray:
+    """Return whole numbers modulo 2^12; NaN where there is none."""
+    mask = 2**_LOW_BITS - 1
+    if whole is not None and whole.dtype.kind in "iu":
+        return (whole.astype(np.uint64) & np.uint64(mask)).astype(np.float64)
+    return np.array([np.nan if x is None else float(x & mask) for x in _integers_of(values, whole)])
+
+
+def _float(whole: int) -> float:
+    try:
+        return float(whole)
+    except OverflowError:
+        return math.inf if whole > 0 else -math.inf

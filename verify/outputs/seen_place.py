@@ -1,0 +1,81 @@
+"""What was seen at one place of a function's outputs, on several data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from verify.outputs.output_readings import Readings
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPlace:
+    """One place of the outputs.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    single
+        Whether outputs have no other place.
+    outputs
+        The outputs on each data set on which some have this place, with its number.
+    """
+
+    name: str
+    single: bool
+    outputs: Sequence[tuple[Readings, int]]
+
+    @cached_property
+    def holds_numbers(self) -> bool:
+        """Whether a number was seen, or nothing at all."""
+        return not any(at in r.words for r, at in self.outputs) or not all(
+            np.isnan(r.values[:, at]).all() for r, at in self.outputs
+        )
+
+    @cached_property
+    def holds_words(self) -> bool:
+        """Whether a word was seen."""
+        return any(at in r.words for r, at in self.outputs)
+
+    @cached_property
+    def words(self) -> set[str]:
+        """All words that were seen."""
+        return {word for r, at in self.outputs if at in r.words for word in r.words[at].spoken}
+
+    @property
+    def key(self) -> str:
+        """The name of a column of the place, such as ``output[2]``."""
+        return "output" if self.single and self.name == "[1]" else f"output{self.name}"
+
+    @property
+    def said(self) -> str:
+        """The place in words, such as "output 2"; a member of a set as "3 in the output"."""
+        return _said(self.name, self.single)
+
+
+def seen_places(seen: Sequence[Readings]) -> list[SeenPlace]:
+    """Return all places of outputs: in order those of the outputs with most, then what the others add."""
+    by_length = sorted(seen, key=lambda each: -len(each.names))
+    names = list(dict.fromkeys(name for each in by_length for name in each.names))
+    # Entries of a dictionary come in the order in which outputs happen to show them, as members of a set do.
+    if all(name.startswith((".", "{")) for name in names):
+        names.sort()
+    return [
+        SeenPlace(name, len(names) == 1, [(r, r.places[name]) for r in seen if name in r.places])
+        for name in names
+    ]
+
+
+def _said(name: str, single: bool) -> str:
+    if name.endswith("}"):
+        of, _, member = name.rpartition("{")
+        return f"{member[:-1]} in {_said(of, single)}"
+    if not name or (single and name == "[1]"):
+        return "the output"
+    if name.startswith("[") and name.count("[") == 1 and name.endswith("]"):
+        return f"output {name[1:-1]}"
+    return f"output {name.removeprefix('.')}"
