@@ -1,0 +1,203 @@
+"""Breaks the code at random places and reports which mutants the tests do not catch.
+
+    python tests/benchmarks/break_the_code.py --count 50 --under verify/events --seed 1
+
+Each mutant lives in a temporary copy of the tree. Its tests run in three stages, each only if the one before has
+passed: the mirrored test file, the tests that call the mutated function, the rest of the default suite
+(``--no-rest`` leaves that out). Which tests call a function is measured once by ``--map`` (the default suite runs
+once, about as long as usual) and kept in ``.benchmarks/``; without the map, the tests of the files that import
+the mutated module stand in (where none does: of its package). A failure counts only where the same test passes on the code as it is; a mutant that
+hangs is caught, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+
+from function_calls import PACKAGES
+from mutants import ROOT, Mutant, chosen
+
+MAP = ROOT / ".benchmarks" / "function_calls.json"
+
+
+class Tree:
+    """A copy of the packages and the tests, in which one mutant at a time is tried."""
+
+    def __init__(self, folder: Path, calls: dict[str, object]) -> None:
+        self.folder, self.calls = folder, calls
+        self.fails_anyway: dict[str, bool] = {}
+        ignored = shutil.ignore_patterns("__pycache__", ".*")
+        for name in (*PACKAGES, "tests"):
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        for name in ("README.md", "pyproject.toml", "LICENSE"):
+            shutil.copy(ROOT / name, folder / name)
+        # Checked by content: a mutant of the same size within the same second would pass by time stamp.
+        compile_all = ["-m", "compileall", "-q", "--invalidation-mode", "checked-hash", *PACKAGES, "tests"]
+        subprocess.run([sys.executable, *compile_all], cwd=folder, check=True)
+
+    def run(
+        self, arguments: list[str], timeout: float, only: list[str] | None = None
+    ) -> tuple[int | None, str]:
+        """The exit code (None: out of time) and the output of pytest in the copy."""
+        paths = [str(self.folder), str(self.folder / "tests" / "benchmarks")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--tb=no",
+            "-rfE",
+            "-p",
+            "function_calls",
+            *arguments,
+        ]
+        if only is not None:
+            (self.folder / "only.json").write_text(json.dumps(only))
+            environment["ONLY_TESTS"] = str(self.folder / "only.json")
+        with (self.folder / "output").open("w+") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            try:
+                code = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return None, ""
+            output.seek(0)
+            return code, output.read()
+
+    def stages(self, mutant: Mutant, rest: bool) -> Iterator[tuple[str, list[str], list[str] | None, float]]:
+        """Name, files, tests (None: all of the files) and time limit in seconds of each stage."""
+        path = Path(mutant.file)
+        mirrored = str(Path("tests", *path.parts[:-1], f"test_{path.name}"))
+        if (self.folder / mirrored).exists():
+            yield "mirrored", [mirrored], None, 300.0
+        tests = self.calls.get("tests", {})
+        if tests:
+            key = f"{mutant.file}:{mutant.function}"
+            covering = [test for test in tests if key in tests[test]["calls"]] or [
+                test
+                for test in tests
+                if any(name.startswith(f"{mutant.file}:") for name in tests[test]["calls"])
+            ]  # a function that is new, or the module's level: the tests of the module
+            covering = [test for test in covering if not test.startswith(mirrored)]
+            covering = [test for test in covering if (self.folder / test.partition("::")[0]).exists()]
+            covering.sort(key=lambda test: tests[test]["seconds"])
+            files = sorted({test.partition("::")[0] for test in covering})
+            if files:
+                yield (
+                    "covering",
+                    files,
+                    covering,
+                    120.0 + 8 * sum(tests[test]["seconds"] for test in covering),
+                )
+        else:
+            module = re.escape(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
+            importing = [
+                str(file.relative_to(self.folder)) for file in sorted(self.folder.glob("tests/**/test_*.py"))
+                if re.search(rf"\b{module}\b", file.read_text())
+            ]  # fmt: skip
+            files = [file for file in importing if file != mirrored] or [f"tests/{path.parts[0]}"]
+            yield "covering", files, None, 1800.0
+        if rest:
+            yield "rest", ["tests"], None, 3600.0
+
+    def fate(self, mutant: Mutant, rest: bool) -> str:
+        """The first stage that catches the mutant (with the test), or ``survived``."""
+        file = self.folder / mutant.file
+        source = file.read_bytes()
+        for stage, files, only, timeout in self.stages(mutant, rest):
+            known = [f"--deselect={test}" for test, fails in self.fails_anyway.items() if fails]
+            while True:
+                file.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
+                code, output = self.run([*files, *known], timeout, only)
+                file.write_bytes(source)
+                if code is None:
+                    return f"{stage} (out of time)"
+                if code in (0, 5):
+                    break
+                failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[.*?\])?)(?: - |$)", output, re.MULTILINE)
+                test = failed.group(1) if failed else files[0]
+                if test not in self.fails_anyway:
+                    collect = [] if "::" in test else ["--collect-only"]
+                    self.fails_anyway[test] = self.run([test, *collect], 600.0)[0] not in (0, 5)
+                if not self.fails_anyway[test] or "::" not in test:
+                    return f"{stage} ({test})"
+                known.append(f"--deselect={test}")
+        return "survived"
+
+
+def measure() -> None:
+    """Run the default suite once and keep which test calls what, and how long each takes."""
+    MAP.parent.mkdir(exist_ok=True)
+    paths = [str(ROOT), str(Path(__file__).parent)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "FUNCTION_CALLS": str(MAP)}
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "function_calls"], cwd=ROOT, env=environment)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=20, help="mutants")
+    parser.add_argument("--under", nargs="+", default=list(PACKAGES), help="packages, folders or files")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--no-rest", dest="rest", action="store_false", help="stop after the covering tests")
+    parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
+    parser.add_argument("--map", action="store_true", help="measure which tests call which function, and end")
+    options = parser.parse_args()
+    if options.map:
+        return measure()
+    mutants = chosen(options.under, options.count, options.seed)
+    if options.list:
+        print(*mutants, sep="\n")
+        return
+    calls = json.loads(MAP.read_text()) if MAP.exists() else {}
+    fates: dict[Mutant, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        trees: Queue[Tree] = Queue()
+        for job in range(options.jobs):
+            trees.put(Tree(Path(folder, str(job)), calls))
+
+        def decide(mutant: Mutant) -> None:
+            tree, start = trees.get(), time.monotonic()
+            fates[mutant] = tree.fate(mutant, options.rest)
+            trees.put(tree)
+            print(f"{time.monotonic() - start:6.1f} s  {mutant}  ==>  {fates[mutant]}", flush=True)
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(decide, mutants))
+    print(f"\n{'':12} {'mutants':>8} {'caught':>8} {'mirrored':>9} {'covering':>9} {'rest':>6}")
+    for package in (*PACKAGES, ""):
+        those = [fate for mutant, fate in fates.items() if mutant.file.startswith(package)]
+        if those:
+            by = [sum(fate.startswith(stage) for fate in those) for stage in ("mirrored", "covering", "rest")]
+            print(
+                f"{package or 'all':12} {len(those):8} {sum(by) / len(those):8.0%} {by[0]:9} {by[1]:9} {by[2]:6}"
+            )
+
+
+if __name__ == "__main__":
+    main()
