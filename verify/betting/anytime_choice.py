@@ -12,9 +12,9 @@ import numpy.typing as npt
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.betting.e_process import Payoff, moved
 from verify.events.event import Event, event_from_dict
-from verify.events.families import Family, Worlds
+from verify.events.families import Family
 from verify.events.tried_families import all_families
-from verify.events.view_sample import Column
+from verify.events.view_sample import Column, WorldSamples
 
 CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
 CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
@@ -76,7 +76,7 @@ def hand_from_dict(saved: Mapping[str, Any], columns: Sequence[Column]) -> Hand 
     return Hand(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
 
 
-def best_hand(claim: Payoff, fit: Worlds, late: Worlds, held: Hand | None) -> Hand:
+def best_hand(claim: Payoff, fit: WorldSamples, late: WorldSamples, held: Hand | None) -> Hand:
     """The most promising event: laid out on one sample, compared on the other, and with the one held so far."""
     best: dict[bool, tuple[float, Family, int]] = {}
     for family in all_families(fit, late):

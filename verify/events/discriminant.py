@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.families import Family, Worlds
+from verify.events.families import Family
 from verify.events.joint_readings import Combination
 from verify.events.line_families import score_family
 from verify.events.relations import MOST_COLUMNS
+from verify.events.view_sample import WorldSamples
 
 MOST_FITTED = 1 << 13
 """Draws of each world to which the weights are fitted."""
@@ -53,7 +54,7 @@ class Discriminant:
     hidden: bool
 
     @classmethod
-    def of(cls, fit: Worlds, columns: Sequence[int]) -> Discriminant | None:
+    def of(cls, fit: WorldSamples, columns: Sequence[int]) -> Discriminant | None:
         """The discriminant of some columns, fitted to the first draws.
 
         None where fewer than two columns matter.
@@ -69,7 +70,7 @@ class Discriminant:
         named = tuple(fit[0].columns[i] for i in indices)
         return cls(Combination(indices, named, tuple(direction.weights[places].tolist())), direction.hidden)
 
-    def family(self, fit: Worlds, choose: Worlds) -> Family:
+    def family(self, fit: WorldSamples, choose: WorldSamples) -> Family:
         """Its thresholds, counted on the draws that it was not fitted to."""
         first, second = (world.rows(MOST_FITTED, len(world.values)) for world in fit)
         return score_family(self.reading, (first, second), choose)

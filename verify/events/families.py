@@ -22,9 +22,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event
 from verify.events.readings import Reading
-from verify.events.view_sample import ViewSample
-
-Worlds = tuple[ViewSample, ViewSample]
+from verify.events.view_sample import WorldSamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class Sorted:
     pairs: Pairs | None
 
     @classmethod
-    def of(cls, reading: Reading, fit: Worlds, choose: Worlds) -> Sorted:
+    def of(cls, reading: Reading, fit: WorldSamples, choose: WorldSamples) -> Sorted:
         """Read both samples and sort."""
         first, second = (sorted_present(reading.of(world)) for world in fit)
         pooled = np.concatenate([first, second])

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned, Bins, bin_of
-from verify.events.families import Worlds, runs
+from verify.events.families import runs
 from verify.events.readings import Reading
+from verify.events.view_sample import WorldSamples
 
 MOST_BINS = 16  # of one reading, beside those of its tails and of frequent values
 TAILS = np.array([1 / 1024, 1 / 256, 1 / 64])  # quantiles at which tails are cut
@@ -64,7 +65,7 @@ def feature_of(reading: Reading, values: FloatArray) -> Feature:
     return Feature(binned, bin_of(binned.cuts, values), ordered)
 
 
-def features(fit: Worlds, readings: Sequence[Reading]) -> list[Feature]:
+def features(fit: WorldSamples, readings: Sequence[Reading]) -> list[Feature]:
     """Each reading of the pooled draws in bins; readings that are constant are left out."""
     found = []
     for reading in readings:

@@ -8,8 +8,9 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, Interval, Near
-from verify.events.families import Family, Pairs, Sorted, Worlds, disjoint, nested, quantiles, runs
+from verify.events.families import Family, Pairs, Sorted, disjoint, nested, quantiles, runs
 from verify.events.readings import Reading
+from verify.events.view_sample import WorldSamples
 
 NEAR_CENTRES = 8  # numbers that a difference takes again and again
 
@@ -126,7 +127,7 @@ def near_family(sorted_values: Sorted, scale: float) -> Iterator[Family]:
     )
 
 
-def score_family(score: Reading, *samples: Worlds) -> Family:
+def score_family(score: Reading, *samples: WorldSamples) -> Family:
     """At most t, and at least t, for a score that was fitted on other draws than these samples."""
     raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
     values = [np.sort(world) for world in raw]

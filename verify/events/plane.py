@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from verify.events.families import Family, Sorted, Worlds
+from verify.events.families import Family, Sorted
 from verify.events.joint_readings import Distance, Product
 from verify.events.line_families import half_line_family, interval_family, score_family
 from verify.events.rounded_readings import Rounding
 from verify.events.summaries import Summary
 from verify.events.table_families import shrunken_log_ratio
+from verify.events.view_sample import WorldSamples
 
 FEW_COLUMNS = 3
 """Measurements up to which every two are read together."""
@@ -31,7 +32,7 @@ _MOST_STEPS = 60
 _TIDY = 2  # digits kept of a disk's radius in its middle: 1 rather than 0.9999
 
 
-def plane_families(fit: Worlds, choose: Worlds, columns: Sequence[int]) -> Iterator[Family]:
+def plane_families(fit: WorldSamples, choose: WorldSamples, columns: Sequence[int]) -> Iterator[Family]:
     """Sums, products and distances from a telling point of every two of a few columns."""
     if not 2 <= len(columns) <= FEW_COLUMNS:
         return

@@ -10,13 +10,16 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Both, Event, HalfLine
-from verify.events.families import Family, Worlds, nested, quantiles
+from verify.events.families import Family, nested, quantiles
 from verify.events.readings import Reading
+from verify.events.view_sample import WorldSamples
 
 MOST_CELLS = 40  # values of a reading that takes few, at each of which quadrants may begin
 
 
-def quadrant_family(fit: Worlds, choose: Worlds, cell: Reading, value: Reading) -> Iterator[Family]:
+def quadrant_family(
+    fit: WorldSamples, choose: WorldSamples, cell: Reading, value: Reading
+) -> Iterator[Family]:
     """At most or at least c in one reading that takes few values, and at most or above t in another one.
 
     Where a sequence ends with a number, a low number after many refusals tells much and is rare: all sequences of

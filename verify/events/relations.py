@@ -13,8 +13,9 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, Near
-from verify.events.families import Family, Worlds, nested
+from verify.events.families import Family, nested
 from verify.events.joint_readings import Combination
+from verify.events.view_sample import WorldSamples
 
 MOST_COLUMNS = 64
 """Columns up to which relations are looked for."""
@@ -38,7 +39,7 @@ class _Relation:
     tolerance: float
 
 
-def relation_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
     """That a linear relation among measurements holds with the value that it has in one world, and that it does not.
 
     Relations are found on the first draws of one world; the one that most often fails in the other world is counted,
@@ -62,7 +63,7 @@ def relation_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
             yield _family(Near(reading, relation.centre, relation.tolerance), fit, choose)
 
 
-def _family(near: Near, fit: Worlds, choose: Worlds) -> Family:
+def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> Family:
     """An event and its complement, counted on the draws on which it was not laid out."""
     events: tuple[Event, ...] = (near, Near(near.reading, near.centre, near.tolerance, complement=True))
     fresh = [

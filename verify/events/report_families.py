@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from verify.events.event import Event, ReportCount, report_counts
-from verify.events.families import Family, Worlds, nested
+from verify.events.families import Family, nested
+from verify.events.view_sample import WorldSamples
 
 
-def report_count_family(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
     """At most k, then at least k reports; only if something is absent at all."""
     columns = choose[0].columns
     places = len(columns)
@@ -33,7 +34,7 @@ def report_count_family(fit: Worlds, choose: Worlds) -> Iterator[Family]:
     yield Family(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
 
 
-def certain_family(choose: Worlds) -> Family:
+def certain_family(choose: WorldSamples) -> Family:
     """An event that always holds, for views of which nothing else can be said."""
     columns = choose[0].columns
     sizes = len(choose[0].values), len(choose[1].values)

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, event_from_dict
-from verify.events.families import Worlds, runs
-from verify.events.view_sample import Column, ReadOnce, ViewSample, column_index
+from verify.events.families import runs
+from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_index
 
 _CLOSE = 2.0**-42
 """How close values are to each other, relative to their own size, if they differ by rounding: 2048 units at most."""
@@ -97,7 +97,7 @@ class OfRounded(Event):
         return cls(event_from_dict(data["event"], columns), rounded)
 
 
-def rounded_columns(worlds: Worlds) -> RoundedColumns | None:
+def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
     """Return the columns that show rounding, and how they are to be read; None if none does."""
     columns = worlds[0].columns
     rows = max(_FEWEST_ROWS, _LOOKED_AT // len(columns))

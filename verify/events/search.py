@@ -18,10 +18,11 @@ from scipy import special
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event
-from verify.events.families import Family, Worlds
+from verify.events.families import Family
 from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
+from verify.events.view_sample import WorldSamples
 from verify.statistics.cautious_estimates import moved_apart, wilson_bound
 from verify.statistics.predicted_bound import predicted_epsilon
 
@@ -78,8 +79,8 @@ class Found:
 
 
 def search_events(
-    fit: Worlds,
-    choose: Worlds,
+    fit: WorldSamples,
+    choose: WorldSamples,
     *,
     final_samples: int,
     delta: float,

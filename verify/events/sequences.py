@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from verify.events.families import Family, Worlds
+from verify.events.families import Family
 from verify.events.readings import Reading
 from verify.events.table_families import row_families
-from verify.events.view_sample import Column
+from verify.events.view_sample import Column, WorldSamples
 
 FEWEST = 3
 """Entries from which columns are a sequence of their own, beside all columns together."""
@@ -42,7 +42,7 @@ def sequences(columns: Sequence[Column]) -> list[tuple[int, ...]]:
 
 
 def prefix_families(
-    fit: Worlds, choose: Worlds, values: Sequence[Reading], sequence: Sequence[int]
+    fit: WorldSamples, choose: WorldSamples, values: Sequence[Reading], sequence: Sequence[int]
 ) -> Iterator[Family]:
     """The first entries of a sequence, read together as one word, for several lengths short of the whole."""
     for length in PREFIXES:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, KeyArray, RowTable, row_keys
-from verify.events.families import Family, Sorted, Worlds, disjoint, nested, runs
+from verify.events.families import Family, Sorted, disjoint, nested, runs
 from verify.events.readings import Reading
-from verify.events.view_sample import ViewSample
+from verify.events.view_sample import ViewSample, WorldSamples
 
 MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
 MOST_LISTED = 16_384  # values listed in a table
@@ -52,7 +52,7 @@ def value_families(sorted_values: Sorted) -> Iterator[Family]:
 
 
 def row_families(
-    fit: Worlds, choose: Worlds, readings: Sequence[Reading], prior: Reading | None = None
+    fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading], prior: Reading | None = None
 ) -> Iterator[Family]:
     """Rows of several readings that repeat.
 
@@ -96,7 +96,7 @@ def row_families(
     )
 
 
-def pair_families(fit: Worlds, choose: Worlds, readings: Sequence[Reading]) -> Iterator[Family]:
+def pair_families(fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading]) -> Iterator[Family]:
     """Rows of every two of some readings that take few values each."""
     samples = (fit, choose)
     tables, codes = [], []

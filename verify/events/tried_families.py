@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from verify.events.discriminant import Discriminant
-from verify.events.families import Family, Sorted, Worlds
+from verify.events.families import Family, Sorted
 from verify.events.features import Draws, feature_of, features, most_telling
 from verify.events.float_lattice import LatticeReading
 from verify.events.line_families import (
@@ -32,7 +32,7 @@ from verify.events.sequences import prefix_families, sequences
 from verify.events.summaries import Operation, Summary
 from verify.events.table_families import pair_families, row_families, value_families
 from verify.events.tree_fit import boosted_trees
-from verify.events.view_sample import Column
+from verify.events.view_sample import Column, WorldSamples
 
 MOST_PAIRS = 28  # pairs of columns whose difference is looked at
 MOST_FEW_PAIRS = 66  # pairs of columns with few values read together (all pairs of 12)
@@ -86,7 +86,7 @@ class _Kinds:
         return sorted(shared, key=lambda value: -sum(self.shares[value]))[:MOST_ATOMS]
 
 
-def all_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
     """Every family but those of the floating-point lattice."""
     columns = fit[0].columns
     values = [Value(i, column) for i, column in enumerate(columns)]
@@ -136,7 +136,7 @@ def all_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
     yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 
-def quick_families(fit: Worlds, choose: Worlds, score: Reading) -> Iterator[Family]:
+def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> Iterator[Family]:
     """The families that cost little: single columns, whole rows and a score; enough to compare pairs of data."""
     columns = fit[0].columns
     values = [Value(i, column) for i, column in enumerate(columns)]
@@ -156,7 +156,7 @@ def quick_families(fit: Worlds, choose: Worlds, score: Reading) -> Iterator[Fami
         yield from row_families(fit, choose, values)
 
 
-def lattice_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
+def lattice_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
     """The families of the floating-point lattice: of each measurement, its bits."""
     for i, column in enumerate(fit[0].columns):
         if column.kind == "category":
@@ -175,15 +175,18 @@ def lattice_families(fit: Worlds, choose: Worlds) -> Iterator[Family]:
 
 
 def _learned_families(
-    fit: Worlds,
-    choose: Worlds,
+    fit: WorldSamples,
+    choose: WorldSamples,
     values: Sequence[Reading],
     steps: Sequence[Reading],
     summaries: Sequence[Reading],
 ) -> Iterator[Family]:
     """Whole rows, and scores fitted to them."""
-    part: Worlds = (fit[0].rows(0, FIT_ROWS), fit[1].rows(0, FIT_ROWS))
-    spare: Worlds = (fit[0].rows(FIT_ROWS, len(fit[0].values)), fit[1].rows(FIT_ROWS, len(fit[1].values)))
+    part: WorldSamples = (fit[0].rows(0, FIT_ROWS), fit[1].rows(0, FIT_ROWS))
+    spare: WorldSamples = (
+        fit[0].rows(FIT_ROWS, len(fit[0].values)),
+        fit[1].rows(FIT_ROWS, len(fit[1].values)),
+    )
     draws = Draws.of((len(part[0].values), len(part[1].values)))
     plain = features(part, values)
     if not plain:  # every column is the same in all draws
@@ -243,7 +246,7 @@ def _summaries(
     return found
 
 
-def _counts_from(fit: Worlds, kinds: _Kinds) -> list[Reading]:
+def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
     """How many of the smooth columns reach a number: each of several noisy copies says a little by its side."""
     if len(kinds.smooth) < FEWEST_COUNTED:
         return []
@@ -287,7 +290,7 @@ def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> lis
 _OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest", "place of largest", "place of smallest")
 
 
-def _size(fit: Worlds, index: int) -> float:
+def _size(fit: WorldSamples, index: int) -> float:
     """How large the finite values of a column are, from some of them."""
     values = np.abs(np.concatenate([world.values[:SOME_ROWS, index] for world in fit]))
     values = values[np.isfinite(values)]

@@ -74,6 +74,10 @@ class ViewSample:
         return reading.of(self)
 
 
+WorldSamples = tuple[ViewSample, ViewSample]
+"""Draws of one view in two neighbouring worlds."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOnce(ViewSample):
     """Draws of which nothing is read twice, for events that share their readings; columns are contiguous.

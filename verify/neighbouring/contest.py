@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verify.events.families import Worlds
+from verify.events.view_sample import WorldSamples
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.telling import ComingTest, halves, promise_and_hope
@@ -45,7 +45,7 @@ class Standing:
     looks: int = 0
     promise: float = -math.inf
     hope: float = -math.inf
-    kept: Worlds | None = None
+    kept: WorldSamples | None = None
 
 
 @dataclass(eq=False)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verify.events.families import Worlds
-from verify.events.view_sample import ViewSample
+from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.telling import fitted_score
 from verify.sampling.draws import Candidate
@@ -54,7 +53,7 @@ class PairDraws:
     alike: bool | None = None
     columns: int = 0
 
-    def of(self, pair: Pair, rows: int, look: int) -> Worlds | None:
+    def of(self, pair: Pair, rows: int, look: int) -> WorldSamples | None:
         """Return `rows` draws of each world of a pair, others for each number of a look; None if they are not left."""
         if 2 * rows > self.left:
             return None

@@ -16,13 +16,12 @@ import math
 from dataclasses import dataclass
 
 from verify.events.event import Event
-from verify.events.families import Worlds
 from verify.events.features import Draws, features
 from verify.events.readings import Value
 from verify.events.score_fit import naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
-from verify.events.view_sample import ViewSample
+from verify.events.view_sample import ViewSample, WorldSamples
 from verify.sampling.count_events import count_pairs
 from verify.statistics.predicted_bound import promised_epsilon
 from verify.statistics.score_slope import slope
@@ -79,7 +78,7 @@ class Counted:
         )
 
 
-def events_of(sample: Worlds, tested: ComingTest) -> list[Counted]:
+def events_of(sample: WorldSamples, tested: ComingTest) -> list[Counted]:
     """Return events found on a sample of both worlds: laid out on its first half, compared on the second."""
     fit, choose = halves(sample)
     found = search_events(
@@ -94,7 +93,7 @@ def events_of(sample: Worlds, tested: ComingTest) -> list[Counted]:
     return [Counted(event.event, event.swapped) for event in found.shortlist]
 
 
-def counted_on(events: list[Counted], fresh: Worlds) -> list[Counted]:
+def counted_on(events: list[Counted], fresh: WorldSamples) -> list[Counted]:
     """Return events with their counts on fresh draws."""
     hits, split = count_pairs([event.event for event in events], *fresh)
     found = []
@@ -104,7 +103,7 @@ def counted_on(events: list[Counted], fresh: Worlds) -> list[Counted]:
     return found
 
 
-def divergence(sample: Worlds, fresh: Worlds) -> float:
+def divergence(sample: WorldSamples, fresh: WorldSamples) -> float:
     """Return √J of a score fitted to a sample, one standard error below its estimate on fresh draws; J if negative.
 
     The score counts twice what two columns say; `slope` takes that back.
@@ -117,7 +116,7 @@ def divergence(sample: Worlds, fresh: Worlds) -> float:
 
 
 def promise_and_hope(
-    sample: Worlds, fresh: Worlds, tested: ComingTest, caution: float
+    sample: WorldSamples, fresh: WorldSamples, tested: ComingTest, caution: float
 ) -> tuple[float, float]:
     """Return what the best event of a pair promises, and what the most hopeful one may be worth.
 
@@ -130,7 +129,7 @@ def promise_and_hope(
     return promise if len(fresh[0].values) >= ENOUGH else max(promise, divergence(sample, fresh)), hope
 
 
-def halves(worlds: Worlds) -> tuple[Worlds, Worlds]:
+def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
     """Return the first and the second half of the draws."""
     first, second = worlds
     half = len(first.values) // 2
@@ -165,7 +164,7 @@ def telling(
     return promise_and_hope(*halves((first, second)), ComingTest(delta, error, n), caution)[0]
 
 
-def fitted_score(fit: Worlds) -> AdditiveScore:
+def fitted_score(fit: WorldSamples) -> AdditiveScore:
     """Return a naive-Bayes score of all columns."""
     values = [Value(i, column) for i, column in enumerate(fit[0].columns)]
     return naive_bayes(features(fit, values), Draws.of((len(fit[0].values), len(fit[1].values))))

@@ -7,10 +7,10 @@ import pytest
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Both, Event, HalfLine, Interval, RowTable
-from verify.events.families import Family, Pairs, Worlds
+from verify.events.families import Family, Pairs
 from verify.events.search import cautious_estimates, search_events
 from verify.events.tried_families import all_families, lattice_families
-from verify.events.view_sample import Column, ViewSample
+from verify.events.view_sample import Column, ViewSample, WorldSamples
 
 
 def real(count: int) -> tuple[Column, ...]:
@@ -28,14 +28,14 @@ def answers(shift: float, n: int, rng: np.random.Generator) -> FloatArray:
     return np.column_stack([values, whole])
 
 
-def worlds(n: int, seed: int, shift: float = 0.4) -> Worlds:
+def worlds(n: int, seed: int, shift: float = 0.4) -> WorldSamples:
     first, second = (
         ViewSample(answers(moved, n, np.random.default_rng(seed)), real(4)) for moved in (0.0, shift)
     )
     return first, second
 
 
-def split_by(event: Event, samples: tuple[Worlds, ...]) -> float:
+def split_by(event: Event, samples: tuple[WorldSamples, ...]) -> float:
     """The share of pairs of which one draw lies in the event, one pair more taken."""
     split = sum(np.count_nonzero(event.holds(first) != event.holds(second)) for first, second in samples)
     return float((split + 1.0) / sum(len(first.values) for first, _ in samples))

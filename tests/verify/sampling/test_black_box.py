@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from verify.events.event import Column, ViewSample, event_from_dict
-from verify.events.search import Found, Worlds, search_events
+from verify.events.search import Found, search_events
+from verify.events.view_sample import WorldSamples
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN, Candidate
@@ -237,7 +238,7 @@ def test_the_reported_confidence_does_not_refute() -> None:
 def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def spy(fit: Worlds, choose: Worlds, **options: Any) -> Found:
+    def spy(fit: WorldSamples, choose: WorldSamples, **options: Any) -> Found:
         seen.append(not any(np.shares_memory(a.values, b.values) for a in fit for b in choose))
         return search_events(fit, choose, **options)
 
