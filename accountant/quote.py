@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy.typing as npt
 
@@ -17,8 +18,20 @@ from accountant.place import Place
 from mechanisms import Mechanism
 
 if TYPE_CHECKING:
-    from accountant.accountant import Accountant
     from accountant.gates.gate import Mask
+
+
+class Reserving(Protocol):
+    """What a reservation asks of the accountant that made it."""
+
+    _reserving: Lock
+    """Held while a reservation changes its state."""
+
+    def _draw(self, quote: Quote) -> npt.NDArray[Any]:
+        """Sample what was priced."""
+
+    def _take_back(self, entries: Sequence[Entry]) -> None:
+        """Remove the charges of a cancelled reservation."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,7 @@ class Quote:
         The first record that could not pay when it was priced; None if all could.
     """
 
-    _accountant: Accountant = field(repr=False, compare=False)
+    _accountant: Reserving = field(repr=False, compare=False)
     mechanism: Mechanism
     _private: Private | PrivateSums = field(repr=False, compare=False)
     _where: Mask | None = field(repr=False, compare=False)
@@ -65,7 +78,7 @@ class Reservation:
     manager it commits after a release and cancels if there was none, unless an exception leaves the block.
     """
 
-    def __init__(self, accountant: Accountant, quote: Quote, entries: Sequence[Entry]) -> None:
+    def __init__(self, accountant: Reserving, quote: Quote, entries: Sequence[Entry]) -> None:
         self._accountant = accountant
         self._quote = quote
         self._entries = entries

@@ -15,7 +15,7 @@ from mechanisms.binomial import Binomial
 from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.bounds import (
     ApproximateProfile,
-    BasicComposition,
+    BasicCompositionProfile,
     NoPrivacy,
     PerfectPrivacy,
     PureProfile,
@@ -50,7 +50,7 @@ __all__ = [
     "ApproximateProfile",
     "AtomicProfile",
     "Ball",
-    "BasicComposition",
+    "BasicCompositionProfile",
     "BinaryTree",
     "Binomial",
     "BinomialProfile",

@@ -12,7 +12,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.binomial_law import log_binomial, window
-from mechanisms.loss_product import GridLoss, LossProduct, grid_range, on_grid
+from mechanisms.loss_product import GridMasses, LossProduct, grid_range, on_grid
 from mechanisms.parameters import open_unit, whole
 from mechanisms.profile import PrivacyProfile
 
@@ -117,7 +117,7 @@ class BinomialProfile(PrivacyProfile):
         ranges = [grid_range(losses, masses) for losses, masses, _ in laws]
         cells = _GRID if len(laws) == 1 else _GRID_OF_TWO
         step = (max(high - low for low, high in ranges) or max(1e-12, abs(ranges[0][1]))) / cells
-        parts: list[GridLoss] = [on_grid(*law, step, ends) for law, ends in zip(laws, ranges, strict=True)]
+        parts: list[GridMasses] = [on_grid(*law, step, ends) for law, ends in zip(laws, ranges, strict=True)]
         d = self.coordinates
         if len(parts) == 1:
             return [LossProduct(parts, (d,))]

@@ -203,7 +203,7 @@ class ZeroConcentratedProfile(PrivacyProfile):
 
 
 @dataclass(frozen=True)
-class BasicComposition(PrivacyProfile):
+class BasicCompositionProfile(PrivacyProfile):
     """Bound for two mechanisms of which only the curves are known.
 
     δ(ε) <= δ₁(ε₁) + δ₂(ε - ε₁) for every split (Dwork & Lei 2009; holds for adaptive use), the least over

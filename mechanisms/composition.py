@@ -9,7 +9,7 @@ from __future__ import annotations
 from mechanisms.atomic import AtomicProfile, MixtureProfile
 from mechanisms.bounds import (
     BASIC,
-    BasicComposition,
+    BasicCompositionProfile,
     NoPrivacy,
     PerfectPrivacy,
     PureProfile,
@@ -81,4 +81,4 @@ def _compose_rest(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfi
         return MixtureProfile(response_atoms(two, 0.0, "pure differential privacy"), first)
     if first.rho is not None and second.rho is not None:
         return ZeroConcentratedProfile(add_up(first.rho, second.rho))
-    return BasicComposition(first, second)
+    return BasicCompositionProfile(first, second)

@@ -22,7 +22,7 @@ _WIDTH = 14.0  # standard deviations above ε that are summed one by one
 
 
 @dataclass(frozen=True, eq=False)
-class GridLoss:
+class GridMasses:
     """A loss on the points ``(first + i) step`` of probability ``masses[i]``, infinite with the rest."""
 
     first: int
@@ -42,7 +42,7 @@ def grid_range(losses: FloatArray, probabilities: FloatArray) -> tuple[float, fl
 
 def on_grid(
     losses: FloatArray, probabilities: FloatArray, infinite: float, step: float, ends: tuple[float, float]
-) -> GridLoss:
+) -> GridMasses:
     """Return a loss on the grid whose pair dominates the given one.
 
     An atom of mass p at l between grid points a and a + h is split so that both p and p e^{-l} (its mass
@@ -64,13 +64,13 @@ def on_grid(
     masses = np.zeros(size)
     masses += np.bincount(index, p - up, size)
     masses += np.bincount(index + 1, up, size)
-    return GridLoss(first, masses, infinite, step)
+    return GridMasses(first, masses, infinite, step)
 
 
 class LossProduct:
     """The sum of independent grid losses, ``counts[i]`` times ``parts[i]``: a certified upper curve δ(ε)."""
 
-    def __init__(self, parts: Sequence[GridLoss], counts: Sequence[int]) -> None:
+    def __init__(self, parts: Sequence[GridMasses], counts: Sequence[int]) -> None:
         self._step = parts[0].step
         self._parts = [(part, count) for part, count in zip(parts, counts, strict=True) if count > 0]
         self._first = sum(part.first * count for part, count in self._parts)

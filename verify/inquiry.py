@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from algorithms.catalogue.structured import learner_builder
+from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import Claim
 from algorithms.problems import LinearBandit, Problem, Value
 from verify.bandits.calling.plain_bandit import BanditSubject

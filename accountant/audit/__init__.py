@@ -1,1 +1,39 @@
-"""Audits of written-down releases: what they cost together, and the least noise that meets a target."""
+r"""Audits of written-down releases: what they cost together, and the least noise that meets a target.
+
+A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Accountant.save` wrote.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> from accountant.audit import Question, audit, calibrate, read_releases
+>>> with TemporaryDirectory() as folder:
+...     path = Path(folder) / "releases.toml"
+...     _ = path.write_text('[[release]]\nmechanism = "laplace"\nscale = 4.0\ncount = 2\n')
+...     releases = read_releases(path)
+>>> audit(releases, Question(delta=0.0)).answer.upper
+0.5
+>>> calibrate(releases, epsilon=0.25, delta=0.0).parameters
+{'1: laplace scale=4': {'scale': 8.0}}
+"""
+
+from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
+from accountant.audit.noise_for_target import Calibration, calibrate
+from accountant.audit.plot_privacy import plot_privacy, trade_off
+from accountant.audit.release_file import read_releases
+from accountant.audit.releases import Counted, Group, Release, ReleaseFileError, Releases
+
+__all__ = [
+    "Audit",
+    "Calibration",
+    "Counted",
+    "Group",
+    "Question",
+    "Release",
+    "ReleaseFileError",
+    "Releases",
+    "Remaining",
+    "audit",
+    "calibrate",
+    "plot_privacy",
+    "read_releases",
+    "trade_off",
+]

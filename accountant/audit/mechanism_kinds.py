@@ -1,4 +1,4 @@
-"""The mechanisms that a composition file can name: their parameters, and the profiles they stand for."""
+"""The mechanisms that a release file can name: their parameters, and the profiles they stand for."""
 
 from __future__ import annotations
 

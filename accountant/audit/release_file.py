@@ -1,4 +1,4 @@
-"""Compositions written down: ``[[release]]`` tables in TOML or JSON, or a saved ledger."""
+"""Release files: ``[[release]]`` tables in TOML or JSON, or a saved ledger."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from accountant import Accountant, RecordId
+from accountant.accountant import Accountant
 from accountant.audit.line_numbers import Lines
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import Release, ReleaseFileError, Releases, grouped
+from accountant.gates.provenance import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
 
 
 def read_releases(path: Path) -> Releases:
-    """Read a composition: TOML or JSON with ``release`` tables, or a ledger that `Accountant.save` wrote.
+    """Read a release file: TOML or JSON with ``release`` tables, or a ledger that `Accountant.save` wrote.
 
     Raises
     ------

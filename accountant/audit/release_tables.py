@@ -1,4 +1,4 @@
-"""The ``[[release]]`` tables of a composition file."""
+"""The ``[[release]]`` tables of a release file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from accountant import RecordId
 from accountant.audit.line_numbers import Lines
 from accountant.audit.mechanism_kinds import ALIASES, TableError, hint, kind_of
 from accountant.audit.releases import POWER, Release, ReleaseFileError, Releases, grouped, scaled
+from accountant.gates.provenance import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.parameters import positive, real, whole
 from mechanisms.subsampled import subsampled

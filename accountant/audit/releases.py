@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from accountant import RecordId
+from accountant.gates.provenance import RecordId
 from mechanisms import PrivacyProfile
 
 Counted = tuple[tuple[PrivacyProfile, int], ...]
@@ -17,7 +17,7 @@ POWER = {"scale": 1, "sigma": 1, "epsilon": -1, "rho": -2}
 
 
 class ReleaseFileError(ValueError):
-    """A composition file breaks a rule; the message says where, and which."""
+    """A release file breaks a rule; the message says where, and which."""
 
 
 def scaled(parameters: Mapping[str, Any], factor: float) -> dict[str, float]:

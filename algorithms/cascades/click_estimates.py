@@ -24,7 +24,7 @@ from mechanisms.arrays import FloatArray, IntArray
 _UNRELIABLE = 1e12  # ranks above every finite index
 
 
-class UpperBound(Protocol):
+class AttractionBound(Protocol):
     """How an upper confidence bound on w follows from an item's sums."""
 
     def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
@@ -118,7 +118,7 @@ class ClickEstimates:
         Turns an item's sums into its upper confidence bound.
     """
 
-    def __init__(self, lanes: int, structure: RankedLists, bound: UpperBound) -> None:
+    def __init__(self, lanes: int, structure: RankedLists, bound: AttractionBound) -> None:
         shape = (lanes, structure.items)
         self.structure = structure
         self.bound = bound

@@ -43,7 +43,7 @@ class Clients(Protocol):
         """Return average rewards of the next clients, shape (clients, s)."""
 
 
-def play_phases(
+def play_clients(
     learner: DistributedLearner,
     problem: Clients,
     gate: Gate,
@@ -83,7 +83,7 @@ def play_rewards(
     Parameters
     ----------
     learner, problem, gate, environment
-        As for `play_phases`; `problem.sigma` should be 0, its population is not used.
+        As for `play_clients`; `problem.sigma` should be 0, its population is not used.
     """
     client = 0
     while (phase := learner.act()) is not None:
@@ -102,10 +102,10 @@ def play_linear(
     gate: Gate,
     environment: np.random.Generator,
 ) -> Iterator[Phase]:
-    """Play a learner of either kind; see `play_phases` and `play_rewards`."""
+    """Play a learner of either kind; see `play_clients` and `play_rewards`."""
     if isinstance(learner, StandardElimination):
         return play_rewards(learner, problem, gate, environment)
-    return play_phases(learner, problem, gate, environment)
+    return play_clients(learner, problem, gate, environment)
 
 
 @dataclass(frozen=True, eq=False)

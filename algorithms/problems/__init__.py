@@ -18,7 +18,7 @@ from algorithms.problems.open_bandit import (
 )
 from algorithms.problems.partition_matroid import PartitionMatroid, UniformMatroid
 from algorithms.problems.problem import Problem
-from algorithms.problems.problem_errors import ParameterError, ProblemError
+from algorithms.problems.problem_errors import ProblemError, SettingError
 from algorithms.problems.problem_settings import Parameter, Value, known_name, parse_settings
 from algorithms.problems.ranked_lists import RankedLists
 from algorithms.problems.semi_bandit import SemiBandit
@@ -36,13 +36,13 @@ __all__ = [
     "Matroid",
     "MaximumCoverage",
     "Parameter",
-    "ParameterError",
     "PartitionMatroid",
     "Problem",
     "ProblemEntry",
     "ProblemError",
     "RankedLists",
     "SemiBandit",
+    "SettingError",
     "ShortestPath",
     "SuperArms",
     "TopK",

@@ -1,4 +1,4 @@
-"""Linear bandits by name: `LinearBandit` instances, which `algorithms.catalogue.linear`'s learners play."""
+"""Linear bandits by name: `LinearBandit` instances, which `algorithms.catalogue.linear_entries`'s learners play."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.named_problems import ProblemEntry
-from algorithms.problems.problem_errors import ParameterError
+from algorithms.problems.problem_errors import SettingError
 from algorithms.problems.problem_settings import Parameter
 
 Layout = Literal["sphere", "ball", "axes"]
@@ -33,7 +33,7 @@ def _linear(
         chosen = chosen * rng.random((actions, 1)) ** (1.0 / dimension)
     elif layout == "axes":
         if actions > dimension:
-            raise ParameterError(
+            raise SettingError(
                 f"actions = {actions}: must be at most dimension = {dimension} with layout = axes"
             )
         chosen = np.eye(dimension)[:actions]

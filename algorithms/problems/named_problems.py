@@ -16,7 +16,7 @@ from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.open_bandit import open_bandit, open_bandit_cascade
 from algorithms.problems.partition_matroid import PartitionMatroid, UniformMatroid
 from algorithms.problems.problem import Problem
-from algorithms.problems.problem_errors import ParameterError
+from algorithms.problems.problem_errors import SettingError
 from algorithms.problems.problem_settings import Parameter, Value, known_name, parse_settings
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.shortest_path import ShortestPath
@@ -87,7 +87,7 @@ def _integers(name: str, text: str) -> list[int]:
     try:
         return [int(part) for part in text.replace(",", " ").split()]
     except ValueError:
-        raise ParameterError(f"{name} = {text}: must be integers separated by commas") from None
+        raise SettingError(f"{name} = {text}: must be integers separated by commas") from None
 
 
 def _means(text: str, default: list[float]) -> npt.NDArray[np.float64]:
@@ -95,7 +95,7 @@ def _means(text: str, default: list[float]) -> npt.NDArray[np.float64]:
     try:
         return np.array([float(part) for part in text.replace(",", " ").split()] or default)
     except ValueError:
-        raise ParameterError(f"means = {text}: must be numbers separated by commas") from None
+        raise SettingError(f"means = {text}: must be numbers separated by commas") from None
 
 
 def _two_levels(count: int, best: int, good: float, other: float) -> list[float]:
@@ -119,7 +119,7 @@ def _edges(text: str) -> list[tuple[str, str]]:
     for part in text.replace(",", " ").split():
         tail, dash, head = part.partition("-")
         if not (tail and dash and head):
-            raise ParameterError(f"edges: {part!r} must be two vertices joined by a dash, as in 0-1")
+            raise SettingError(f"edges: {part!r} must be two vertices joined by a dash, as in 0-1")
         edges.append((tail, head))
     return edges
 
@@ -160,7 +160,7 @@ def _graphic(vertices: int, edges: str, means: str) -> Problem:
 
 def _vertex(text: str) -> int:
     if not text.isdecimal():
-        raise ParameterError(f"edges: vertex {text!r} must be an integer")
+        raise SettingError(f"edges: vertex {text!r} must be an integer")
     return int(text)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["ParameterError", "ProblemError"]
+__all__ = ["ProblemError", "SettingError"]
 
 
 class ProblemError(ValueError):
     """A structure or problem that cannot be built: names the parameter, its value and the broken rule."""
 
 
-class ParameterError(ProblemError):
+class SettingError(ProblemError):
     """A setting given by name (``--set key=value``) that is unknown, malformed or out of range."""
 
 

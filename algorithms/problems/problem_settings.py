@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Literal
 
-from algorithms.problems.problem_errors import ParameterError
+from algorithms.problems.problem_errors import SettingError
 
 Value = int | float | str
 
@@ -62,7 +62,7 @@ class Parameter:
 
         Raises
         ------
-        ParameterError
+        SettingError
             Naming the parameter, the value and the rule.
         """
         try:
@@ -70,7 +70,7 @@ class Parameter:
         except (ValueError, OverflowError):
             parsed = None
         if parsed is None or not self._allows(parsed):
-            raise ParameterError(f"{self.name} = {value}: must be {self.rule}")
+            raise SettingError(f"{self.name} = {value}: must be {self.rule}")
         return parsed
 
     def _converted(self, value: Value) -> Value | None:
@@ -100,7 +100,7 @@ def parse_settings(settings: Mapping[str, Value], parameters: Iterable[Parameter
 
     Raises
     ------
-    ParameterError
+    SettingError
         If a key is unknown (the message lists the known ones), or a value malformed or out of range.
     """
     known = {parameter.name: parameter for parameter in parameters}
@@ -114,7 +114,7 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
 
     Raises
     ------
-    ParameterError
+    SettingError
         Otherwise, suggesting the closest known name and listing all.
     """
     names = list(known)
@@ -122,4 +122,4 @@ def known_name(what: str, name: str, known: Iterable[str]) -> str:
         return name
     close = get_close_matches(name, names, n=1)
     suggestion = f"did you mean {close[0]}? " if close else ""
-    raise ParameterError(f"unknown {what} {name!r}: {suggestion}known are {', '.join(names) or 'none'}")
+    raise SettingError(f"unknown {what} {name!r}: {suggestion}known are {', '.join(names) or 'none'}")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComposition, Trust
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
 from algorithms.problems import Cascade, SemiBandit, TopK
 from mechanisms import GaussianProfile

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Simulation
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_fresh, play_records
 from algorithms.problems import Cascade, GraphicMatroid, SemiBandit, TopK, UniformMatroid
 from mechanisms import DomainError, LaneStreams

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, BasicComposition, Budget, GaussianComposition, Simulation
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.play import play_fresh, play_phases
 from algorithms.problems import Cascade, SemiBandit, ShortestPath, TopK, UniformMatroid

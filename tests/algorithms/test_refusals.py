@@ -41,8 +41,8 @@ from algorithms import (
     PrivateHybridSums,
     PrivateTreeSums,
 )
-from algorithms.catalogue.linear import linear_learners
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import start_warm
 from algorithms.problems import (
     LinearBandit,

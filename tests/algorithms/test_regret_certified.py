@@ -5,7 +5,7 @@ import math
 import pytest
 
 from accountant import Simulation
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import Cascade, SemiBandit, TopK
 from algorithms.theory.regret import BOUNDS, L, T, x
 from mechanisms import Gaussian, Sensitivity

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms import simulate
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import SemiBandit, ShortestPath, build_problem
 from algorithms.simulate import checkpoint_rounds
 

@@ -21,7 +21,7 @@ from algorithms import (
     HorizonPassed,
     NothingPlayed,
 )
-from algorithms.catalogue.structured import learner_builder, learners
+from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.play import play_phases, start_warm
 from algorithms.problems import ProblemError, RankedLists, TopK, build_problem
 from algorithms.structured_learner import PLAYS

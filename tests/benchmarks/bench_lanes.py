@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from accountant import Accountant, Budget, Simulation, Trust
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
 from algorithms.problems import problems
 from algorithms.simulate import simulate

@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems

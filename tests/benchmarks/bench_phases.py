@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from accountant import Simulation
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_fresh
 from algorithms.problems import problems
 from algorithms.simulate import simulate

@@ -40,7 +40,7 @@ from functools import partial
 from scipy.optimize import brentq
 
 from accountant import Simulation
-from algorithms.catalogue.structured import LearnerEntry, learners
+from algorithms.catalogue.structured_entries import LearnerEntry, learners
 from algorithms.problems import LinearMatroid, Problem, SemiBandit, build_problem, movielens
 from algorithms.simulate import simulate
 from mechanisms import BinaryTree, Box, Gaussian, Laplace, OneHot, Sensitivity

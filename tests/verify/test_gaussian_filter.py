@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
 from algorithms.problems import build_problem
 from verify import verify

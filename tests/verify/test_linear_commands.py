@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from verify import command_line
 
 

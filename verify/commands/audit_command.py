@@ -10,10 +10,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from accountant.audit.audit_of_releases import Audit, Question, audit
-from accountant.audit.noise_for_target import Calibration, calibrate
-from accountant.audit.release_file import read_releases
-from accountant.audit.releases import Releases
+from accountant.audit import (
+    Audit,
+    Calibration,
+    Question,
+    Releases,
+    audit,
+    calibrate,
+    plot_privacy,
+    read_releases,
+)
 from accountant.losses.certified_interval import CertifiedInterval
 from verify.commands.command_options import json_option
 from verify.verdict.output import check_plot, print_json
@@ -54,8 +60,6 @@ def audit_command(
     releases = read_releases(file)
     result = audit(releases, question, budget)
     if plot is not None:
-        from accountant.audit.plot_privacy import plot_privacy
-
         plot_privacy(releases.counted(result.worst), f"{file.name}: {result.worst.name}", plot)
     if as_json:
         print_json(audit_json(result))

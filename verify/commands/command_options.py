@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from algorithms.problems import ParameterError
+from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
 
 
@@ -25,7 +25,7 @@ class _Settings(click.ParamType[tuple[str, str]]):
     ) -> tuple[str, str]:
         key, equals, text = str(value).partition("=")
         if not equals or not key.strip():
-            raise ParameterError(f"--set {value}: must be key=value")
+            raise SettingError(f"--set {value}: must be key=value")
         return key.strip(), text.strip()
 
 
@@ -42,7 +42,7 @@ def unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
     keys = [key for key, _ in settings]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     if twice:
-        raise ParameterError(f"--set {twice[0]}: given more than once")
+        raise SettingError(f"--set {twice[0]}: given more than once")
     return dict(settings)
 
 

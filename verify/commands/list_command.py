@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.problems import ParameterError, ProblemEntry, linear_problems, problems
+from algorithms.problems import ProblemEntry, SettingError, linear_problems, problems
 from verify.commands.command_options import json_option
 from verify.subjects.resolve import every_learner
 from verify.verdict.json_form import json_able
@@ -29,7 +29,7 @@ def list_command(words: tuple[str, ...], as_json: bool) -> None:
         print_json(found)
         return
     if not any(found.values()):
-        raise ParameterError(f"words: nothing is described by {' '.join(words)!r}")
+        raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
     console = Console()
     table = Table(title="Learners", title_justify="left")
     table.add_column("learner", overflow="fold", min_width=20)

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.catalogue.structured import learner_builder
+from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.simulate import Trace, simulate
 from verify.commands.command_options import (

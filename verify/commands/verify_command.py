@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from algorithms.problems import ParameterError
+from algorithms.problems import SettingError
 from verify.commands.command_options import (
     json_option,
     problem_option,
@@ -108,7 +108,7 @@ def verify_command(
     named, adjacency = named_subject(subject, command, domain, neighbours)
     if plot is not None:
         if anytime or wealth is not None:
-            raise ParameterError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
+            raise SettingError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
     with (
         redirect_stdout(sys.stderr),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from accountant import Simulation
-from algorithms.catalogue.linear import LinearEntry
-from algorithms.catalogue.structured import LearnerEntry
+from algorithms.catalogue.linear_entries import LinearEntry
+from algorithms.catalogue.structured_entries import LearnerEntry
 from algorithms.claim import ClaimForm
 from algorithms.play import BuildLearner
 from algorithms.problems import (

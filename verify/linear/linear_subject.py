@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from algorithms.catalogue.linear import linear_builder
+from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.claim import Claim
 from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (

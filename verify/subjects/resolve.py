@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from algorithms.catalogue.linear import LinearEntry, linear_learners
-from algorithms.catalogue.structured import LearnerEntry, learners
+from algorithms.catalogue.linear_entries import LinearEntry, linear_learners
+from algorithms.catalogue.structured_entries import LearnerEntry, learners
 from algorithms.claim import ClaimForm, View
 from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from algorithms.problems import ParameterError
+from algorithms.problems import SettingError
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -21,21 +21,21 @@ def check_plot(path: Path) -> None:
 
     Raises
     ------
-    ParameterError
+    SettingError
         If the name does not end in .png, its folder does not exist or matplotlib is missing.
     """
     if path.suffix.lower() != ".png":
-        raise ParameterError(f"--plot {path}: must end in .png")
+        raise SettingError(f"--plot {path}: must end in .png")
     if not path.absolute().parent.is_dir():
-        raise ParameterError(f"--plot {path}: its folder does not exist")
+        raise SettingError(f"--plot {path}: its folder does not exist")
     existed = path.exists()
     try:
         path.open("ab").close()
     except OSError as error:
-        raise ParameterError(f"--plot {path}: cannot be written ({error.strerror})") from None
+        raise SettingError(f"--plot {path}: cannot be written ({error.strerror})") from None
     if not existed:
         path.unlink()
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ParameterError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
+        raise SettingError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from accountant.audit.plot_privacy import trade_off
+from accountant.audit import trade_off
 from verify.verdict.result import Verification
 
 _LEAST_DELTA = 1e-7  # the least decade of the left axis

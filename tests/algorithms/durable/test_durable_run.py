@@ -29,8 +29,8 @@ from algorithms import (
     DurableRun,
     PrivateHybridSums,
 )
-from algorithms.catalogue.linear import linear_learners
-from algorithms.catalogue.structured import learner_builder, learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.durable.state import StateError
 from algorithms.play import start_warm
 from algorithms.problems import TopK, build_problem

@@ -3,8 +3,8 @@ import pytest
 
 from algorithms.problems import (
     Parameter,
-    ParameterError,
     ProblemError,
+    SettingError,
     build_problem,
     parse_settings,
     problems,
@@ -94,11 +94,11 @@ def test_parsing_takes_text_and_values():
 
 @pytest.mark.parametrize("value", [True, 2.5, float("inf"), "", "1e3", 0])
 def test_what_is_no_integer_in_range_is_refused(value):
-    with pytest.raises(ParameterError, match=r"count = .*: must be an integer of at least 1"):
+    with pytest.raises(SettingError, match=r"count = .*: must be an integer of at least 1"):
         parse_settings({"count": value}, [Parameter("count", "int", 3, 1)])
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan", float("inf")])
 def test_an_infinite_number_is_refused_even_without_limits(value):
-    with pytest.raises(ParameterError, match=r"rate = .*: must be a number"):
+    with pytest.raises(SettingError, match=r"rate = .*: must be a number"):
         parse_settings({"rate": value}, [Parameter("rate", "float", 0.5)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Simulation
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
 from algorithms.problems import Cascade, RankedLists
 from algorithms.published import CascadeUCBLDPComposition, CascadeUCBLDPGaussian, CascadeUCBLDPLaplace

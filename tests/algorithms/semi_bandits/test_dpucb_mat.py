@@ -5,7 +5,7 @@ import pytest
 
 from accountant import Simulation
 from algorithms import DPTSMat, DPUCBMat, simulate
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_fresh
 from algorithms.problems import GraphicMatroid, SemiBandit, build_problem
 from mechanisms import LaneStreams

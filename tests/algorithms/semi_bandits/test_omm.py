@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms import OMM, simulate
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import GraphicMatroid, SemiBandit, build_problem
 
 PROBLEMS = {

@@ -8,7 +8,7 @@ import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Trust
 from accountant.plans.symbolic import Proved, Refuted, Unknown
-from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
 from algorithms.problems import linear_problems
 from algorithms.theory import linear_plans

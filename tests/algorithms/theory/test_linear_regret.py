@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
 from algorithms.theory.linear_regret import LINEAR_THEOREMS

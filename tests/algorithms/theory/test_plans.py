@@ -9,7 +9,7 @@ import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, Step, Trust
 from accountant.plans.symbolic import Proved, Refuted
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
 from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.plans import (

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from algorithms import CascadeUCBRR, DPUCBMat, simulate
-from algorithms.catalogue.linear import linear_learners
-from algorithms.catalogue.structured import learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid, build_problem
 from algorithms.theory.regret import BOUNDS
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ndtr
 
 from accountant import Simulation
-from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.problems import LinearBandit, linear_problems
 from verify.linear.tipping_view import _distinct, open_phases, tipping_pairs
 

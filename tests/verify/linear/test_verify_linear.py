@@ -5,7 +5,7 @@ import math
 import pytest
 
 from algorithms import DPDPECentral, DPDPELocal
-from algorithms.catalogue.linear import linear_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.problems import ProblemError, linear_problems
 from mechanisms import GaussianProfile

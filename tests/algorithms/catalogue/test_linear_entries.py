@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accountant import Simulation
-from algorithms.catalogue.linear import linear_builder, linear_learners
+from algorithms.catalogue.linear_entries import linear_builder, linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import play_linear, simulate_phases
 from algorithms.problems import LinearBandit, ProblemError, build_problem, linear_problems

@@ -7,8 +7,8 @@ import pytest
 import algorithms
 from accountant import Simulation
 from algorithms import published
-from algorithms.catalogue.linear import linear_learners
-from algorithms.catalogue.structured import check_family, family_of, learner_builder, learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import check_family, family_of, learner_builder, learners
 from algorithms.claim import ClaimForm
 from algorithms.play import play_fresh
 from algorithms.problems import ProblemError, build_problem, problems
