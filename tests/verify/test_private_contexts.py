@@ -10,7 +10,7 @@ from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
 from verify.bandits import verify_bandit
 from verify.bandits.calling.bandit_records import BanditRecords
-from verify.transcripts.transcript import read
+from verify.transcripts.action_features import read
 
 ARMS, FEATURES, ROUNDS, PHASE = 2, 2, 16, 4
 # One record moves a sum of rewards times contexts by sqrt(2) at most in l1; replaced, it may leave one arm's sum for

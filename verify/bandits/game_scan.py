@@ -11,15 +11,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from algorithms.claim import Claim, View
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import FloatArray
 from verify.bandits.call_cost import cost_of
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.paired_scan import Promise, best_promise, lead_from
+from verify.bandits.paired_scan import Promise, best_promise, view_pair_of
 from verify.bandits.played_game import Change, PlayedGame
 from verify.bandits.reward_games import Game
 from verify.conduct.effort import Effort
+from verify.transcripts.predicted_bounds import PlannedTest
 from verify.transcripts.transcript import ActionArray
-from verify.transcripts.transcript_leads import Arms, Lead
+from verify.transcripts.view_pair import ViewPair
 
 SCAN_ROUNDS = 32
 """Rounds of the runs by which their cost is told."""
@@ -48,6 +49,8 @@ class GameScan:
     ----------
     cost
         Of a round, in units of `verify.bandits.call_cost`.
+    planned
+        The final test.
     """
 
     def __init__(
@@ -58,9 +61,15 @@ class GameScan:
         seed: np.random.SeedSequence,
     ) -> None:
         self.bandit, self.claim, self.effort, self.seed = bandit, claim, effort, seed
-        self.hidden = claim.view == View.OTHER_ACTIONS.value
         few = min(bandit.rounds, SCAN_ROUNDS)
         self.cost = run_cost(bandit, few) / few
+        self.planned = PlannedTest(
+            delta=claim.delta,
+            hidden=claim.view == View.OTHER_ACTIONS.value,
+            units=UNITS_OF_ROUND * effort.lane_rounds / 4.0,
+            most_draws=_MOST_FINAL,
+            round_cost=self.cost,
+        )
         self._tables: dict[int, FloatArray] = {}
         self._runs: dict[int, ActionArray] = {}
 
@@ -75,11 +84,6 @@ class GameScan:
     def lane_rounds(self) -> int:
         """What the scan goes by: the effort's, but a test of few draws needs a good pair even more."""
         return max(self.effort.lane_rounds, _FEWEST_LANE_ROUNDS)
-
-    def final(self, rounds: IntArray) -> FloatArray:
-        """Return how many draws of one world the final test has, if views take so many rounds."""
-        units = UNITS_OF_ROUND * self.effort.lane_rounds / 4.0
-        return np.minimum(units / (self.cost * np.maximum(rounds, 1)), _MOST_FINAL)
 
     def affordable(self, units: float, rounds: float) -> float:
         """Return how often so many rounds can be played for so many units a lane-round of the effort."""
@@ -116,19 +120,11 @@ class GameScan:
 
     def promise(self, played: PlayedGame, caution: float) -> Promise | None:
         """Return the best promise of a game, less so many standard errors."""
-        return best_promise(played, self.final, delta=self.claim.delta, caution=caution, hidden=self.hidden)
+        return best_promise(played, self.planned, caution=caution)
 
-    def lead(self, played: PlayedGame, change: Change) -> Lead | None:
-        """Return a game as a lead; see `verify.bandits.paired_scan.lead_from`."""
-        return lead_from(
-            played,
-            change,
-            Arms(self.bandit.entries, 1),
-            self.final,
-            delta=self.claim.delta,
-            caution=_LEAD_CAUTION,
-            hidden=self.hidden,
-        )
+    def lead(self, played: PlayedGame, change: Change) -> ViewPair | None:
+        """Return a game as a lead; see `verify.bandits.paired_scan.view_pair_of`."""
+        return view_pair_of(played, change, self.bandit.action_space, self.planned, caution=_LEAD_CAUTION)
 
     def _play(self, table: FloatArray, numbers: Sequence[int]) -> ActionArray:
         """Play the runs of these numbers."""

@@ -10,36 +10,32 @@ What is found only ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms.arrays import BoolArray, FloatArray
-from verify.bandits.played_game import Change, PlayedGame, neighbour_of
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.bandits.played_game import Change, PlayedGame, background_of
 from verify.bandits.round_features import quick_features
-from verify.transcripts.neighbours import Background
-from verify.transcripts.transcript import (
+from verify.transcripts.action_features import (
     Feature,
     FirstSwitch,
     PlayTime,
-    Transcript,
+    features_for,
     first_actions,
     without_repeats,
 )
-from verify.transcripts.transcript_leads import (
+from verify.transcripts.predicted_bounds import (
     STANDARD_ERRORS,
-    Arms,
-    Lead,
-    Scored,
-    features_for,
-    lead_of,
-    lump_rare,
+    PlannedTest,
+    ScoredFeature,
+    best_pair,
+    distinct_values,
 )
-
-FinalDraws = Callable[[npt.NDArray[np.int64]], FloatArray]
-"""From the rounds that a view takes to the draws of one world that the final test will have."""
+from verify.transcripts.transcript import ActionSpace, Transcript
+from verify.transcripts.view_pair import ViewPair
 
 
 @dataclass(frozen=True)
@@ -53,9 +49,7 @@ class Promise:
     share: float
 
 
-def best_promise(
-    played: PlayedGame, final: FinalDraws, *, delta: float, caution: float, hidden: bool
-) -> Promise | None:
+def best_promise(played: PlayedGame, planned: PlannedTest, *, caution: float) -> Promise | None:
     """Return the most promising event of a game, None if no run differs from its partner.
 
     Events are half-lines of play counts and times.
@@ -64,23 +58,19 @@ def best_promise(
     ----------
     played
         The game.
-    final
-        How many draws the final test has.
-    delta
-        Of the claim.
+    planned
+        The final test.
     caution
         Standard errors that are taken off the log ratio.
-    hidden
-        Whether the adversary does not see the action of the changed round.
     """
     runs = played.runs[played.at]
     if not len(runs) or np.array_equal(runs, played.partners):
         return None
     n, record = len(runs), played.game.record
     both = Transcript(np.concatenate([runs, played.partners]))
-    if hidden:
+    if planned.hidden:
         both.hide(record)
-    features = quick_features(both, record, played.game.arms, hidden)
+    features = quick_features(both, record, played.game.arms, planned.hidden)
     values = np.empty((2 * n, len(features)), dtype=np.int32)
     for place, feature in enumerate(features):
         values[:, place] = feature.of(both)
@@ -93,10 +83,10 @@ def best_promise(
             first, second = np.where(here, second, first), np.where(here, first, second)
         elif change.arm is not None:
             second = np.where(here, second, first)
-            if not hidden:  # the round's own action is seen, too
+            if not planned.hidden:  # the round's own action is seen, too
                 subsets = [here[:, 0]] if played.arm is not None else [None, here[:, 0]]
         for subset in subsets:
-            found = _best_half_line(first, second, played.weights, subset, features, final, delta, caution)
+            found = _best_half_line(first, second, played.weights, subset, features, planned, caution)
             if found is not None and (best is None or found[0] > best.epsilon):
                 best = Promise(found[0], found[1], found[2], change, found[3])
     return best
@@ -108,8 +98,7 @@ def _best_half_line(
     weights: FloatArray,
     subset: BoolArray | None,
     features: Sequence[Feature],
-    final: FinalDraws,
-    delta: float,
+    planned: PlannedTest,
     caution: float,
 ) -> tuple[float, int, Feature, float] | None:
     """Return the promise of the best half-line of any feature, its rounds, its feature and its share of the runs."""
@@ -134,12 +123,12 @@ def _best_half_line(
     times = np.array([isinstance(feature, PlayTime | FirstSwitch) for feature in features])
     last = np.array([feature.last for feature in features])[column]
     last = np.where(times[column], np.minimum(edge, last), last)  # "at most t" is known in round t
-    draws = final(last)
+    draws = planned.draws(last)
     total = float(weights.sum())
     shares = np.stack([np.concatenate([a, total - a]), np.concatenate([b, total - b])])
     likely, rare = shares.max(axis=0), np.maximum(shares.min(axis=0), 0.0)
     one = float(weights.mean())
-    promise = paired_promise(likely, rare, np.tile(apart, 2), one, np.tile(draws, 2), delta, caution)
+    promise = paired_promise(likely, rare, np.tile(apart, 2), one, np.tile(draws, 2), planned.delta, caution)
     k = int(np.argmax(promise))
     where = k % len(at)
     return float(promise[k]), int(last[where]), features[column[where]], float(likely[k])
@@ -177,17 +166,10 @@ def paired_promise(
     return np.where(p > 0.0, promise, -np.inf)
 
 
-def lead_from(
-    played: PlayedGame,
-    change: Change,
-    arms: Arms,
-    final: FinalDraws,
-    *,
-    delta: float,
-    caution: float,
-    hidden: bool,
-) -> Lead | None:
-    """Return a game's lead, whose view has the features of all kinds that tell most; None if no feature varies.
+def view_pair_of(
+    played: PlayedGame, change: Change, space: ActionSpace, planned: PlannedTest, *, caution: float
+) -> ViewPair | None:
+    """Return a game's two tables, with the features of all kinds that tell most; None if no feature varies.
 
     Parameters
     ----------
@@ -195,47 +177,41 @@ def lead_from(
         The game; all runs that the change may touch have partners.
     change
         Of its round.
-    arms
+    space
         What actions are made of.
-    final, delta, caution, hidden
+    planned, caution
         As for `best_promise`.
     """
-    game = played.game
-    table, neighbour = neighbour_of(game, change)
+    game, hidden = played.game, planned.hidden
     both = Transcript(np.concatenate(played.worlds(change)))
     if hidden:
         both.hide(game.record)
     features = without_repeats(
-        [*quick_features(both, game.record, arms.number, hidden), *features_for(both, arms, game.record)]
+        [*quick_features(both, game.record, space.arms, hidden), *features_for(both, space, game.record)]
     )
     scored = [
         found
         for feature in features
-        if (found := _scored(feature, feature.of(both), final, delta, caution)) is not None
+        if (found := _scored(feature, feature.of(both), planned, caution)) is not None
     ]
-    lead = lead_of(Background(table, (neighbour,), game.others), [scored], arms)
-    if lead is None or hidden or game.record > lead.rounds:
-        return lead
-    own = first_actions(game.record, 1, ranked=False, first=game.record)
-    return replace(lead, features=without_repeats([*lead.features, *own]))
+    pair = best_pair(background_of(game, change), [scored], space)
+    if pair is None or hidden or game.record > pair.rounds:
+        return pair
+    own = first_actions(game.record, space, first=game.record)
+    return replace(pair, features=without_repeats([*pair.features, *own]))
 
 
-def _scored(
-    feature: Feature, values: npt.NDArray[np.int64], final: FinalDraws, delta: float, caution: float
-) -> Scored | None:
+def _scored(feature: Feature, values: IntArray, planned: PlannedTest, caution: float) -> ScoredFeature | None:
     """Return the promise of a feature's best event: a half-line, or a set of labels; None if it never varies."""
-    found, index, hits = np.unique(values, return_inverse=True, return_counts=True)
-    if feature.column.kind == "category":
-        found, index, hits = lump_rare(found, index, hits)
+    found, index, _ = distinct_values(feature, values)
     k = len(found)
     if k == 1:
         return None
     n = len(values) // 2
     first, second = index[:n], index[n:]
     last = np.full(k, feature.last)
-    if (
-        feature.column.kind == "category"
-    ):  # labels of lowest ratio together, and of highest, as one half shows them
+    if feature.column.kind == "category":
+        # Labels of lowest ratio together, and of highest, as one half shows them.
         half = n // 2
         a, b = (np.bincount(each[:half], minlength=k) for each in (first, second))
         rank = np.empty(k, dtype=np.int64)
@@ -249,8 +225,8 @@ def _scored(
     apart = np.cumsum(steps)[:-1]
     a, b = (np.cumsum(np.bincount(each, minlength=k))[:-1] for each in (first, second))
     hits_of = np.stack([np.concatenate([a, n - a]), np.concatenate([b, n - b])])
-    draws = np.tile(final(last[:-1]), 2)
+    draws = np.tile(planned.draws(last[:-1]), 2)
     likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
-    promises = paired_promise(likely, rare, np.tile(apart, 2) / n**2, 1.0 / n, draws, delta, caution)
+    promises = paired_promise(likely, rare, np.tile(apart, 2) / n**2, 1.0 / n, draws, planned.delta, caution)
     best = int(np.argmax(promises))
-    return Scored(float(promises[best]), int(last[best % (k - 1)]), feature)
+    return ScoredFeature(float(promises[best]), int(last[best % (k - 1)]), feature)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.bandits.reward_games import Game
-from verify.transcripts.neighbours import Neighbour
+from verify.transcripts.neighbours import Background, Neighbour
 from verify.transcripts.transcript import ActionArray
 
 _MOST_CHANGES = 2  # arms, those most played in the round, whose reward alone is changed
@@ -110,8 +110,9 @@ class PlayedGame:
         return first, second
 
 
-def neighbour_of(game: Game, change: Change) -> tuple[FloatArray, Neighbour]:
+def background_of(game: Game, change: Change) -> Background:
     """Return the first world's table and what makes the second of it."""
     table = game.table.copy()
     table[game.record] = change.first
-    return table, Neighbour(game.record, change.second, "the round's other row")
+    neighbour = Neighbour(game.record, change.second, "the round's other row")
+    return Background(table, (neighbour,), game.others)

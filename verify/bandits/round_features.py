@@ -1,39 +1,20 @@
 """What is read of actions in a first look at a game: counts and times around the changed round, and from the start."""
-# ruff: noqa: D102 (the methods of every feature are documented once, at `verify.transcripts.transcript.Feature`)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
-from verify.events.view_sample import Column
-from verify.transcripts.transcript import Feature, FirstSwitch, PlayCount, PlayTime, Transcript, doubling
+from verify.transcripts.action_features import (
+    Feature,
+    FirstSwitch,
+    PlayCount,
+    PlaysOfSame,
+    PlayTime,
+    doubling,
+)
+from verify.transcripts.transcript import Transcript
 
 _MOST_ARMS = 4  # arms of which features are made: the most played
-
-
-@dataclass(frozen=True, slots=True)
-class PlaysOfSame:
-    """How often the action of a round is repeated until round `last`."""
-
-    record: int
-    last: int
-
-    @property
-    def column(self) -> Column:
-        return Column(
-            f"repeats[{self.record},{self.last}]",
-            f"in how many of rounds {self.record + 1} to {self.last} the action is that of round {self.record}",
-            "real",
-        )
-
-    def of(self, transcript: Transcript) -> npt.NDArray[np.int64]:
-        actions = transcript.actions
-        same = (actions[:, self.record : self.last] == actions[:, self.record - 1, np.newaxis]).all(axis=2)
-        found: npt.NDArray[np.int64] = same.sum(axis=1)
-        return found
 
 
 def quick_features(transcript: Transcript, record: int, arms: int, hidden: bool) -> list[Feature]:

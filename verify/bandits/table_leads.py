@@ -21,8 +21,8 @@ from verify.bandits.paired_scan import Promise
 from verify.bandits.played_game import PlayedGame
 from verify.bandits.reward_games import Game, first_games, mutants
 from verify.conduct.effort import Effort
-from verify.transcripts.table_walk import anchor_tables, walk_tables
-from verify.transcripts.transcript_leads import Arms, Lead
+from verify.transcripts.table_bisection import anchor_tables, bisect_tables
+from verify.transcripts.view_pair import ViewPair
 
 # What promises more than so many times the claim, and than so much above it, is no near thing.
 _GROSS, _GROSS_ABOVE = 3.0, 2.0
@@ -88,7 +88,7 @@ _Entry = tuple[Promise, PlayedGame]
 
 def table_leads(
     bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
-) -> list[Lead]:
+) -> list[ViewPair]:
     """Return the most telling pairs of tables, the best first; none if the actions never vary.
 
     Parameters
@@ -134,13 +134,13 @@ def table_leads(
     return sorted((lead for lead in found if lead is not None), key=lambda lead: -lead.predicted)
 
 
-def _whole(scan: GameScan, promise: Promise, played: PlayedGame) -> Lead | None:
+def _whole(scan: GameScan, promise: Promise, played: PlayedGame) -> ViewPair | None:
     """Return a game's lead, after all runs that the change may touch got their partners."""
     arm = None if promise.change.swapped else promise.change.arm
     return scan.lead(scan.go_on(played, len(played.runs), None, arm), promise.change)
 
 
-def is_gross(lead: Lead, claim: Claim) -> bool:
+def is_gross(lead: ViewPair, claim: Claim) -> bool:
     """Whether a lead promises so much that few draws will do."""
     return _gross(lead.predicted, claim)
 
@@ -270,13 +270,13 @@ def _walked(
     draws = int(min(max(scan.affordable(_ANCHOR_UNITS, len(tables) * rounds), fewest), most))
     looks = 2 + rounds.bit_length()
     walks = int(scan.affordable(_WALK_UNITS, draws * looks * rounds))
-    found = walk_tables(
+    found = bisect_tables(
         scan.bandit.actions,
         tables,
-        Arms(scan.bandit.entries, 1),
+        scan.bandit.action_space,
         draws=draws,
         seed=seed,
-        walks=min(max(walks, 1), _WALKS),
+        most=min(max(walks, 1), _WALKS),
     )
     return [
         Game(each.data, each.neighbours[0].record, each.neighbours[0].value, records.arms, each.others)

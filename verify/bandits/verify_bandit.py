@@ -28,10 +28,10 @@ from verify.events.view_sample import ViewSample
 from verify.findings import Finding, UpperBound
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
+from verify.transcripts.action_features import read, with_paths_spelled
 from verify.transcripts.adversary_view import adversary_candidate
-from verify.transcripts.transcript import Transcript, read, with_paths_spelled
-from verify.transcripts.transcript_leads import Arms
-from verify.transcripts.view_pair import ViewPair, lead_pairs
+from verify.transcripts.transcript import Transcript
+from verify.transcripts.view_pair import ViewPair
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
@@ -195,7 +195,7 @@ def _keep(
     evidence: Evidence, bandit: PlainBandit, tested: _Tested, result: BlackBoxResult, reproduce: str
 ) -> None:
     """Keep what a test showed, with its event and its data in words."""
-    result = replace(result, event=with_paths_spelled(result.event, bandit.entries, 1))
+    result = replace(result, event=with_paths_spelled(result.event, bandit.action_space))
     data, data_prime = tested.words[result.candidate]
     evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, reproduce))
 
@@ -208,7 +208,7 @@ def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
     if all((actions == both[0][0]).all() for actions in both):
         return None
     candidate, words = adversary_candidate(
-        bandit.adversary, bandit.actions_against, Arms(bandit.arms, 1), seeds[2]
+        bandit.adversary, bandit.actions_against, bandit.action_space, seeds[2]
     )
     cost = cost_of(lambda: bandit.actions_against(False, _PROBED, seeds[0])) / _PROBED
     samples = min(int(_UNITS_WITH_ADVERSARY * effort.lane_rounds / cost), effort.single_samples)
@@ -230,7 +230,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Te
     elif best.predicted > _NEAR * claim.epsilon:
         affordable *= _TIMES_OF_NEAR
     short = [lead for lead in leads if lead.rounds <= best.rounds]  # others would cost draws
-    pairs = lead_pairs(short[: min(_TESTED, max(affordable // _FEWEST_SAMPLES, 1))])
+    pairs = short[: min(_TESTED, max(affordable // _FEWEST_SAMPLES, 1))]
     fewest = min(_FEWEST_OF_PAIR, max(int(_MOST_UNITS / cost), _LEAST))
     samples = max(min(affordable, effort.single_samples), fewest)
     words = [_words(bandit, pair) for pair in pairs]

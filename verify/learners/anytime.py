@@ -30,9 +30,8 @@ from verify.learners.learner_case import LearnerCase
 from verify.learners.release_layers import with_shared_error
 from verify.learners.verify_learner import verify_learner
 from verify.learners.view_test import find_leads
-from verify.transcripts.transcript import ActionArray, with_paths_spelled
-from verify.transcripts.transcript_scan import arms_of
-from verify.transcripts.view_pair import lead_pairs
+from verify.transcripts.action_features import with_paths_spelled
+from verify.transcripts.transcript import ActionArray, ActionSpace
 from verify.verdict.evidence import Evidence
 
 _SINGLE_LANE_SAMPLES = 24_000
@@ -102,7 +101,7 @@ class _LearnerBets:
             return self.case.build(gate)
 
         leads = find_leads(replace(self.case, build=counted), ground, effort, GROUND_SEED)
-        pairs = lead_pairs(leads[:_LEADS])
+        pairs = leads[:_LEADS]
         if not pairs:
             return Scouted((), lanes)
         rounds = max(pair.rounds for pair in pairs)
@@ -114,8 +113,7 @@ class _LearnerBets:
     def conclude(self, evidence: Evidence) -> None:
         """Add the result to the evidence."""
         if self.result is not None:
-            arms = arms_of(self.case.problem)
-            result = _spelled(self.result, arms.number, arms.size)
+            result = _spelled(self.result, ActionSpace.of(self.case.problem))
             self.bettor.conclude(evidence, result, self.words[result.candidate])
 
 
@@ -137,7 +135,7 @@ def bet_on_bandit(bettor: Bettor, bandit: PlainBandit, claim: Claim) -> Evidence
         instead=lambda *given, **more: bets(*given, **more, searched=counted.drawn[0]),
     )
     if bets.result is not None:
-        bets.result = _spelled(bets.result, bandit.entries, 1)
+        bets.result = _spelled(bets.result, bandit.action_space)
     return bets.conclude(evidence)
 
 
@@ -162,5 +160,5 @@ def _fields(bandit: PlainBandit) -> dict[str, Any]:
     return {one.name: getattr(bandit, one.name) for one in dataclasses.fields(PlainBandit)}
 
 
-def _spelled(result: AnytimeResult, arms: int, size: int) -> AnytimeResult:
-    return replace(result, event=with_paths_spelled(result.event, arms, size))
+def _spelled(result: AnytimeResult, space: ActionSpace) -> AnytimeResult:
+    return replace(result, event=with_paths_spelled(result.event, space))

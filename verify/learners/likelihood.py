@@ -14,8 +14,7 @@ from verify.findings import LowerBound, Witness
 from verify.learners.early_pairs import view_of
 from verify.learners.learner_case import LearnerCase
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
-from verify.transcripts.transcript_leads import Lead
-from verify.transcripts.view_pair import ViewPair, lead_pairs
+from verify.transcripts.view_pair import ViewPair
 from verify.verdict.evidence import Evidence
 
 SHARE_OF_ERROR = 0.2
@@ -41,7 +40,7 @@ def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> boo
 def add_likelihood(
     evidence: Evidence,
     case: LearnerCase,
-    leads: Sequence[Lead],
+    pairs: Sequence[ViewPair],
     conduct: Conduct,
 ) -> None:
     """Offer the bound of the best event of the most promising pairs; nothing if no event promises one."""
@@ -49,7 +48,6 @@ def add_likelihood(
     effort, seed = conduct.effort, conduct.seed
     hide = claim.view == View.OTHER_ACTIONS.value
     error = SHARE_OF_ERROR * (1.0 - effort.confidence)
-    pairs = lead_pairs(leads)
     draws = [_draws(effort, pair) for pair in pairs]
 
     def choose(index: int, stage: int, share: int, orders: Sequence[bool]) -> Chosen | None:

@@ -35,7 +35,8 @@ from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, RowTable, Value
 from verify.events.view_sample import ViewSample
 from verify.statistics.binomial_bounds import clopper_pearson_lower
-from verify.transcripts.transcript import Transcript, read
+from verify.transcripts.action_features import read
+from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 

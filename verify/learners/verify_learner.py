@@ -38,7 +38,7 @@ from verify.transcripts.neighbours import (
     replacements,
     spread_records,
 )
-from verify.transcripts.transcript_leads import Lead
+from verify.transcripts.view_pair import ViewPair
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
@@ -162,7 +162,7 @@ def _sampled(
     ground: Groundwork, case: LearnerCase, conduct: Conduct
 ) -> tuple[BlackBoxResult, tuple[str, str]]:
     """Look for telling transcripts, offer their likelihood ratios, and test the view; both words of the tested pair."""
-    leads: list[Lead] = []
+    leads: list[ViewPair] = []
     share_of_error = 1.0
     if ground.coupled is not None:
         conduct.progress(0.2, "looking for telling transcripts")

@@ -21,13 +21,14 @@ from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
+from verify.transcripts.action_features import with_paths_spelled
+from verify.transcripts.coupled_scan import scan_transcripts
 from verify.transcripts.neighbours import Background, backgrounds, replacements
-from verify.transcripts.table_walk import anchor_tables, walk_tables
-from verify.transcripts.transcript import ActionArray, with_paths_spelled
-from verify.transcripts.transcript_leads import Lead, ScanSize
-from verify.transcripts.transcript_sampling import DrawActions, sample_transcripts
-from verify.transcripts.transcript_scan import arms_of, scan_transcripts
-from verify.transcripts.view_pair import lead_pairs
+from verify.transcripts.predicted_bounds import PlannedTest
+from verify.transcripts.sampled_scan import DrawActions, sample_transcripts
+from verify.transcripts.table_bisection import anchor_tables, bisect_tables
+from verify.transcripts.transcript import ActionArray, ActionSpace
+from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 
 _SINGLE_LANE_SAMPLES = 16_000
@@ -38,7 +39,7 @@ _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of o
 def black_box_of_learner(
     case: LearnerCase,
     ground: Groundwork,
-    leads: Sequence[Lead],
+    leads: Sequence[ViewPair],
     conduct: Conduct,
     *,
     share_of_error: float,
@@ -60,7 +61,7 @@ def black_box_of_learner(
         Share of the verification's error that this test may use.
     """
     effort = conduct.effort
-    pairs = lead_pairs(leads[:1]) + early_pairs(
+    pairs = list(leads[:1]) + early_pairs(
         case.problem,
         ground.drawn[: effort.view_rounds + 1],
         ground.neighbours,
@@ -87,18 +88,17 @@ def black_box_of_learner(
         workers=effort.workers,
         progress=stretch(conduct.progress, 0.4, 1.0),
     )
-    arms = arms_of(case.problem)
-    result = replace(result, event=with_paths_spelled(result.event, arms.number, arms.size))
+    result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(case.problem)))
     return result, drawn.words[result.candidate]
 
 
-def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[Lead]:
+def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[ViewPair]:
     """Scan transcripts on data sets made for it; nothing if actions are not the view, or promise nothing.
 
     Of learners that declassify, or whose densities are not to be trusted, every neighbour is sampled. Of others whose
     claim is not proved, and whose transcripts promise little at first, it looks longer: at twice as many rounds, at
     records in the middle of batches, and at data between those on which the actions differ
-    (`verify.transcripts.table_walk`).
+    (`verify.transcripts.table_bisection`).
 
     Parameters
     ----------
@@ -113,28 +113,25 @@ def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int)
     around = backgrounds(
         ground.drawn[: effort.scan_rounds + 1], problem.record_domain, problem.structure.arms, case.initial
     )
-    size = ScanSize(
-        effort.scan_lanes,
-        lane_rounds=int(_FINAL_SHARE * effort.lane_rounds),
-        samples=int(_FINAL_SHARE * effort.samples),
+    planned = PlannedTest(
+        delta=claim.delta,
+        hidden=claim.view == View.OTHER_ACTIONS.value,
+        units=int(_FINAL_SHARE * effort.lane_rounds),
+        most_draws=int(_FINAL_SHARE * effort.samples),
     )
     sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN,))
-    hidden = claim.view == View.OTHER_ACTIONS.value
 
     def draw(data: FloatArray, n: int, child: np.random.SeedSequence) -> ActionArray:
         return played_actions(build, problem, Simulation(child, n), data)
 
-    def sampled(where: Sequence[Background], fewer: int, child: np.random.SeedSequence) -> list[Lead]:
-        few = replace(size, lanes=max(effort.scan_lanes // fewer // BLOCK, 1) * BLOCK)
-        arms = arms_of(problem)
-        return sample_transcripts(draw, where, arms, size=few, delta=claim.delta, seed=child, hidden=hidden)
+    def sampled(where: Sequence[Background], fewer: int, child: np.random.SeedSequence) -> list[ViewPair]:
+        few = max(effort.scan_lanes // fewer // BLOCK, 1) * BLOCK
+        return sample_transcripts(draw, where, ActionSpace.of(problem), planned, draws=few, seed=child)
 
     if not ground.trusted:
         found = sampled(around, _FEWER, sequence)
     else:
-        found = scan_transcripts(
-            build, problem, around, size=size, delta=claim.delta, seed=sequence, hidden=hidden
-        )
+        found = scan_transcripts(build, problem, around, planned, lanes=effort.scan_lanes, seed=sequence)
         if not ground.proved and isinstance(problem.record_domain, Box) and _little(found, claim):
             longer = ground.drawn[: _LONGER * effort.scan_rounds + 1]
             between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
@@ -143,24 +140,23 @@ def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int)
     return [lead for lead in found if lead.predicted > 0.0][:_MOST_LEADS]
 
 
-def _little(leads: Sequence[Lead], claim: Claim) -> bool:
+def _little(leads: Sequence[ViewPair], claim: Claim) -> bool:
     return not leads or leads[0].predicted <= _GROSS * claim.epsilon
 
 
 def _between_tables(
     draw: DrawActions, problem: Problem, domain: Box, rounds: int, seed: int
 ) -> list[Background]:
-    """Return data sets near a decision and late records to change: walks between tables, and the tables themselves.
+    """Return data sets near a decision, found by bisection between tables, and late records to change on the tables.
 
     Late records are those in the second halves of the last batches, however many there are of doubling length.
     """
     table_seed, walk_seed = (np.random.SeedSequence(seed, spawn_key=(_TABLES, number)) for number in (1, 2))
     tables = anchor_tables(domain, rounds, np.random.default_rng(table_seed))
-    found = walk_tables(draw, tables, arms_of(problem), draws=_WALK_LANES, seed=walk_seed)
+    found = bisect_tables(draw, tables, ActionSpace.of(problem), draws=_WALK_LANES, seed=walk_seed)
     late = sorted({rounds - max(rounds >> k, 1) for k in range(1, 6)} - {0})
     for table in tables:
-        neighbours = replacements(table.rewards, domain, late)
-        found.append(Background(table.rewards, tuple(neighbours), table.words))
+        found.append(replace(table, neighbours=tuple(replacements(table.data, domain, late))))
     return found
 
 

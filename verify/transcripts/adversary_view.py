@@ -11,10 +11,9 @@ from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.events.view_sample import ViewSample
 from verify.sampling.draws import Candidate
+from verify.transcripts.action_features import features_for, first_actions, read, without_repeats
 from verify.transcripts.adversary import Adversary, learner_against
-from verify.transcripts.transcript import ActionArray, Transcript, first_actions, read, without_repeats
-from verify.transcripts.transcript_leads import Arms, features_for
-from verify.transcripts.transcript_scan import arms_of
+from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 Play = Callable[[bool, int, np.random.SeedSequence], ActionArray]
 """Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
@@ -25,7 +24,7 @@ _LANE_ROUNDS = 1 << 18  # played side by side
 
 
 def adversary_candidate(
-    adversary: Adversary, play: Play, arms: Arms, seed: np.random.SeedSequence
+    adversary: Adversary, play: Play, space: ActionSpace, seed: np.random.SeedSequence
 ) -> tuple[Candidate, tuple[str, str]]:
     """Return the adversary's two worlds as a pair for a black-box test, and both in words.
 
@@ -35,7 +34,7 @@ def adversary_candidate(
         The strategy.
     play
         Plays a bandit against it.
-    arms
+    space
         What actions are made of.
     seed
         Of a few draws that tell which features vary.
@@ -43,13 +42,11 @@ def adversary_candidate(
     transcript = Transcript(play(False, _PROBED, seed))
     varying = [
         feature
-        for feature in features_for(transcript, arms, None)
+        for feature in features_for(transcript, space, None)
         if np.unique(feature.of(transcript)).size > 1
     ]
-    shown = max(1, min(transcript.rounds, _MOST_ACTIONS) // arms.size)
-    features = without_repeats(
-        [*varying[-_MOST_FEATURES:], *first_actions(shown, arms.size, ranked=arms.ranked)]
-    )
+    shown = max(1, min(transcript.rounds, _MOST_ACTIONS) // space.size)
+    features = without_repeats([*varying[-_MOST_FEATURES:], *first_actions(shown, space)])
 
     def draw(other: bool, n: int, child: np.random.SeedSequence) -> ViewSample:
         return read(features, Transcript(play(other, n, child)))
@@ -77,4 +74,4 @@ def learner_candidate(
             ]
         )
 
-    return adversary_candidate(adversary, play, arms_of(problem), seed)
+    return adversary_candidate(adversary, play, ActionSpace.of(problem), seed)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 
 from mechanisms.arrays import FloatArray
+from verify.transcripts.action_features import Feature
 from verify.transcripts.neighbours import record_words
-from verify.transcripts.transcript import Feature
-from verify.transcripts.transcript_leads import Lead
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +23,10 @@ class ViewPair:
     others
         All other records in words, "" if they are drawn from the problem's law.
     features
-        Features of the transcript; none: all actions as they are.
+        Features of the transcript, the most telling first; none: all actions as they are.
+    predicted
+        The lower bound on epsilon that a scan expects of the final test, minus infinity if none looked. It ranks pairs
+        and decides nothing.
     """
 
     data: FloatArray
@@ -32,6 +34,7 @@ class ViewPair:
     record: int
     others: str = ""
     features: tuple[Feature, ...] = ()
+    predicted: float = -math.inf
 
     @property
     def words(self) -> tuple[str, str]:
@@ -46,17 +49,3 @@ class ViewPair:
     def rounds(self) -> int:
         """How many rounds are played."""
         return len(self.data) - 1
-
-
-def lead_pairs(leads: Sequence[Lead]) -> list[ViewPair]:
-    """Return the pairs of leads, with their features."""
-    return [
-        ViewPair(
-            lead.data[: lead.rounds + 1],
-            lead.neighbour.applied(lead.data)[: lead.rounds + 1],
-            lead.neighbour.record,
-            lead.others,
-            lead.features,
-        )
-        for lead in leads
-    ]

@@ -10,11 +10,12 @@ import numpy as np
 
 from accountant import Gate, Simulation
 from algorithms.play import INITIAL_RECORD, BuildLearner, play_records
-from algorithms.problems import Problem, RankedLists
+from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
-from verify.transcripts.transcript import ActionArray, Feature, Transcript, first_actions, read
+from verify.transcripts.action_features import Feature, first_actions, read
+from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 _MOST_LANES = 1 << 14  # side by side: their state stays in the processor's cache
 _LANE_ROUNDS = 1 << 20  # actions of all of them: bounds memory
@@ -110,8 +111,7 @@ def action_view(
     single_lanes: bool = False,
 ) -> LearnerView:
     """Return the view of the whole action sequence on `data`; parameters as for `transcript_view`."""
-    ranked = isinstance(problem.structure, RankedLists)
-    features = first_actions(len(data) - 1, problem.structure.size, ranked=ranked)
+    features = first_actions(len(data) - 1, ActionSpace.of(problem))
     return transcript_view(build, problem, data, features, hidden=hidden, single_lanes=single_lanes)
 
 

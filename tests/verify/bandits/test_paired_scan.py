@@ -10,12 +10,12 @@ from algorithms.claim import View
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.game_scan import GameScan
-from verify.bandits.paired_scan import best_promise, lead_from, paired_promise
-from verify.bandits.played_game import neighbour_of
+from verify.bandits.paired_scan import best_promise, paired_promise, view_pair_of
+from verify.bandits.played_game import background_of
 from verify.bandits.reward_games import Game, first_games, mutants, rows_in_words
 from verify.conduct.effort import EFFORTS
-from verify.transcripts.transcript import Transcript
-from verify.transcripts.transcript_leads import Arms
+from verify.transcripts.predicted_bounds import PlannedTest
+from verify.transcripts.transcript import ActionSpace, Transcript
 
 RECORDS = BanditRecords(2, 0.0, 1.0)
 
@@ -43,6 +43,10 @@ BANDIT = PlainBandit(NoisyGreedy, arms=2, rounds=8)
 
 def scan_of(bandit=BANDIT):
     return GameScan(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(3))
+
+
+def planned(hidden=False):
+    return PlannedTest(delta=0.0, hidden=hidden, units=math.inf, most_draws=1_000_000)
 
 
 def game(record=1):
@@ -74,7 +78,8 @@ def test_pairs_tell_of_every_change_of_the_round(swapped):
     changes = [each for each in played.changes() if each.swapped == swapped]
     assert len(changes) == (1 if swapped else 3)
     for change in changes:
-        data, neighbour = neighbour_of(played.game, change)
+        background = background_of(played.game, change)
+        data, (neighbour,) = background.data, background.neighbours
         assert (data[1] == change.first).all()
         worlds = played.worlds(change)
         for table, actions in zip((data, neighbour.applied(data)), worlds, strict=True):
@@ -97,27 +102,25 @@ def test_the_promise_is_near_the_truth_and_below_it():
     # A reward of 1 against 0, and Laplace noise of scale 1/2 at the threshold 1/2: 1 - e^-1 / 2 against e^-1 / 2.
     truth = math.log((1 - math.exp(-1) / 2) / (math.exp(-1) / 2))
     (played,) = scan_of().begin([game()], [2000], 2000)
-    final = lambda rounds: np.full(len(rounds), 1e6)  # noqa: E731
-    best = best_promise(played, final, delta=0.0, caution=1.0, hidden=False)
+    best = best_promise(played, planned(), caution=1.0)
     assert truth - 0.25 < best.epsilon < truth
     assert best.rounds <= 3
-    lead = lead_from(played, best.change, Arms(2, 1), final, delta=0.0, caution=1.0, hidden=False)
-    assert truth - 0.25 < lead.predicted < truth
-    assert lead.neighbour.record == 1
-    assert "action[1]" in {feature.column.name for feature in lead.features}
+    pair = view_pair_of(played, best.change, ActionSpace(2, 1), planned(), caution=1.0)
+    assert truth - 0.25 < pair.predicted < truth
+    assert pair.record == 1
+    assert "action[1]" in {feature.column.name for feature in pair.features}
 
 
 def test_a_hidden_action_stands_in_no_feature():
     (played,) = scan_of().begin([game()], [500], 500)
-    final = lambda rounds: np.full(len(rounds), 1e6)  # noqa: E731
-    best = best_promise(played, final, delta=0.0, caution=1.0, hidden=True)
-    lead = lead_from(played, best.change, Arms(2, 1), final, delta=0.0, caution=1.0, hidden=True)
+    best = best_promise(played, planned(hidden=True), caution=1.0)
+    pair = view_pair_of(played, best.change, ActionSpace(2, 1), planned(hidden=True), caution=1.0)
     seen, blind = Transcript(played.runs), Transcript(played.runs.copy())
     blind.actions[:, 0] = 1 - blind.actions[:, 0]
     hidden = [Transcript(each.actions.copy()) for each in (seen, blind)]
     for each in hidden:
         each.hide(1)
-    for feature in lead.features:
+    for feature in pair.features:
         assert np.array_equal(feature.of(hidden[0]), feature.of(hidden[1]))
 
 
@@ -135,8 +138,7 @@ def test_an_event_of_one_arms_runs_alone_is_promised_for_the_arms_reward():
 
     bandit = PlainBandit(TellsRarely, arms=2, rounds=8)
     (played,) = scan_of(bandit).begin([game()], [400], 12)
-    final = lambda rounds: np.full(len(rounds), 1e6)  # noqa: E731
-    best = best_promise(played, final, delta=0.0, caution=0.5, hidden=False)
+    best = best_promise(played, planned(), caution=0.5)
     assert best.epsilon > 1.0
     assert best.share < 0.1
     assert best.change.arm == 1 or best.change.arm is None
@@ -197,8 +199,8 @@ def test_rows_are_said_in_stretches():
 def test_the_claims_view_decides_whether_the_action_is_hidden():
     private = PlainBandit(NoisyGreedy, arms=2, rounds=8, private_context=(2,))
     assert private.form.view is View.OTHER_ACTIONS
-    assert scan_of(private).hidden
-    assert not scan_of().hidden
+    assert scan_of(private).planned.hidden
+    assert not scan_of().planned.hidden
 
 
 @pytest.mark.parametrize("between", [(), (0.5,)])

@@ -1,7 +1,6 @@
 """Bounds from likelihood ratios: never above the truth more often than stated, and sharp where counting is not."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,10 +11,9 @@ from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify import verify
 from verify.learners.transcript_likelihood import _log_bound, bound_ratio, choose_event
-from verify.transcripts.neighbours import Neighbour, backgrounds, spread_records
-from verify.transcripts.transcript import PlayTime, first_actions
-from verify.transcripts.transcript_leads import ScanSize
-from verify.transcripts.transcript_scan import scan_transcripts
+from verify.transcripts.action_features import PlayTime, first_actions
+from verify.transcripts.neighbours import Neighbour
+from verify.transcripts.transcript import ActionSpace
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 from verify.zoo.bandits import EpisodicUCB
@@ -26,7 +24,7 @@ BUILD = learner_builder(EpisodicUCB, PROBLEM, epsilon=1.0, horizon=64)
 
 def pair_on_zeros(rounds=6):
     data = np.zeros((rounds + 1, 2))
-    features = (PlayTime(0, 2, 0, rounds), *first_actions(rounds, 1, ranked=False))
+    features = (PlayTime(0, 2, 0, rounds), *first_actions(rounds, ActionSpace(2, 1)))
     return ViewPair(Neighbour(1, np.ones(2), "").applied(data), data, 1, features=features)
 
 
@@ -81,29 +79,6 @@ def test_delta_lowers_the_bound_and_few_hits_give_none():
     assert 0.0 < _log_bound(weights, 5000, 3.0, 0.02, 0.05) < pure < math.log(2.5)
     assert _log_bound(weights[:1], 5000, 3.0, 0.0, 0.05) == 0.0
     assert _log_bound(weights, 5000, 3.0, 0.5, 0.05) == 0.0
-
-
-def test_a_scan_finds_a_telling_pair_and_names_its_rounds():
-    rng = np.random.default_rng(0)
-    around = backgrounds(PROBLEM.draw_records(rng, 17), PROBLEM.record_domain, 2)
-    leads = scan_transcripts(
-        BUILD,
-        PROBLEM,
-        around,
-        size=ScanSize(1024, lane_rounds=3_000_000, samples=500_000),
-        delta=0.0,
-        seed=np.random.SeedSequence(2),
-    )
-    assert leads[0].predicted > 0.6
-    assert all(first.predicted >= second.predicted for first, second in pairwise(leads))
-    for lead in leads:
-        assert 1 <= lead.neighbour.record <= lead.rounds <= 16
-        assert all(feature.last <= lead.rounds for feature in lead.features)
-
-
-def test_spread_records_are_rounds():
-    assert spread_records(20) == [1, 2, 3, 4, 8, 16, 20]
-    assert spread_records(1) == [1]
 
 
 def test_two_arms_and_64_rounds_show_97_percent_of_epsilon():

@@ -38,7 +38,7 @@ from verify.bandits.calling.bandit_environment import Environment
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.transcripts.adversary import Adversary, Game
-from verify.transcripts.transcript import MOST_ARMS, ActionArray
+from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
 _LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
 _ONE_ROUND_WITH_CONTEXT = "one round: its context and the outcome vector"
@@ -149,9 +149,9 @@ class PlainBandit:
             )
 
     @property
-    def entries(self) -> int:
-        """How many different entries its actions have: the arms and, if it stops by itself, none as the last."""
-        return self.arms + int(self.stops)
+    def action_space(self) -> ActionSpace:
+        """What its actions are made of: the arms and, if it stops by itself, none as the last."""
+        return ActionSpace(self.arms + int(self.stops), 1)
 
     @property
     def name(self) -> str:

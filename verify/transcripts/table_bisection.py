@@ -1,4 +1,4 @@
-"""Neighbouring reward tables on which a bandit's actions differ, found by walking from one table to another.
+"""Neighbouring reward tables on which a bandit's actions differ, found by bisection between two tables.
 
 Where little is random, a change of one row tells only where the data are near a decision: in most tables a bandit
 acts the same on all neighbours. But if some event has probabilities p on a table A and q on a table B that differs in
@@ -15,37 +15,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
+from verify.transcripts.action_features import Feature, features_for
 from verify.transcripts.neighbours import Background, Neighbour, describe_record
-from verify.transcripts.transcript import Feature, Transcript
-from verify.transcripts.transcript_leads import Arms, features_for
-from verify.transcripts.transcript_sampling import DrawActions
+from verify.transcripts.sampled_scan import DrawActions
+from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 _MOST_POINTS = 6  # constant tables
 _BIASES = (0.5, 0.5, 0.25, 0.75)  # of the coins that draw the other tables
-_WALKS = 6
-_SMALLEST_GAP = 0.25  # between the estimated probabilities at the ends of a walk
+_SMALLEST_GAP = 0.25  # between the estimated probabilities on two tables
 _MOST_LABELS = 64  # labels of a feature, the most common ones, that are looked at
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A reward table, shape (rounds + 1, arms) with an unused row 0, and its rows in words."""
-
-    rewards: FloatArray
-    words: str
-
-
 @dataclass(frozen=True)
-class TellingEvent:
+class _SeparatingEvent:
     """A feature is at most `value` (is `value`, for labels); `gap` is by how much two tables differ in it."""
 
     feature: Feature
     value: int
     gap: float
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Larger gaps first, to a tenth; then fewer rounds, which are cheaper to play."""
+        return -round(self.gap, 1), self.feature.last
 
     def share(self, transcript: Transcript) -> float:
         """Return the share of the draws in it."""
@@ -54,29 +49,29 @@ class TellingEvent:
         return float(inside.mean())
 
 
-def anchor_tables(domain: Box, rounds: int, rng: np.random.Generator) -> list[Table]:
+def anchor_tables(domain: Box, rounds: int, rng: np.random.Generator) -> list[Background]:
     """Return constant tables (all lowest, all highest, one arm best or worst) and some drawn by coins."""
     points = domain.extremes()
     low, high = points[:2]
     found = [
-        Table(np.tile(point, (rounds + 1, 1)), describe_record(point)) for point in points[:_MOST_POINTS]
+        Background(np.tile(point, (rounds + 1, 1)), (), describe_record(point))
+        for point in points[:_MOST_POINTS]
     ]
     for number, bias in enumerate(_BIASES, start=1):
         drawn = np.where(rng.random((rounds + 1, low.size)) < bias, high, low)
-        found.append(
-            Table(drawn, f"rewards drawn once, the highest with probability {bias:g} (table {number})")
-        )
+        words = f"rewards drawn once, the highest with probability {bias:g} (table {number})"
+        found.append(Background(drawn, (), words))
     return found
 
 
-def walk_tables(
+def bisect_tables(
     draw: DrawActions,
-    tables: Sequence[Table],
-    arms: Arms,
+    tables: Sequence[Background],
+    space: ActionSpace,
     *,
     draws: int,
     seed: np.random.SeedSequence,
-    walks: int = _WALKS,
+    most: int = 6,
 ) -> list[Background]:
     """Return neighbouring tables between tables on which the actions differ; none if they differ nowhere.
 
@@ -85,25 +80,22 @@ def walk_tables(
     draw
         Draws actions on a table.
     tables
-        Where walks begin and end; all of one shape.
-    arms
+        Between which bisection looks; all of one shape.
+    space
         What actions are made of.
     draws
         Of the actions on every table that is looked at.
     seed
         Of all randomness.
-    walks
-        How many, at most.
+    most
+        How many pairs of tables are bisected, at most.
     """
-    played = [draw(table.rewards, draws, seed.spawn(1)[0]) for table in tables]
-    ranked = sorted(
-        telling_events(played, arms).items(),
-        key=lambda entry: (-round(entry[1].gap, 1), entry[1].feature.last),
-    )
+    played = [draw(table.data, draws, seed.spawn(1)[0]) for table in tables]
+    ranked = sorted(_separating_events(played, space).items(), key=lambda entry: entry[1].rank)
     found: list[Background] = []
     seen: set[tuple[bytes, int]] = set()
-    for (first, second), event in ranked[:walks]:
-        background = _walk(draw, tables[first], tables[second], event, draws, seed)
+    for (first, second), event in ranked[:most]:
+        background = _bisect(draw, tables[first], tables[second], event, draws, seed)
         if background is None:
             continue
         key = background.data.tobytes(), background.neighbours[0].record
@@ -113,14 +105,14 @@ def walk_tables(
     return found
 
 
-def telling_events(
-    played: Sequence[npt.NDArray[np.int16]], arms: Arms
-) -> dict[tuple[int, int], TellingEvent]:
+def _separating_events(
+    played: Sequence[ActionArray], space: ActionSpace
+) -> dict[tuple[int, int], _SeparatingEvent]:
     """Return, for every two tables whose actions differ clearly, the event in which they differ most."""
     both = Transcript(np.concatenate(played))
     tables, draws = len(played), len(played[0])
-    found: dict[tuple[int, int], TellingEvent] = {}
-    for feature in features_for(both, arms, None):
+    found: dict[tuple[int, int], _SeparatingEvent] = {}
+    for feature in features_for(both, space, None):
         values, index, hits = np.unique(feature.of(both), return_inverse=True, return_counts=True)
         if len(values) == 1:
             continue
@@ -134,27 +126,27 @@ def telling_events(
         for pair in itertools.combinations(range(tables), 2):
             gaps = np.abs(shares[pair[0]] - shares[pair[1]])
             best = int(np.argmax(gaps))
-            event = TellingEvent(feature, int(values[best]), float(gaps[best]))
+            event = _SeparatingEvent(feature, int(values[best]), float(gaps[best]))
             known = found.get(pair)
-            if event.gap >= _SMALLEST_GAP and (known is None or _order(event) < _order(known)):
+            if event.gap >= _SMALLEST_GAP and (known is None or event.rank < known.rank):
                 found[pair] = event
     return found
 
 
-def _order(event: TellingEvent) -> tuple[float, int]:
-    """Larger gaps first, to a tenth; then fewer rounds, which are cheaper to play."""
-    return -round(event.gap, 1), event.feature.last
-
-
-def _walk(
-    draw: DrawActions, start: Table, end: Table, event: TellingEvent, draws: int, seed: np.random.SeedSequence
+def _bisect(
+    draw: DrawActions,
+    start: Background,
+    end: Background,
+    event: _SeparatingEvent,
+    draws: int,
+    seed: np.random.SeedSequence,
 ) -> Background | None:
     """Return the neighbouring tables between which an event's probability changes most, found by bisection.
 
     None if the tables are the same in all rounds of the event.
     """
     last = event.feature.last  # later rows are read by no action of the event
-    begin, goal = start.rewards[: last + 1], end.rewards[: last + 1]
+    begin, goal = start.data[: last + 1], end.data[: last + 1]
     differing = [row for row in range(1, last + 1) if not np.array_equal(begin[row], goal[row])]
     if not differing:  # the two differ by luck
         return None
@@ -177,5 +169,5 @@ def _walk(
         else:
             low, at_low = middle, at_middle
     row = differing[low]
-    others = f"the users before round {row} have {end.words}; those after it have {start.words}"
+    others = f"the users before round {row} have {end.others}; those after it have {start.others}"
     return Background(between(low), (Neighbour(row, goal[row], "the other table's row"),), others)

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from verify.events.event import HalfLine, RowTable, event_from_dict
 from verify.events.readings import Value
-from verify.transcripts.transcript import (
+from verify.transcripts.action_features import (
     ActionAt,
     FirstSwitch,
     Path,
     PlayCount,
     PlayTime,
-    Transcript,
     anchored_features,
     first_actions,
     general_features,
@@ -22,6 +21,7 @@ from verify.transcripts.transcript import (
     with_paths_spelled,
     without_repeats,
 )
+from verify.transcripts.transcript import ActionSpace, Transcript
 
 ARMS, ROUNDS = 3, 7
 actions_of_size = st.integers(1, 2).flatmap(
@@ -67,7 +67,7 @@ def test_a_path_has_a_digit_for_every_place_and_paths_differ_where_actions_do(ro
 
 def test_longest_path_is_exact_in_floating_point():
     for arms, size in ((2, 1), (10, 1), (20, 4), (1000, 1)):
-        rounds = longest_path(arms, size)
+        rounds = longest_path(ActionSpace(arms, size))
         assert (arms + 1) ** (rounds * size) <= 2**53 < (arms + 1) ** ((rounds + 1) * size)
 
 
@@ -77,7 +77,10 @@ def test_a_hidden_round_changes_no_feature():
     second = first.copy()
     second[:, 2] = (second[:, 2] + 1) % ARMS
     features = without_repeats(
-        [*general_features(ROUNDS, range(ARMS), ARMS, 1), *anchored_features(ROUNDS, 3, range(ARMS), ARMS, 1)]
+        [
+            *general_features(ROUNDS, range(ARMS), ActionSpace(ARMS, 1)),
+            *anchored_features(ROUNDS, 3, range(ARMS), ActionSpace(ARMS, 1)),
+        ]
     )
     samples = []
     for actions in (first, second):
@@ -91,9 +94,9 @@ def test_a_hidden_round_changes_no_feature():
 def test_columns_have_names_of_their_own_and_read_no_later_round():
     features = without_repeats(
         [
-            *general_features(16, range(4), 4, 2),
-            *anchored_features(16, 5, range(4), 4, 2),
-            *first_actions(16, 2, ranked=False),
+            *general_features(16, range(4), ActionSpace(4, 2)),
+            *anchored_features(16, 5, range(4), ActionSpace(4, 2)),
+            *first_actions(16, ActionSpace(4, 2)),
         ]
     )
     sample = read(features, Transcript(np.zeros((64, 16, 2), dtype=np.int16)))
@@ -134,11 +137,13 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     path, action = (Value(k, column) for k, column in enumerate(sample.columns))
     numbers = sample.values[:, 0].tolist()
     one = RowTable((path,), ((numbers[0],),))
-    spelled = with_paths_spelled(one, 2, 1)
+    spelled = with_paths_spelled(one, ActionSpace(2, 1))
     assert spelled.words == "the sequence of arms of rounds 1 to 3 is [0, 1, 1]"
-    two = with_paths_spelled(RowTable((path,), ((numbers[0],), (numbers[1],)), complement=True), 2, 1)
+    two = with_paths_spelled(
+        RowTable((path,), ((numbers[0],), (numbers[1],)), complement=True), ActionSpace(2, 1)
+    )
     assert two.words == "the sequence of arms of rounds 1 to 3 is not one of [0, 1, 1] and [1, 0, 0]"
     assert spelled.holds(sample).tolist() == one.holds(sample).tolist() == [True, False, False]
     assert event_from_dict(spelled.to_dict(), sample.columns) == one
     other = HalfLine(action, 0.0, False)
-    assert with_paths_spelled(other, 2, 1) is other
+    assert with_paths_spelled(other, ActionSpace(2, 1)) is other

@@ -1,14 +1,14 @@
-"""Walks from one reward table to another end where the actions change."""
+"""Bisection between reward tables ends where the actions change."""
 
 import numpy as np
 import pytest
 
 from mechanisms import Box
-from verify.transcripts.table_walk import Table, anchor_tables, telling_events, walk_tables
-from verify.transcripts.transcript import Transcript
-from verify.transcripts.transcript_leads import Arms
+from verify.transcripts.neighbours import Background
+from verify.transcripts.table_bisection import _separating_events, anchor_tables, bisect_tables
+from verify.transcripts.transcript import ActionSpace, Transcript
 
-ARMS = Arms(2, 1)
+SPACE = ActionSpace(2, 1)
 
 
 def threshold_actions(needed, decided, noise=0.0):
@@ -25,10 +25,10 @@ def threshold_actions(needed, decided, noise=0.0):
 
 
 @pytest.mark.parametrize(("needed", "decided"), [(1, 8), (5, 8), (8, 8), (100, 200)])
-def test_every_walk_ends_at_the_one_step_that_tells(needed, decided):
+def test_every_bisection_ends_at_the_one_step_that_tells(needed, decided):
     draw = threshold_actions(needed, decided)
     tables = anchor_tables(Box(0, 1, 2), 2 * decided, np.random.default_rng(0))
-    walked = walk_tables(draw, tables, ARMS, draws=4, seed=np.random.SeedSequence(1))
+    walked = bisect_tables(draw, tables, SPACE, draws=4, seed=np.random.SeedSequence(1))
     assert walked
     for background in walked:
         (neighbour,) = background.neighbours
@@ -40,8 +40,8 @@ def test_every_walk_ends_at_the_one_step_that_tells(needed, decided):
 
 def test_a_noisy_step_is_found_near_the_threshold():
     draw = threshold_actions(20, 64, noise=0.5)
-    tables = [Table(np.full((129, 2), value), f"{value:g}") for value in (0.0, 1.0)]
-    (walked,) = walk_tables(draw, tables, ARMS, draws=200, seed=np.random.SeedSequence(2))
+    tables = [Background(np.full((129, 2), value), (), f"{value:g}") for value in (0.0, 1.0)]
+    (walked,) = bisect_tables(draw, tables, SPACE, draws=200, seed=np.random.SeedSequence(2))
     # The law changes by 1 - e^-1 / 2 - 1/2 = 0.32 or less in a step, and by less than 1/50 beyond 2 from 20.
     assert abs(walked.data[1:65, 0].sum() - 20) <= 3
     row = walked.neighbours[0].record
@@ -51,13 +51,13 @@ def test_a_noisy_step_is_found_near_the_threshold():
 def test_tables_on_which_the_actions_agree_lead_nowhere():
     draw = threshold_actions(1000, 8)
     tables = anchor_tables(Box(0, 1, 2), 16, np.random.default_rng(0))
-    assert walk_tables(draw, tables, ARMS, draws=4, seed=np.random.SeedSequence(1)) == []
+    assert bisect_tables(draw, tables, SPACE, draws=4, seed=np.random.SeedSequence(1)) == []
 
 
-def test_telling_events_hold_as_often_as_their_gap_says():
+def test_separating_events_hold_as_often_as_their_gap_says():
     rng = np.random.default_rng(3)
     played = [(rng.random((400, 6, 1)) < share).astype(np.int16) for share in (0.2, 0.5, 0.9)]
-    events = telling_events(played, ARMS)
+    events = _separating_events(played, SPACE)
     assert set(events) == {(0, 1), (0, 2), (1, 2)}
     for (first, second), event in events.items():
         shares = [event.share(Transcript(played[which])) for which in (first, second)]

@@ -16,23 +16,22 @@ import numpy as np
 
 from accountant import Coupled
 from algorithms.play import INITIAL_RECORD, BuildLearner
-from algorithms.problems import Problem, RankedLists
+from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
+from verify.transcripts.action_features import Feature, features_for
 from verify.transcripts.neighbours import Background
-from verify.transcripts.transcript import Feature, Transcript
-from verify.transcripts.transcript_leads import (
+from verify.transcripts.predicted_bounds import (
     FEWEST_HITS,
     STANDARD_ERRORS,
-    Arms,
-    Lead,
-    ScanSize,
-    Scored,
+    PlannedTest,
+    ScoredFeature,
     best_events,
+    best_pair,
     distinct_values,
-    features_for,
-    lead_of,
-    promised,
+    predicted_bound,
 )
+from verify.transcripts.transcript import ActionSpace, Transcript
+from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 
 
@@ -40,13 +39,12 @@ def scan_transcripts(
     build: BuildLearner,
     problem: Problem,
     backgrounds: Sequence[Background],
+    planned: PlannedTest,
     *,
-    size: ScanSize,
-    delta: float,
+    lanes: int,
     seed: np.random.SeedSequence,
-    hidden: bool = False,
-) -> list[Lead]:
-    """Return the best lead of every background, the most promising first.
+) -> list[ViewPair]:
+    """Return the best pair of every background, the most telling first.
 
     Parameters
     ----------
@@ -54,61 +52,52 @@ def scan_transcripts(
         The learner, and what it plays.
     backgrounds
         Data sets with their neighbours.
-    size
-        How much to do.
-    delta
-        Of the claim.
+    planned
+        The final test.
+    lanes
+        Draws of every coupled run; a multiple of the block size.
     seed
         Of all randomness.
-    hidden
-        Whether the adversary does not see the action of the changed record's own round.
     """
-    leads = []
+    pairs = []
     for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
         if background.neighbours:
-            lead = _scan_one(build, problem, background, size, delta, child, hidden)
-            if lead is not None:
-                leads.append(lead)
-    return sorted(leads, key=lambda lead: -lead.predicted)
+            pair = _scan_one(build, problem, background, planned, lanes, child)
+            if pair is not None:
+                pairs.append(pair)
+    return sorted(pairs, key=lambda pair: -pair.predicted)
 
 
 def _scan_one(
     build: BuildLearner,
     problem: Problem,
     background: Background,
-    size: ScanSize,
-    delta: float,
+    planned: PlannedTest,
+    lanes: int,
     seed: np.random.SeedSequence,
-    hidden: bool,
-) -> Lead | None:
+) -> ViewPair | None:
     """Scan one background; None if no feature of its actions ever varies."""
     data, neighbours = background.data, background.neighbours
-    gate = Coupled(seed, size.lanes, len(neighbours))
+    gate = Coupled(seed, lanes, len(neighbours))
     worlds = np.stack([data, *(neighbour.applied(data) for neighbour in neighbours)])
     transcript = Transcript(played_actions(build, problem, gate, worlds))
     records = sorted({neighbour.record for neighbour in neighbours})
-    if hidden:
+    if planned.hidden:
         for record in records:
             if record != INITIAL_RECORD:
                 transcript.hide(record)
     with np.errstate(over="ignore"):
         weights = np.minimum(np.exp(-gate.loss), 1e300)  # of each draw, on each neighbour
 
-    scored: list[list[Scored]] = [[] for _ in neighbours]
-    arms = arms_of(problem)
-    everywhere = features_for(transcript, arms, None)
-    _score(everywhere, range(len(neighbours)), transcript, weights, size, delta, scored)
+    scored: list[list[ScoredFeature]] = [[] for _ in neighbours]
+    space = ActionSpace.of(problem)
+    everywhere = features_for(transcript, space, None)
+    _score(everywhere, range(len(neighbours)), transcript, weights, planned, scored)
     for record in records:
         here = [j for j, neighbour in enumerate(neighbours) if neighbour.record == record]
-        anchored = features_for(transcript, arms, record, general=False)
-        _score(anchored, here, transcript, weights, size, delta, scored)
-    return lead_of(background, scored, arms)
-
-
-def arms_of(problem: Problem) -> Arms:
-    """Return what a problem's actions are made of."""
-    structure = problem.structure
-    return Arms(structure.arms, structure.size, isinstance(structure, RankedLists))
+        anchored = features_for(transcript, space, record, general=False)
+        _score(anchored, here, transcript, weights, planned, scored)
+    return best_pair(background, scored, space)
 
 
 def _score(
@@ -116,35 +105,33 @@ def _score(
     which: Sequence[int],
     transcript: Transcript,
     weights: FloatArray,
-    size: ScanSize,
-    delta: float,
-    scored: list[list[Scored]],
+    planned: PlannedTest,
+    scored: list[list[ScoredFeature]],
 ) -> None:
-    """Append to each neighbour's list what its best event of every feature promises, and the rounds it takes."""
+    """Append to each neighbour's list what the best event of every feature predicts, and the rounds it takes."""
     of_those = weights[list(which)]
     neighbours, draws = of_those.shape
+
+    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
+        return _careful_bound(*event, draws=draws, final=final, delta=planned.delta, more=more)
+
     for feature in features:
-        values, index, hits = distinct_values(feature, transcript)
+        values, index, hits = distinct_values(feature, feature.of(transcript))
         k = len(values)
         if k == 1:
             continue
         places = (index + k * np.arange(neighbours)[:, np.newaxis]).reshape(-1)
-        sums = [
-            np.broadcast_to(hits / draws, (neighbours, k))
-        ]  # means of w^0, w^1, w^2 over draws with each value
+        # Means of w^0, w^1, w^2 over draws with each value.
+        sums = [np.broadcast_to(hits / draws, (neighbours, k))]
         for power in (of_those, of_those * of_those):
             total = np.bincount(places, weights=power.reshape(-1), minlength=neighbours * k)
             sums.append(total.reshape(neighbours, k) / draws)
-
-        def promise(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
-            return _promise(*event, draws=draws, final=final, delta=delta, more=more)
-
-        promises, needed = best_events(feature, values, sums, promise, size)
-        for j, each, rounds in zip(which, promises.tolist(), needed.tolist(), strict=True):
-            scored[j].append(Scored(each, rounds, feature))
+        bounds, needed = best_events(feature, values, sums, bound, planned)
+        for j, each, rounds in zip(which, bounds.tolist(), needed.tolist(), strict=True):
+            scored[j].append(ScoredFeature(each, rounds, feature))
 
 
-def _promise(
+def _careful_bound(
     p: FloatArray,
     q: FloatArray,
     squares: FloatArray,
@@ -175,4 +162,4 @@ def _promise(
         error = STANDARD_ERRORS * np.sqrt(np.maximum(squares - q * ratio, 0.0) / draws) / p
         p = np.maximum(p - STANDARD_ERRORS * np.sqrt(p / draws), 0.0)
         likely, rare = (p, p * (ratio + error)) if more else (p * (ratio - error), p)
-    return np.where(p * draws >= 0.5 * FEWEST_HITS, promised(likely, rare, final, delta), -math.inf)
+    return np.where(p * draws >= 0.5 * FEWEST_HITS, predicted_bound(likely, rare, final, delta), -math.inf)

@@ -1,0 +1,193 @@
+"""The bounds that events of a scan predict for a test, and the pair of data sets, rounds and features that it takes.
+
+Shared by the scan on coupled runs (`verify.transcripts.coupled_scan`) and the scan by sampling
+(`verify.transcripts.sampled_scan`). Nothing here decides anything: predicted bounds only rank.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray, IntArray
+from verify.transcripts.action_features import (
+    MOST_ACTIONS,
+    Feature,
+    FirstSwitch,
+    PlayTime,
+    first_actions,
+    without_repeats,
+)
+from verify.transcripts.neighbours import Background
+from verify.transcripts.transcript import ActionSpace
+from verify.transcripts.view_pair import ViewPair
+
+FEWEST_HITS = 16
+"""Draws in an event below which a scan believes nothing."""
+STANDARD_ERRORS = 2.0
+"""Taken off every estimate."""
+_FEWEST_OF_LABEL = 6  # draws with a label below which it is not told from other rare ones
+_MOST_FEATURES = 8  # features of a view
+
+EventBound = Callable[[Sequence[FloatArray], FloatArray, bool], FloatArray]
+"""Means over the draws in each event, final draws, and whether D is the likelier world, to predicted bounds."""
+
+
+@dataclass(frozen=True)
+class PlannedTest:
+    """The test that a scan looks for pairs for.
+
+    Attributes
+    ----------
+    delta
+        Of the claim.
+    hidden
+        Whether the adversary does not see the action of the changed record's own round.
+    units
+        What playing the final draws of one world may cost, all draws together.
+    most_draws
+        The largest number of final draws of one world.
+    round_cost
+        What a round costs.
+    """
+
+    delta: float
+    hidden: bool
+    units: float
+    most_draws: int
+    round_cost: float = 1.0
+
+    def draws(self, rounds: IntArray) -> FloatArray:
+        """Final draws of one world, if views take this many rounds."""
+        return np.minimum(self.units / (self.round_cost * np.maximum(rounds, 1)), self.most_draws)
+
+
+def best_events(
+    feature: Feature,
+    values: IntArray,
+    sums: Sequence[FloatArray],
+    bound: EventBound,
+    planned: PlannedTest,
+) -> tuple[FloatArray, IntArray]:
+    """Return the best predicted bound of any event of a feature for each neighbour, and the rounds that it takes.
+
+    Events are half-lines of an ordered feature, and sets of labels by rising ratio of probabilities.
+
+    Parameters
+    ----------
+    feature, values
+        The feature, and its different values in increasing order; at least two.
+    sums
+        Arrays of shape (neighbours, values): the share of draws with each value on D, the same on D', and whatever
+        else `bound` needs of the draws with each value.
+    bound
+        From sums over the values in an event to the bound that it predicts.
+    planned
+        The final test.
+    """
+    neighbours, k = sums[1].shape
+    last = np.full(k, feature.last)
+    if feature.column.kind == "category":  # the values of lowest ratio together, and of highest
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(sums[0] > 0.0, sums[1] / sums[0], np.inf)
+        order = np.argsort(ratio, axis=1, kind="stable")
+        sums = [np.take_along_axis(each, order, axis=1) for each in sums]
+    elif isinstance(feature, PlayTime | FirstSwitch):  # "at most t" is known in round t
+        last = np.minimum(values, feature.last)
+    below = [np.cumsum(each, axis=1) for each in sums]
+    above = [each[:, -1:] - each[:, :-1] for each in below]
+    below = [each[:, :-1] for each in below]
+    final = planned.draws(last)[:-1]
+    bounds = np.concatenate(
+        [bound(event, final, more) for event in (below, above) for more in (True, False)], axis=1
+    )
+    at = np.argmax(bounds, axis=1)
+    return bounds[np.arange(neighbours), at], last[:-1][at % (k - 1)]
+
+
+def distinct_values(
+    feature: Feature, values: IntArray
+) -> tuple[IntArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the different ones of a feature's values, the place of every draw's among them, and how often each occurs.
+
+    Labels that are too rare to be told apart are one.
+    """
+    found, index, hits = np.unique(values, return_inverse=True, return_counts=True)
+    if feature.column.kind != "category" or hits.min() >= _FEWEST_OF_LABEL:
+        return found, index, hits
+    often = np.flatnonzero(hits >= _FEWEST_OF_LABEL)
+    renamed = np.full(len(found), len(often))
+    renamed[often] = np.arange(len(often))
+    lumped = np.append(hits[often], hits.sum() - hits[often].sum())
+    return np.append(found[often], -1), renamed[index], lumped
+
+
+def predicted_bound(likely: FloatArray, rare: FloatArray, final: FloatArray, delta: float) -> FloatArray:
+    """``ln((p - delta) / q)`` less the standard errors that `final` draws a side leave."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rare = np.maximum(rare, 1.0 / final)
+        spread = np.sqrt(1.0 / (final * likely) + 1.0 / (final * rare))
+        bound = np.log((likely - delta) / rare) - STANDARD_ERRORS * spread
+    return np.where(likely > delta, bound, -math.inf)
+
+
+@dataclass(frozen=True)
+class ScoredFeature:
+    """The bound that the best event of a feature predicts on a pair, and the rounds that it takes."""
+
+    predicted: float
+    rounds: int
+    feature: Feature
+
+
+def best_pair(
+    background: Background, scored: Sequence[Sequence[ScoredFeature]], space: ActionSpace
+) -> ViewPair | None:
+    """Return a data set's most telling neighbour, cut to the rounds of its best event, with its best features.
+
+    Parameters
+    ----------
+    background
+        The data set and its neighbours.
+    scored
+        The features of each of the neighbours; those that never vary are left out.
+    space
+        What actions are made of.
+
+    Returns
+    -------
+    ViewPair or None
+        None if no feature varies on any neighbour.
+    """
+    best = [max(entries, key=lambda entry: entry.predicted, default=None) for entries in scored]
+    chosen = max(range(len(best)), key=lambda k: -math.inf if (top := best[k]) is None else top.predicted)
+    top = best[chosen]
+    if top is None:
+        return None
+    neighbour = background.neighbours[chosen]
+    rounds = max(top.rounds, min(neighbour.record + 1, len(background.data) - 1))
+    told = sorted(
+        (entry for entry in scored[chosen] if entry.rounds <= rounds), key=lambda entry: -entry.predicted
+    )
+    features = [_cut(entry.feature, rounds) for entry in told[:_MOST_FEATURES]]
+    last = first_actions(rounds, space, first=max(1, rounds - MOST_ACTIONS // space.size + 1))
+    data = background.data[: rounds + 1]
+    return ViewPair(
+        data,
+        neighbour.applied(data),
+        neighbour.record,
+        background.others,
+        without_repeats([*features, *last]),
+        top.predicted,
+    )
+
+
+def _cut(feature: Feature, rounds: int) -> Feature:
+    """Return a feature of the first rounds only."""
+    if isinstance(feature, PlayTime | FirstSwitch) and feature.within > rounds:
+        return replace(feature, within=rounds)
+    return feature

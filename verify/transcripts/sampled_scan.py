@@ -1,0 +1,102 @@
+"""Find the data sets, the changed record and the features in which actions tell most, by sampling both worlds.
+
+For learners whose releases have no privacy loss to compute: they declassify, or are no learners on a gate at all.
+Few draws are enough to find what such learners show, and what is found only ranks: the test takes fresh draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from verify.transcripts.action_features import features_for
+from verify.transcripts.neighbours import Background, Neighbour
+from verify.transcripts.predicted_bounds import (
+    STANDARD_ERRORS,
+    PlannedTest,
+    ScoredFeature,
+    best_events,
+    best_pair,
+    distinct_values,
+    predicted_bound,
+)
+from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
+from verify.transcripts.view_pair import ViewPair
+
+DrawActions = Callable[[FloatArray, int, np.random.SeedSequence], ActionArray]
+"""Data (rounds + 1, arms), draws and a seed, to actions of shape (draws, rounds, size)."""
+
+
+def sample_transcripts(
+    draw: DrawActions,
+    backgrounds: Sequence[Background],
+    space: ActionSpace,
+    planned: PlannedTest,
+    *,
+    draws: int,
+    seed: np.random.SeedSequence,
+) -> list[ViewPair]:
+    """Return the best pair of every background, the most telling first.
+
+    Parameters
+    ----------
+    draw
+        Draws transcripts on a data set.
+    backgrounds
+        Data sets with their neighbours.
+    space
+        What actions are made of.
+    planned
+        The final test.
+    draws
+        Of every data set.
+    seed
+        Of all randomness.
+    """
+    pairs: list[ViewPair] = []
+    for background, child in zip(backgrounds, seed.spawn(len(backgrounds)), strict=True):
+        if not background.neighbours:
+            continue
+        seeds = child.spawn(1 + len(background.neighbours))
+        first = draw(background.data, draws, seeds[0])
+        scored = [
+            _scored(first, draw(neighbour.applied(background.data), draws, own), neighbour, space, planned)
+            for neighbour, own in zip(background.neighbours, seeds[1:], strict=True)
+        ]
+        pair = best_pair(background, scored, space)
+        if pair is not None:
+            pairs.append(pair)
+    return sorted(pairs, key=lambda pair: -pair.predicted)
+
+
+def _scored(
+    first: ActionArray,
+    second: ActionArray,
+    neighbour: Neighbour,
+    space: ActionSpace,
+    planned: PlannedTest,
+) -> list[ScoredFeature]:
+    """Return what every feature that varies on a pair predicts."""
+    both = Transcript(np.concatenate([first, second]))
+    if planned.hidden and neighbour.record > 0:
+        both.hide(neighbour.record)
+    n = len(first)
+
+    def bound(event: Sequence[FloatArray], final: FloatArray, more: bool) -> FloatArray:
+        likely, rare = event if more else event[::-1]
+        likely = np.maximum(likely - STANDARD_ERRORS * np.sqrt((likely + 1.0 / n) / n), 0.0)
+        rare = rare + STANDARD_ERRORS * np.sqrt((rare + 1.0 / n) / n)
+        return predicted_bound(likely, rare, final, planned.delta)
+
+    found = []
+    for feature in features_for(both, space, neighbour.record):
+        values, index, _ = distinct_values(feature, feature.of(both))
+        k = len(values)
+        if k == 1:
+            continue
+        shares = [np.bincount(half, minlength=k)[np.newaxis] / n for half in (index[:n], index[n:])]
+        bounds, needed = best_events(feature, values, shares, bound, planned)
+        found.append(ScoredFeature(float(bounds[0]), int(needed[0]), feature))
+    return found
