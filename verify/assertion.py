@@ -10,13 +10,20 @@ from typing import Any
 from rich.console import Console
 
 from mechanisms import Domain
+from verify.findings import FindingKind
 from verify.neighbouring.adjacency import Adjacency
 from verify.verdict.report import render
 from verify.verdict.result import Verification
 from verify.verification import verify
 
 REMARKS = frozenset(
-    {"foreign-randomness", "ignores-generator", "floating-point", "declared-profile", "declared-stability"}
+    {
+        FindingKind.FOREIGN_RANDOMNESS,
+        FindingKind.IGNORES_GENERATOR,
+        FindingKind.FLOATING_POINT,
+        FindingKind.DECLARED_PROFILE,
+        FindingKind.DECLARED_STABILITY,
+    }
 )
 """Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""
 

@@ -1,10 +1,345 @@
-"""What the layers of a verification find: findings, bounds on ε, and what shows a lower one."""
+"""What the layers of a verification find: findings, bounds on ε, and what shows a lower one.
+
+All that a finding can say is in `Statement`: a new one is added there, and nowhere else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum, StrEnum, unique
+from typing import Any, Protocol
+
+
+@unique
+class FindingKind(StrEnum):
+    """What a finding is about: a short stable name, which reports and JSON show."""
+
+    ACTION = "action"
+    CHANGES_DATA = "changes-data"
+    CONSTANT = "constant"
+    CRASH = "crash"
+    DECLARED_PROFILE = "declared-profile"
+    DECLARED_STABILITY = "declared-stability"
+    DECLASSIFIED = "declassified"
+    DEPENDENT_DRAWS = "dependent-draws"
+    DETERMINISTIC = "deterministic"
+    DOMAIN = "domain"
+    DRIFT = "drift"
+    ENDS_PROCESS = "ends-process"
+    ERROR_IN_MAP = "error-in-map"
+    FEWER_CALLS = "fewer-calls"
+    FLOATING_POINT = "floating-point"
+    FOREIGN_RANDOMNESS = "foreign-randomness"
+    IGNORES_GENERATOR = "ignores-generator"
+    INTERRUPTED = "interrupted"
+    MASK = "mask"
+    MECHANISM = "mechanism"
+    MORE_CALLS = "more-calls"
+    NAN = "nan"
+    NO_LANES = "no-lanes"
+    OVERSPENT = "overspent"
+    PLACE = "place"
+    PRINTS = "prints"
+    RAISES = "raises"
+    RAW_FLOW = "raw-flow"
+    RAW_OUTPUT = "raw-output"
+    RAW_READ = "raw-read"
+    REFUSED = "refused"
+    RELEASES = "releases"
+    REMEMBERS = "remembers"
+    REPEATS = "repeats"
+    REPLACEMENT = "replacement"
+    SENSITIVITY = "sensitivity"
+    SHAPE = "shape"
+    STABILITY = "stability"
+    TIME_LIMIT = "time-limit"
+    TRUST = "trust"
+    UNREPEATABLE = "unrepeatable"
+    WARNS = "warns"
+    WEALTH = "wealth"
+    WIDE = "wide"
+    WRONG_ARM = "wrong-arm"
+
+
+@unique
+class Statement(Enum):
+    """What a finding can say: its kind, its words, and whether it stands in the way of a certificate.
+
+    Values stand in braces; an exception is said with its type. Gates and the accountant have words of their own, see
+    `Finding.of_gate`.
+
+    Examples
+    --------
+    >>> Statement.LEARNER_RAISED.finding("mine.py:3", error=KeyError(7)).message
+    'the learner raised KeyError: 7'
+    """
+
+    # A subject that does not run, or not as it must
+    LEARNER_RAISED = FindingKind.CRASH, "the learner raised {error}"
+    LEARNER_NOT_REPLAYED = FindingKind.CRASH, "the learner could not be replayed: {error}"
+    LEARNER_NOT_SAMPLED = FindingKind.CRASH, "the learner could not be sampled: {error}"
+    BANDIT_RAISED = FindingKind.CRASH, "the bandit raised {error}"
+    NO_LANES = FindingKind.NO_LANES, "the learner could not run in lanes: {error}", False
+    OUTSIDE_DOMAIN = FindingKind.DOMAIN, "feedback lies outside the learner's feedback_domain: {error}"
+    INVALID_ACTION = FindingKind.ACTION, "{error}"
+    WRONG_ARM = FindingKind.WRONG_ARM, "{error}"
+    ENDS_PROCESS = (
+        FindingKind.ENDS_PROCESS,
+        "the process in which it ran {how}, and left no result: a subject must return or raise",
+    )
+
+    # A verification that was stopped
+    STOPPED_EARLY = FindingKind.INTERRUPTED, "stopped before all checks were done"
+    STOPPED_BEFORE_TEST = (
+        FindingKind.INTERRUPTED,
+        "stopped before the black-box test's final draws: it says nothing",
+        False,
+    )
+    STOPPED_BEFORE_SECOND_TEST = (
+        FindingKind.INTERRUPTED,
+        "stopped before a further test's final draws: what stands is that of the test before it",
+        False,
+    )
+    STOPPED_IN_TEST = (
+        FindingKind.INTERRUPTED,
+        "stopped after {draws:,} final draws a side: the bounds are those of fewer draws, and wider, because it could "
+        "have been stopped earlier or later",
+        False,
+    )
+    STOPPED_BETS = (
+        FindingKind.INTERRUPTED,
+        "stopped after {draws:,} draws a side: the wealth and the bound hold all the same, whenever one stops",
+        False,
+    )
+    TIME_LIMIT = (
+        FindingKind.TIME_LIMIT,
+        "stopped after the time limit of {seconds:g} s: how far it came depends on the machine",
+    )
+    CALLS_TOO_LONG = (
+        FindingKind.TIME_LIMIT,
+        "{calls} on {data} took longer than {seconds:.2g} s and were stopped{others}",
+    )
+    RUNS_TOO_LONG = (
+        FindingKind.TIME_LIMIT,
+        "{runs} runs of {rounds} rounds took longer than {seconds:.2g} s and were stopped",
+    )
+    KILLED = (
+        FindingKind.TIME_LIMIT,
+        "still running {grace:g} s after the time limit of {seconds:g} s, and killed: it does not return from code "
+        "that is not Python",
+    )
+
+    # What a ledger shows
+    DECLASSIFIED = FindingKind.DECLASSIFIED, "{reason}", False
+    OVERSPENT = (
+        FindingKind.OVERSPENT,
+        "record {record} enters {times} through {mechanism} here, each at ε = {epsilon}, δ = {delta}; it pays "
+        "ε = {paid} in all, more than the ε = {claimed}, δ = {claimed_delta} claimed",
+        False,
+    )
+    ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, "{error}; that it fails tells about the data"
+    DECLARED_STABILITY = (
+        FindingKind.DECLARED_STABILITY,
+        "a map is declared to have stability {stability:g}; nothing proves it",
+    )
+    UNCLIPPED = (
+        FindingKind.DOMAIN,
+        "reports are not clipped, and rewards have no bound: the sensitivity is infinite",
+    )
+    REPLACEMENT = (
+        FindingKind.REPLACEMENT,
+        "clients are drawn with replacement: elsewhere one may report more often than the {times} times of these runs, "
+        "and pays for each",
+    )
+    DECLARED_PROFILE = (
+        FindingKind.DECLARED_PROFILE,
+        "the profile of {mechanism} is its own declaration; a test can refute but not prove it",
+    )
+    DECLARED_AND_TESTED = (
+        FindingKind.DECLARED_PROFILE,
+        "the privacy of {mechanism} is its own declaration; a test did not refute it, nothing proves it",
+    )
+    FALSE_PROFILE = (
+        FindingKind.MECHANISM,
+        "{mechanism} declares epsilon = {declared:.6g} but loses at least {lost:.6g}: {event} with probability "
+        "{probability:.4g} for {data} and {probability_prime:.4g} for {data_prime}",
+    )
+
+    # What replays show
+    ROUND_DIFFERS = (
+        FindingKind.RAW_FLOW,
+        "the action of round {number} differs although every released value is the same",
+    )
+    PHASE_DIFFERS = FindingKind.RAW_FLOW, "phase {number} differs although every released value is the same"
+    OUTPUT_DIFFERS = (
+        FindingKind.RAW_OUTPUT,
+        "the output differs {which} although every released value is the same: it is computed from raw data",
+    )
+    RUNS_DIFFER = (
+        FindingKind.UNREPEATABLE,
+        "two runs on the same data and seed differ ({how}): use gate.random for all draws",
+    )
+    GATE_RUNS_DIFFER = (
+        FindingKind.FOREIGN_RANDOMNESS,
+        "two runs on the same data and seed differ: use gate.random for all draws",
+    )
+    RELEASES_LOSE_MORE = (
+        FindingKind.RELEASES,
+        "the released values lose at least ε = {epsilon} at δ = {delta}, more than the claimed {claimed}: unless the "
+        "output hides some of them, their noise is too small",
+        False,
+    )
+
+    # Where a subject's noise comes from
+    OWN_RANDOMNESS = (
+        FindingKind.FOREIGN_RANDOMNESS,
+        "two calls with the same data and generator state differ: it draws from a generator of its own, reads a clock, "
+        "or remembers earlier calls; results cannot be repeated exactly",
+        False,
+    )
+    GLOBAL_RANDOMNESS = (
+        FindingKind.FOREIGN_RANDOMNESS,
+        "it draws from the global random state of NumPy or Python (seeded here, so that results repeat): use the "
+        "generator it is given for all draws",
+        False,
+    )
+    OWN_GENERATOR = (
+        FindingKind.UNREPEATABLE,
+        "two runs on the same rewards and seed differ: the bandit draws from a generator of its own",
+        False,
+    )
+    IGNORES_GENERATOR = (
+        FindingKind.IGNORES_GENERATOR,
+        "its output varies, but it never draws from the generator it is given",
+        False,
+    )
+    DETERMINISTIC = (
+        FindingKind.DETERMINISTIC,
+        "the output never varied in {calls:,} calls on the same data, and depends on them: there is no noise",
+    )
+    CONSTANT_OUTPUT = (
+        FindingKind.CONSTANT,
+        "the output is always the same, whatever the data and the generator ({tried} other data sets were tried): "
+        "nothing was tested",
+    )
+    CONSTANT_ACTIONS = (
+        FindingKind.CONSTANT,
+        "the actions of rounds 1 to {rounds} are always the same, whatever the rewards and the generator: nothing was "
+        "tested",
+    )
+    REMEMBERS_OUTPUT = (
+        FindingKind.REMEMBERS,
+        "it drew from its generator when it first saw a data set, and returned the same output ever after: it "
+        "remembers its outputs, so that there are no independent ones, and nothing was tested",
+    )
+    REMEMBERS_OWN_DRAW = (
+        FindingKind.REMEMBERS,
+        "on one and the same data set it returns the same output ever after, but another one in another process: it "
+        "draws from a generator of its own when it first sees a data set, and remembers what it returned, so that "
+        "there are no independent outputs, and nothing was tested",
+    )
+    REMEMBERS_RUNS = (
+        FindingKind.REMEMBERS,
+        "{what}: changes from run to run, which are not independent of each other then; nothing was tested",
+    )
+    REPEATS = (
+        FindingKind.REPEATS,
+        "calls with different generators repeat each other's outputs on {share} of the lanes: it draws from a "
+        "generator with a fixed seed, or sets back the state of the one it gets. Outputs are not independent, and "
+        "counts of them prove nothing; noise that is always the same protects nobody",
+    )
+    DRIFT = (
+        FindingKind.DRIFT,
+        "outputs on one and the same data set drift with the number of calls: draws are not independent",
+    )
+    DEPENDENT_DRAWS = (
+        FindingKind.DEPENDENT_DRAWS,
+        "the draws of one and the same data set are not independent: {how}. The subject shares noise between its "
+        "outputs (a pool, a cache, a table of noises that is used again), remembers earlier ones, or returns its lanes "
+        "in order; counts of them prove nothing, and no bound is drawn from them",
+    )
+
+    # What outputs hold
+    RAISES = (
+        FindingKind.RAISES,
+        "raised {error} in {raised} of {calls} calls on {data}{never}: that it raises can be seen, and is audited as "
+        "part of the output",
+    )
+    NAN = (
+        FindingKind.NAN,
+        "{count} of {outputs} outputs on {data} hold NaN or a masked entry, which is no number: audited as a value of "
+        'its own, called "absent"',
+    )
+    SHAPES = (
+        FindingKind.SHAPE,
+        "outputs have different shapes ({shapes}): the shape can be seen, and is audited as part of the output",
+        False,
+    )
+    WIDE = (
+        FindingKind.WIDE,
+        "outputs have {entries:,} entries: looked at are the {kept} that differ most between the known data sets, and "
+        "sums of all numbers in {blocks} blocks",
+        False,
+    )
+    FLOATING_POINT = (
+        FindingKind.FLOATING_POINT,
+        "in floating-point arithmetic epsilon is at least {epsilon}: {event}, with probability {probability:.4g} on "
+        "{data} and {probability_prime:.4g} on {data_prime}; {outcome}",
+    )
+
+    # What a subject does besides
+    WARNS = FindingKind.WARNS, "gives warnings, which are not audited: {warnings}", False
+    PRINTS = (
+        FindingKind.PRINTS,
+        "prints to standard output or standard error ({text!r}): what is printed is not audited",
+        False,
+    )
+    CHANGES_DATA = (
+        FindingKind.CHANGES_DATA,
+        "changes its data argument; every call gets a copy of its own",
+        False,
+    )
+    WEALTH_NOT_KEPT = (
+        FindingKind.WEALTH,
+        "another run has written {file} since this one began: what this one won is not kept",
+        False,
+    )
+
+    def __init__(self, kind: FindingKind, words: str, failing: bool = True) -> None:
+        self.kind = kind
+        self.words = words
+        self.failing = failing
+
+    def finding(self, where: object = "", *, failing: bool | None = None, **values: object) -> Finding:
+        """Say it.
+
+        Parameters
+        ----------
+        where
+            The line of code, "" if none is to blame.
+        failing
+            If it depends on more than what is said.
+        values
+            Of the words.
+        """
+        said = {
+            name: f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
+            for name, value in values.items()
+        }
+        message = self.words.format(**said)
+        return Finding(self.kind, str(where), message, self.failing if failing is None else failing)
+
+
+class _SeenByGate(Protocol):
+    """What a gate notes about the code that releases through it, in its own words."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def where(self) -> object: ...
+    @property
+    def message(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +349,7 @@ class Finding:
     Attributes
     ----------
     kind
-        A short stable name, such as ``"declassified"`` or ``"sensitivity"``.
+        What it is about.
     where
         ``"file.py:12"``, or "" if no line of code is to blame.
     message
@@ -23,10 +358,21 @@ class Finding:
         Whether the finding stands in the way of a certificate; False for remarks.
     """
 
-    kind: str
+    kind: FindingKind
     where: str
     message: str
     failing: bool = True
+
+    @classmethod
+    def of_gate(cls, seen: _SeenByGate) -> Finding:
+        """Return what a gate of the accountant says as a finding."""
+        return cls(FindingKind(seen.kind), str(seen.where), seen.message)
+
+
+def add_once(findings: list[Finding], finding: Finding) -> None:
+    """Add a finding if there is none of its kind and line yet."""
+    if not any((known.kind, known.where) == (finding.kind, finding.where) for known in findings):
+        findings.append(finding)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from verify.betting.anytime_seat import FIRST_BATCH
 from verify.betting.wealth_file import WealthError
 from verify.conduct.conduct import Conduct
 from verify.events.view_sample import ViewSample
-from verify.findings import Finding, UpperBound
+from verify.findings import Statement, UpperBound
 from verify.functions.function_subject import FunctionSubject
-from verify.functions.noise_checks import REPEATS
 from verify.functions.placebo import drifts, hangs_together
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.probe_result import Probe, words_of
@@ -33,7 +32,6 @@ from verify.neighbouring.adjacency import Data, Listed, NotNeighbours, Pair
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, search_neighbours
 from verify.neighbouring.pair_draws import candidate_of
 from verify.sampling.draws import Candidate
-from verify.sampling.independence import DEPENDENT
 from verify.subject_error import SubjectError
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_in_time
@@ -183,19 +181,18 @@ class _FunctionBets:
             and self.runs.together
             and repeats_an_event(self.draw, pair, result, self.runs.width, self.conduct.seed)
         ):
-            evidence.findings.append(Finding("repeats", "", REPEATS.format(share="a part")))
+            evidence.findings.append(Statement.REPEATS.finding(share="a part"))
             evidence.details["anytime"] = result.to_dict()
             return
         in_doubt = result.refuted or not looked.repeatable
         if in_doubt and not result.stopped and drifts(self.draw, pair, result, self.conduct.seed):
-            message = "outputs on one and the same data set drift with the number of calls: draws are not independent"
-            evidence.findings.append(Finding("drift", "", message))
+            evidence.findings.append(Statement.DRIFT.finding())
             evidence.details["anytime"] = result.to_dict()
             return
         if result.refuted and not result.stopped:
             how = hangs_together(self.draw, pair, result, self.conduct.seed)
             if how is not None:
-                evidence.findings.append(Finding("dependent-draws", "", DEPENDENT.format(how=how)))
+                evidence.findings.append(Statement.DEPENDENT_DRAWS.finding(how=how))
                 evidence.details["anytime"] = result.to_dict()
                 return
         self.bettor.conclude(

@@ -19,7 +19,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import Progress, silent
 from verify.events.view_sample import Column, ViewSample
-from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
@@ -43,14 +43,8 @@ def verify_mechanism(
     with stopped_in_time(evidence, conduct.seconds):
         evidence.upper = _upper_bound(mechanism, claim.delta)
         if not built_in:
-            evidence.findings.append(
-                Finding(
-                    "declared-profile",
-                    "",
-                    f"the profile of {type(mechanism).__name__} is its own declaration; a test can refute but not "
-                    "prove it",
-                )
-            )
+            found = Statement.DECLARED_PROFILE.finding(mechanism=type(mechanism).__name__)
+            evidence.findings.append(found)
         if instead is not None:
             candidates, words = mechanism_candidates(mechanism)
             instead(evidence, candidates, words, effort.batch_samples)
@@ -140,17 +134,18 @@ def check_declared_profile(
     samples = max(20_000, effort.samples // 4)
     result, pairs = _test(mechanism, epsilon, delta, samples, effort, number, silent)
     if not result.refuted:
-        return Finding(
-            "declared-profile",
-            str(place),
-            f"the privacy of {name} is its own declaration; a test did not refute it, nothing proves it",
-        )
+        return Statement.DECLARED_AND_TESTED.finding(place, mechanism=name)
     data, data_prime = pairs[result.candidate]
-    return Finding(
-        "mechanism",
-        str(place),
-        f"{name} declares epsilon = {epsilon:.6g} but loses at least {result.epsilon_lower:.6g}: {result.event.words} "
-        f"with probability {result.probability:.4g} for {data} and {result.probability_prime:.4g} for {data_prime}",
+    return Statement.FALSE_PROFILE.finding(
+        place,
+        mechanism=name,
+        declared=epsilon,
+        lost=result.epsilon_lower,
+        event=result.event.words,
+        probability=result.probability,
+        data=data,
+        probability_prime=result.probability_prime,
+        data_prime=data_prime,
     )
 
 

@@ -25,7 +25,7 @@ from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.events.view_sample import ViewSample
-from verify.findings import Finding, UpperBound
+from verify.findings import FindingKind, Statement, UpperBound
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import Candidate
 from verify.transcripts.action_features import read, with_paths_spelled
@@ -95,7 +95,7 @@ def verify_bandit(
             if _look(evidence, bandit, conduct):
                 _test(evidence, bandit, claim, conduct, instead)
         except WrongArm as error:
-            evidence.findings.append(Finding("wrong-arm", "", f"{error}"))
+            evidence.findings.append(Statement.WRONG_ARM.finding(error=str(error)))
         except MissingArguments as error:
             raise error.with_claim(claim.epsilon, claim.delta) from None
         except BanditError:
@@ -103,8 +103,7 @@ def verify_bandit(
         except (Exception, SystemExit) as error:  # whatever a user's bandit raises
             if not while_it_played(error):
                 raise
-            message = f"the bandit raised {type(error).__name__}: {error}"
-            evidence.findings.append(Finding("crash", place_in_bandit(error), message))
+            evidence.findings.append(Statement.BANDIT_RAISED.finding(place_in_bandit(error), error=error))
     return evidence
 
 
@@ -124,20 +123,16 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
                 bandit.actions(table, _PROBED, np.random.SeedSequence(conduct.seed)) for _ in range(2)
             )
     except TimeLimitReached:
-        message = f"{2 * _PROBED} runs of {rounds} rounds took longer than {limit:.2g} s and were stopped"
-        evidence.findings.append(Finding("time-limit", "", message))
+        found = Statement.RUNS_TOO_LONG.finding(runs=2 * _PROBED, rounds=rounds, seconds=limit)
+        evidence.findings.append(found)
         return False
     kept = ["the bandit itself"] if made is same else changed(before, state_of(made))
     if kept:
-        message = (
-            f"{', '.join(kept[:3])}{', ...' if len(kept) > 3 else ''}: changes from run to run, which are not "
-            "independent of each other then; nothing was tested"
-        )
-        evidence.findings.append(Finding("remembers", "", message))
+        what = ", ".join([*kept[:3], *(["..."] if len(kept) > 3 else [])])
+        evidence.findings.append(Statement.REMEMBERS_RUNS.finding(what=what))
         return False
     if not np.array_equal(first, again):
-        message = "two runs on the same rewards and seed differ: the bandit draws from a generator of its own"
-        evidence.findings.append(Finding("unrepeatable", "", message, failing=False))
+        evidence.findings.append(Statement.OWN_GENERATOR.finding())
     return True
 
 
@@ -155,17 +150,15 @@ def _test(
         _tables(bandit, claim, effort, seed) if bandit.adversary is None else _worlds(bandit, effort, seed)
     )
     if tested is None:
-        message = (
-            f"the actions of rounds 1 to {bandit.rounds} are always the same, whatever the rewards and the "
-            "generator: nothing was tested"
-        )
-        evidence.findings.append(Finding("constant", "", message))
+        evidence.findings.append(Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds))
         return
     if instead is not None:
         instead(evidence, tested.candidates, tested.words, tested.samples)
         return
     # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
-    workers = 1 if any(found.kind == "unrepeatable" for found in evidence.findings) else effort.workers
+    workers = (
+        1 if any(found.kind == FindingKind.UNREPEATABLE for found in evidence.findings) else effort.workers
+    )
     hold = functools.partial(
         hold_test, tested.candidates, (claim.epsilon, claim.delta), effort, workers=workers
     )

@@ -12,7 +12,7 @@ from verify.betting.anytime_scout import Scout
 from verify.betting.anytime_test import anytime_test
 from verify.betting.wealth_file import Account
 from verify.conduct.conduct import Conduct
-from verify.findings import Finding
+from verify.findings import Statement
 from verify.sampling.draws import Candidate
 from verify.verdict.evidence import Evidence
 from verify.verdict.verdict import ClaimLike
@@ -137,11 +137,7 @@ class Bettor:
         if result.stopped:
             evidence.details["interrupted"] = True
         if result.stopped == "interrupt":
-            message = (
-                f"stopped after {result.draws:,} draws a side: the wealth and the bound hold all the same, whenever "
-                "one stops"
-            )
-            evidence.findings.append(Finding("interrupted", "", message, failing=False))
+            evidence.findings.append(Statement.STOPPED_BETS.finding(draws=result.draws))
         if self.account is None:
             return
         account = self.account.after(result, pairs)
@@ -156,10 +152,7 @@ class Bettor:
         if self.account.is_saved(self.save):
             account.save(self.save)
         else:
-            message = (
-                f"another run has written {self.save} since this one began: what this one won is not kept"
-            )
-            evidence.findings.append(Finding("wealth", "", message, failing=False))
+            evidence.findings.append(Statement.WEALTH_NOT_KEPT.finding(file=self.save))
 
 
 @dataclass

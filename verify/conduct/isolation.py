@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from verify.conduct.progress import Progress
-from verify.findings import Finding
+from verify.findings import Finding, Statement
 from verify.subject_error import SubjectError
 
 Result = TypeVar("Result")
@@ -91,12 +91,7 @@ def in_own_process(
                 kill(number, signal.SIGKILL)
         process.join()
         ours.close()
-    return Finding(
-        "time-limit",
-        "",
-        f"still running {GRACE:g} s after the time limit of {seconds:g} s, and killed: it does not return from code "
-        "that is not Python",
-    )
+    return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
 
 
 def _report(work: Callable[[Progress], Any], there: Connection) -> None:
@@ -125,8 +120,4 @@ def _ended(code: int) -> Finding:
     how = (
         f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended itself with exit status {code}"
     )
-    return Finding(
-        "ends-process",
-        "",
-        f"the process in which it ran {how}, and left no result: a subject must return or raise",
-    )
+    return Statement.ENDS_PROCESS.finding(how=how)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verify.findings import Finding
+from verify.findings import Finding, Statement
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
 from verify.outputs.output_layout import Layout
@@ -49,10 +49,13 @@ def lattice_finding(result: BlackBoxResult, neighbours: Mapping[str, str], *, co
         if counts
         else "the claim is about real arithmetic, so that this does not count (it does with --floating-point)"
     )
-    return Finding(
-        "floating-point",
-        "",
-        f"in floating-point arithmetic epsilon is at least {number(result.epsilon_lower)}: {result.event.words}, with "
-        f"probability {result.probability:.4g} on {data} and {result.probability_prime:.4g} on {other}; {outcome}",
+    return Statement.FLOATING_POINT.finding(
         failing=counts,
+        epsilon=number(result.epsilon_lower),
+        event=result.event.words,
+        probability=result.probability,
+        data=data,
+        probability_prime=result.probability_prime,
+        data_prime=other,
+        outcome=outcome,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from verify.findings import Statement
 from verify.functions.elsewhere import remembers_elsewhere
 from verify.functions.probe_result import PROBE, Probe
 from verify.functions.repeats import repeated_share
@@ -16,13 +17,6 @@ from verify.subject_error import SubjectError
 
 CERTAIN = 1_000
 """Equal outputs after which a function counts as deterministic."""
-
-REPEATS = (
-    "calls with different generators repeat each other's outputs on {share} of the lanes: it draws from a generator "
-    "with a fixed seed, or sets back the state of the one it gets. Outputs are not independent, and counts of them "
-    "prove nothing; noise that is always the same protects nobody"
-)
-"""What is said of calls that are not independent of each other."""
 
 _REPEATED_CALLS, _REPEATED_LANES = 12, 256  # calls, and lanes of each, in which repeated noise is looked for
 _COMMAND_CALLS = 4  # where every call starts a process
@@ -46,20 +40,10 @@ def look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: P
         fourth = runs.watched(data, n | 1, sequence).rows
         if first != fourth or second != third:
             result.repeatable = False
-            result.add(
-                "foreign-randomness",
-                "two calls with the same data and generator state differ: it draws from a generator of its own, reads "
-                "a clock, or remembers earlier calls; results cannot be repeated exactly",
-                failing=False,
-            )
+            result.findings.append(Statement.OWN_RANDOMNESS.finding())
             return
         if first != second:
-            result.add(
-                "foreign-randomness",
-                "it draws from the global random state of NumPy or Python (seeded here, so that results repeat): "
-                "use the generator it is given for all draws",
-                failing=False,
-            )
+            result.findings.append(Statement.GLOBAL_RANDOMNESS.finding())
             return
 
 
@@ -72,7 +56,7 @@ def look_at_calls(runs: FunctionRuns, data: Data, seed: int, result: Probe) -> N
     )
     share = repeated_share([runs.watched(data, _REPEATED_LANES, sequence) for sequence in sequences])
     if share is not None:
-        result.add("repeats", REPEATS.format(share=f"up to {share:.0%}"))
+        result.findings.append(Statement.REPEATS.finding(share=f"up to {share:.0%}"))
 
 
 def look_at_noise(
@@ -94,11 +78,7 @@ def look_at_noise(
     elif not runs.seen.drew and result.repeatable:
         pass  # it varies with the global random state only, which is said already
     elif not runs.seen.drew:
-        result.add(
-            "ignores-generator",
-            "its output varies, but it never draws from the generator it is given",
-            failing=False,
-        )
+        result.findings.append(Statement.IGNORES_GENERATOR.finding())
 
 
 def _still(
@@ -134,28 +114,12 @@ def _look_at_stillness(
     """Say why outputs never vary: remembered, constant, or without noise."""
     firsts = [readings.rows[0] for readings in seen]
     if runs.seen.drew and not runs.seen.drew_last:
-        result.add(
-            "remembers",
-            "it drew from its generator when it first saw a data set, and returned the same output ever after: it "
-            "remembers its outputs, so that there are no independent ones, and nothing was tested",
-        )
+        result.findings.append(Statement.REMEMBERS_OUTPUT.finding())
     elif len(set(firsts)) == 1:
-        result.add(
-            "constant",
-            "the output is always the same, whatever the data and the generator "
-            f"({tried} other data sets were tried): nothing was tested",
-        )
+        result.findings.append(Statement.CONSTANT_OUTPUT.finding(tried=tried))
     elif runs.subject.single_lanes and remembers_elsewhere(runs, adjacency, datasets, seed):
-        result.add(
-            "remembers",
-            "on one and the same data set it returns the same output ever after, but another one in another process: "
-            "it draws from a generator of its own when it first sees a data set, and remembers what it returned, so "
-            "that there are no independent outputs, and nothing was tested",
-        )
+        result.findings.append(Statement.REMEMBERS_OWN_DRAW.finding())
     else:
         unlike = next(data for data, first in zip(datasets, firsts, strict=True) if first != firsts[0])
         result.unlike = datasets[0], unlike
-        result.add(
-            "deterministic",
-            f"the output never varied in {CERTAIN:,} calls on the same data, and depends on them: there is no noise",
-        )
+        result.findings.append(Statement.DETERMINISTIC.finding(calls=CERTAIN))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.findings import Finding
+from verify.findings import Statement
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data
@@ -55,12 +55,13 @@ def look_at_outputs(datasets: Sequence[Data], seen: Sequence[Readings], result: 
         error = next(iter(readings.raised.values()))
         never = next((words_of(d) for d, r in zip(datasets, seen, strict=True) if not r.raised), None)
         result.findings.append(
-            Finding(
-                "raises",
+            Statement.RAISES.finding(
                 error.where,
-                f"raised {error.message} in {len(readings.raised)} of {len(readings)} calls on {words_of(data)}"
-                + (f", and in none on {never}" if never else "")
-                + ": that it raises can be seen, and is audited as part of the output",
+                error=error.message,
+                raised=len(readings.raised),
+                calls=len(readings),
+                data=words_of(data),
+                never=f", and in none on {never}" if never else "",
             )
         )
     missing = [
@@ -71,17 +72,10 @@ def look_at_outputs(datasets: Sequence[Data], seen: Sequence[Readings], result: 
     ]
     if missing:
         data, count, n = missing[0]
-        result.add(
-            "nan",
-            f"{count} of {n} outputs on {words_of(data)} hold NaN or a masked entry, which is no number: audited as a "
-            'value of its own, called "absent"',
-            failing=all(np.isnan(r.values).all() for r in seen),
-        )
+        nothing_else = all(np.isnan(r.values).all() for r in seen)
+        found = Statement.NAN.finding(failing=nothing_else, count=count, outputs=n, data=words_of(data))
+        result.findings.append(found)
     shapes = dict.fromkeys(shown(shape) for r in seen for shape in r.shapes if shape != "nothing")
     if len(shapes) > 1:
-        result.add(
-            "shape",
-            f"outputs have different shapes ({', '.join(list(shapes)[:4])}{', ...' * (len(shapes) > 4)}): the shape "
-            "can be seen, and is audited as part of the output",
-            failing=False,
-        )
+        listed = ", ".join([*list(shapes)[:4], *(["..."] if len(shapes) > 4 else [])])
+        result.findings.append(Statement.SHAPES.finding(shapes=listed))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding
+from verify.findings import Finding, Statement
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
 from verify.functions.noise_checks import look_at_calls, look_at_noise, look_at_repeats
 from verify.functions.output_checks import check_readable, look_at_outputs
@@ -114,32 +114,16 @@ def _first_outputs(
 def _look_beside(runs: FunctionRuns, result: Probe) -> None:
     """Say what calls did besides returning something."""
     if result.layout.width > MOST_COLUMNS:
-        result.add(
-            "wide",
-            f"outputs have {result.layout.width:,} entries: looked at are the {KEPT} that differ most between the "
-            f"known data sets, and sums of all numbers in {BLOCKS} blocks",
-            failing=False,
-        )
+        result.findings.append(Statement.WIDE.finding(entries=result.layout.width, kept=KEPT, blocks=BLOCKS))
     if runs.seen.warned:
-        result.add("warns", f"gives warnings, which are not audited: {runs.seen.warned}", failing=False)
+        result.findings.append(Statement.WARNS.finding(warnings=runs.seen.warned))
     if runs.seen.printed:
-        said = " ".join(runs.seen.printed.split())
-        result.add(
-            "prints",
-            f"prints to standard output or standard error ({said!r}): what is printed is not audited",
-            failing=False,
-        )
+        result.findings.append(Statement.PRINTS.finding(text=" ".join(runs.seen.printed.split())))
     if runs.seen.changed_data:
-        result.add(
-            "changes-data", "changes its data argument; every call gets a copy of its own", failing=False
-        )
+        result.findings.append(Statement.CHANGES_DATA.finding())
 
 
 def _endless(runs: FunctionRuns, data: Data, n: int, together: bool, limit: float, before: int) -> Finding:
     calls = f"one call for {n} lanes" if together else f"{n} calls"
     others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
-    return Finding(
-        "time-limit",
-        "",
-        f"{calls} on {words_of(data)} took longer than {limit:.2g} s and were stopped{others}",
-    )
+    return Statement.CALLS_TOO_LONG.finding(calls=calls, data=words_of(data), seconds=limit, others=others)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from verify.findings import Finding
+from verify.findings import Finding, FindingKind
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import Layout
 
-NOTHING_TO_TEST = frozenset({"constant", "remembers", "repeats"})
+NOTHING_TO_TEST = frozenset({FindingKind.CONSTANT, FindingKind.REMEMBERS, FindingKind.REPEATS})
 """Kinds of findings after which no draws say anything."""
 
 PROBE = 9
@@ -43,10 +43,6 @@ class Probe:
     def nothing_to_test(self) -> bool:
         """Whether no draws would say anything."""
         return any(finding.kind in NOTHING_TO_TEST for finding in self.findings)
-
-    def add(self, kind: str, message: str, *, failing: bool = True) -> None:
-        """Add a finding."""
-        self.findings.append(Finding(kind, "", message, failing))
 
 
 def words_of(data: Data) -> str:

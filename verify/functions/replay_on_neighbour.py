@@ -20,7 +20,7 @@ import numpy.typing as npt
 from accountant import Recorder, Replay
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import FALSE_ALARM
-from verify.findings import Finding
+from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.sentences import number
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 
@@ -31,7 +31,7 @@ Run = Callable[[Data, Recorder | Replay], FloatArray]
 CONFIRMATIONS = 8
 """A coin of the function's own, thrown once per run, passes for a leak with probability at most 4⁻⁹."""
 
-_LOSES_ITS_MEANING = frozenset({"more-calls", "fewer-calls", "shape"})
+_LOSES_ITS_MEANING = frozenset({FindingKind.MORE_CALLS, FindingKind.FEWER_CALLS, FindingKind.SHAPE})
 
 
 @dataclass
@@ -49,11 +49,6 @@ class Replayed:
 
     findings: list[Finding] = field(default_factory=list)
     losses: list[list[float]] = field(default_factory=list)
-
-    def note(self, finding: Finding) -> None:
-        """Keep the first finding of a kind and line."""
-        if not any((known.kind, known.where) == (finding.kind, finding.where) for known in self.findings):
-            self.findings.append(finding)
 
     def loss_bound(self, delta: float) -> LossBound | None:
         """A lower bound on the epsilon of the releases, all of them seen; None without a replay."""
@@ -100,15 +95,15 @@ def replay_function(
             first, second = (data, other) if turn % 2 == 0 else (other, data)
             told = _Told(run, first, second, words, child)
             if not told.repeats():
-                replayed.note(_FOREIGN)
+                add_once(replayed.findings, Statement.GATE_RUNS_DIFFER.finding())
                 return replayed
             loss, found = told.compared()
             new = [f for f in found if f.kind not in {known.kind for known in replayed.findings}]
             if new and not told.confirms(found):
-                replayed.note(_FOREIGN)
+                add_once(replayed.findings, Statement.GATE_RUNS_DIFFER.finding())
                 return replayed
             for finding in found:
-                replayed.note(finding)
+                add_once(replayed.findings, finding)
             rows[turn % 2].append(loss)
     return replayed
 
@@ -121,18 +116,9 @@ def releases_finding(replayed: Replayed, epsilon: float, delta: float) -> Findin
     bound = replayed.loss_bound(delta)
     if bound is None or not bound.epsilon > epsilon:
         return None
-    return Finding(
-        "releases",
-        "",
-        f"the released values lose at least ε = {number(bound.epsilon)} at δ = {number(delta)}, more than the "
-        f"claimed {number(epsilon)}: unless the output hides some of them, their noise is too small",
-        failing=False,
+    return Statement.RELEASES_LOSE_MORE.finding(
+        epsilon=number(bound.epsilon), delta=number(delta), claimed=number(epsilon)
     )
-
-
-_FOREIGN = Finding(
-    "foreign-randomness", "", "two runs on the same data and seed differ: use gate.random for all draws"
-)
 
 
 class _Told:
@@ -158,13 +144,9 @@ class _Told:
         gate = Replay(self._seed, self._calls)
         output = self._run(data, gate)
         gate.finish()
-        found = [Finding(d.kind, str(d.where), d.message) for d in gate.differences]
+        found = [Finding.of_gate(difference) for difference in gate.differences]
         if not found and not np.array_equal(output, self._output, equal_nan=True):
-            message = (
-                f"the output differs {self._which} although every released value is the same: it is computed "
-                "from raw data"
-            )
-            found.append(Finding("raw-output", "", message))
+            found.append(Statement.OUTPUT_DIFFERS.finding(which=self._which))
         meaningless = any(finding.kind in _LOSES_ITS_MEANING for finding in found) or math.isnan(gate.loss)
         return (-math.inf if meaningless else gate.loss), found
 

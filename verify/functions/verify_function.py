@@ -12,12 +12,11 @@ from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import ViewSample
-from verify.findings import Finding, UpperBound
+from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.draw_budget import Budget
 from verify.functions.floating_point import has_fractions, lattice_finding
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
-from verify.functions.noise_checks import REPEATS
 from verify.functions.pairs_to_test import known_pairs, pairs_to_test
 from verify.functions.placebo import drifts
 from verify.functions.probe import NeverEnds, probe
@@ -135,16 +134,15 @@ class _FunctionTest:
         together, seed = self.runs.together, self.conduct.seed
         doubtful = result.refuted or result.dependent is not None
         if doubtful and together and repeats_an_event(draw, pair, result, self.runs.width, seed):
-            return Finding("repeats", "", REPEATS.format(share="a part"))
+            return Statement.REPEATS.finding(share="a part")
         if (doubtful or not looked.repeatable) and drifts(draw, pair, result, seed):
-            message = "outputs on one and the same data set drift with the number of calls: draws are not independent"
-            return Finding("drift", "", message)
+            return Statement.DRIFT.finding()
         return None
 
     @property
     def _workers(self) -> int:
         """One if it draws from a generator of its own: processes that are forked would all repeat the same draws."""
-        own = any(finding.kind == "foreign-randomness" for finding in self.evidence.findings)
+        own = any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings)
         return 1 if own else self.conduct.effort.workers
 
     def _test(self, pairs: Sequence[Pair], draw: Draw, samples: int, *, lattice: bool) -> BlackBoxResult:

@@ -27,17 +27,17 @@ from algorithms.play import ActionError, BuildLearner, place_of_act, play_record
 from algorithms.problems import Problem
 from mechanisms import DomainError, Mechanism
 from mechanisms.arrays import FloatArray
-from verify.findings import Finding
+from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.learners.ledger_profile import Kind, larger, largest_counts
 from verify.subject_error import failing_place
 
 Play = Callable[[Any, Accountant], Iterable[object]]
 """Lets a learner play on its gate, one step at a time."""
 
-_KINDS: tuple[tuple[type[Refusal], str], ...] = (
-    (RawRead, "raw-read"),
-    (SensitivityExceeded, "sensitivity"),
-    (TrustViolation, "trust"),
+_KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
+    (RawRead, FindingKind.RAW_READ),
+    (SensitivityExceeded, FindingKind.SENSITIVITY),
+    (TrustViolation, FindingKind.TRUST),
 )
 
 
@@ -167,28 +167,22 @@ def run_accounts(
             refused = True  # reported below, at the line that closed it
         except Refusal as refusal:
             refused = True
-            _add(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
+            add_once(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
         except DomainError as error:
             refused = True
-            message = f"feedback lies outside the learner's feedback_domain: {error}"
-            _add(result.findings, Finding("domain", str(act), message))
+            add_once(result.findings, Statement.OUTSIDE_DOMAIN.finding(act, error=str(error)))
         except ActionError as error:
             refused = True
-            _add(result.findings, Finding("action", str(error.where), error.message))
+            add_once(result.findings, Statement.INVALID_ACTION.finding(error.where, error=error.message))
         except (Exception, SystemExit) as error:  # a user's learner may raise anything
             refused = True
-            message = f"the learner raised {type(error).__name__}: {error}"
-            _add(result.findings, Finding("crash", str(failing_place(error)), message))
+            add_once(result.findings, Statement.LEARNER_RAISED.finding(failing_place(error), error=error))
         if accountant.closed is not None:
             refused = True
             why, place = accountant.closed
-            _add(
-                result.findings,
-                Finding("error-in-map", str(place), f"{why}; that it fails tells about the data"),
-            )
+            add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
         for place, stability in accountant.believed.items():
-            message = f"a map is declared to have stability {stability:g}; nothing proves it"
-            _add(result.findings, Finding("declared-stability", str(place), message))
+            add_once(result.findings, Statement.DECLARED_STABILITY.finding(place, stability=stability))
         result.runs += 1
         result.releases += len(accountant.ledger)
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
@@ -197,7 +191,7 @@ def run_accounts(
                 released_at = str(entry.where)
                 if released_at not in result.declassified:
                     result.declassified.append(released_at)
-                    _add(result.findings, Finding("declassified", released_at, entry.note, failing=False))
+                    add_once(result.findings, Statement.DECLASSIFIED.finding(released_at, reason=entry.note))
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         record, worst = accountant.worst()
@@ -225,13 +219,8 @@ def _charges(accountant: Accountant, record: int | str | None) -> list[Charges]:
     ]
 
 
-def _kind(refusal: Refusal) -> str:
-    return next((kind for cls, kind in _KINDS if isinstance(refusal, cls)), "refused")
-
-
-def _add(findings: list[Finding], finding: Finding) -> None:
-    if not any((known.kind, known.where) == (finding.kind, finding.where) for known in findings):
-        findings.append(finding)
+def _kind(refusal: Refusal) -> FindingKind:
+    return next((kind for cls, kind in _KINDS if isinstance(refusal, cls)), FindingKind.REFUSED)
 
 
 def _exceeds(cost: Cost, other: Cost) -> bool:

@@ -13,7 +13,7 @@ from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import Effort
-from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness, add_once
 from verify.learners.accounting_run import Accounting
 from verify.learners.coupled_run import CoupledRun, run_coupled
 from verify.learners.ledger_profile import ledger_profile
@@ -30,7 +30,16 @@ from verify.transcripts.neighbours import (
 )
 from verify.verdict.evidence import Evidence
 
-_STOPPING = frozenset({"raw-read", "crash", "action", "domain", "error-in-map", "refused"})
+_STOPPING = frozenset(
+    {
+        FindingKind.RAW_READ,
+        FindingKind.CRASH,
+        FindingKind.ACTION,
+        FindingKind.DOMAIN,
+        FindingKind.ERROR_IN_MAP,
+        FindingKind.REFUSED,
+    }
+)
 _RELEASED = frozenset({View.MESSAGE.value, View.RELEASES.value})  # views in which all releases are seen
 
 
@@ -88,12 +97,18 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
     assert worst is not None
     for charge in accounting.charges:
         times = "one release" if charge.times == 1 else f"{charge.times} releases"
-        message = (
-            f"record {accounting.record} enters {times} through {charge.mechanism} here, each at "
-            f"ε = {number(charge.epsilon)}, δ = {number(charge.delta)}; it pays ε = {number(worst.epsilon_up)} in "
-            f"all, more than the ε = {number(claim.epsilon)}, δ = {number(claim.delta)} claimed"
+        found = Statement.OVERSPENT.finding(
+            charge.where,
+            record=accounting.record,
+            times=times,
+            mechanism=charge.mechanism,
+            epsilon=number(charge.epsilon),
+            delta=number(charge.delta),
+            paid=number(worst.epsilon_up),
+            claimed=number(claim.epsilon),
+            claimed_delta=number(claim.delta),
         )
-        evidence.findings.append(Finding("overspent", str(charge.where), message, failing=False))
+        evidence.findings.append(found)
 
 
 # --- error rates ---------------------------------------------------------------------------------
@@ -134,11 +149,9 @@ def add_replays(
         found = run_replay(build, problem, shorter, neighbours, seed=seed)
         found += run_replay(build, problem, drawn, longer, seed=seed)
     except (Exception, SystemExit) as error:  # whatever a user's learner raises
-        message = f"the learner could not be replayed: {type(error).__name__}: {error}"
-        found = [Finding("crash", str(failing_place(error)), message)]
+        found = [Statement.LEARNER_NOT_REPLAYED.finding(failing_place(error), error=error)]
     for finding in found:
-        if not any((known.kind, known.where) == (finding.kind, finding.where) for known in evidence.findings):
-            evidence.findings.append(finding)
+        add_once(evidence.findings, finding)
 
 
 # --- coupled runs --------------------------------------------------------------------------------
@@ -161,8 +174,7 @@ def try_coupled(
     except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
         if does_not_run(evidence):
             return None
-        message = f"the learner could not run in lanes: {type(error).__name__}: {error}"
-        evidence.findings.append(Finding("no-lanes", str(failing_place(error)), message, failing=False))
+        evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
         return None
 
 
@@ -186,8 +198,8 @@ def add_coupled(
         "lanes": coupled.losses.shape[1],
     }
     for found in coupled.divergences:
-        if found.kind != "declassified":
-            evidence.findings.append(Finding(found.kind, str(found.where), found.message))
+        if found.kind != FindingKind.DECLASSIFIED:
+            evidence.findings.append(Finding.of_gate(found))
     in_view = claim.view in _RELEASED
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     upper = evidence.upper

@@ -9,6 +9,7 @@ generator of its own is told so, and blamed for nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from algorithms.play import BuildLearner, place_of_act, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
-from verify.findings import Finding
+from verify.findings import Finding, Statement
 from verify.functions.replay_on_neighbour import CONFIRMATIONS
 from verify.transcripts.neighbours import Neighbour
 
@@ -74,18 +75,12 @@ def run_replay(
                     if retold(changed) != difference:
                         return [*found.values(), _unrepeatable(difference)]
             which = f"when record {neighbour.record} is replaced by {neighbour.words}"
-            found.setdefault(
-                difference.kind,
-                Finding(difference.kind, difference.where, f"{difference.message}, {which}"),
-            )
+            found.setdefault(difference.kind, replace(difference, message=f"{difference.message}, {which}"))
     return list(found.values())
 
 
 def _unrepeatable(difference: Finding) -> Finding:
-    message = (
-        f"two runs on the same data and seed differ ({difference.message}): use gate.random for all draws"
-    )
-    return Finding("unrepeatable", difference.where, message)
+    return Statement.RUNS_DIFFER.finding(difference.where, how=difference.message)
 
 
 def _first_difference(
@@ -102,12 +97,9 @@ def _first_difference(
         if gate.difference is not None:
             break
         if not np.array_equal(played, actions[number - 1]):
-            message = f"the action of round {number} differs although every released value is the same"
-            return Finding("raw-flow", where, message)
+            return Statement.ROUND_DIFFERS.finding(where, number=number)
     gate.finish()
-    if gate.difference is None:
-        return None
-    return Finding(gate.difference.kind, str(gate.difference.where), gate.difference.message)
+    return None if gate.difference is None else Finding.of_gate(gate.difference)
 
 
 def _runs_in_lanes(

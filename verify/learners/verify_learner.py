@@ -13,7 +13,7 @@ from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
-from verify.findings import Finding
+from verify.findings import Statement
 from verify.learners.accounting_run import Accounting, run_accounting
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
@@ -87,8 +87,8 @@ def _collect(
             result, words = _sampled(ground, case, conduct)
         except (Exception, SystemExit) as error:  # whatever a user's learner raises
             if not does_not_run(evidence):
-                message = f"the learner could not be sampled: {type(error).__name__}: {error}"
-                evidence.findings.append(Finding("crash", str(failing_place(error)), message))
+                found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
+                evidence.findings.append(found)
             return
         witness = result.witness({"data": words[0], "data_prime": words[1]}, conduct.reproduce)
         # The confidence is that of this bound and of the likelihood ratios' together.

@@ -10,7 +10,7 @@ from accountant.losses.composed_loss import compose
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from mechanisms import Binomial, Gaussian, Mechanism, Sensitivity, ShuffledMean
-from verify.findings import Finding, LowerBound, Witness
+from verify.findings import LowerBound, Statement, Witness
 from verify.linear.upper_bound import profiles_of
 from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence
@@ -59,8 +59,7 @@ def add_unbounded(evidence: Evidence, open_phase: tuple[Any, Phase], claim: Clai
     """Without clipping two clients can be any distance apart: name a pair that breaks the claim."""
     learner, phase = open_phase
     mechanism: Mechanism = learner.mechanism
-    message = "reports are not clipped, and rewards have no bound: the sensitivity is infinite"
-    evidence.findings.append(Finding("domain", "", message))
+    evidence.findings.append(Statement.UNCLIPPED.finding())
     if not isinstance(mechanism, Gaussian):
         return
     mu = 20.0 + 2.0 * claim.epsilon

@@ -6,7 +6,7 @@ Each is a `Clients` of `algorithms.linear.linear_play`: asked for average reward
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from algorithms.linear.linear_phases import DistributedLearner, Phase
 from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.play import place_of_act
 from mechanisms.arrays import FloatArray, IntArray
-from verify.findings import Finding
+from verify.findings import Finding, Statement
 from verify.functions.replay_on_neighbour import CONFIRMATIONS
 
 
@@ -119,12 +119,9 @@ def replay_on_neighbours(
             if gate.difference is not None:
                 break
             if number >= len(phases) or not _same(phase, phases[number]):
-                message = f"phase {number + 1} differs although every released value is the same"
-                return Finding("raw-flow", where, message)
+                return Statement.PHASE_DIFFERS.finding(where, number=number + 1)
         gate.finish()
-        if gate.difference is None:
-            return None
-        return Finding(gate.difference.kind, str(gate.difference.where), gate.difference.message)
+        return None if gate.difference is None else Finding.of_gate(gate.difference)
 
     asked = _asked(phases, isinstance(learner, StandardElimination))
     changes = [OneReplaced(clients, phase, value) for phase in asked for value in (largest, -largest)]
@@ -135,10 +132,9 @@ def replay_on_neighbours(
         for _ in range(CONFIRMATIONS):
             again = retold(clients)
             if again is not None:
-                message = f"two runs on the same data and seed differ ({again.message}): use gate.random for all draws"
-                return [Finding("unrepeatable", again.where, message)]
+                return [Statement.RUNS_DIFFER.finding(again.where, how=again.message)]
         which = f"when a client of phase {change.phase} reports {change.value:g} everywhere"
-        return [Finding(difference.kind, difference.where, f"{difference.message}, {which}")]
+        return [replace(difference, message=f"{difference.message}, {which}")]
     return []
 
 

@@ -19,7 +19,7 @@ from algorithms.linear.linear_play import BuildPhased, Clients
 from algorithms.problems import LinearBandit
 from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
-from verify.findings import Finding
+from verify.findings import Finding, FindingKind, Statement
 from verify.learners.accounting_run import Play, run_accounts
 from verify.linear.exact_loss import add_exact, add_unbounded
 from verify.linear.linear_data import Constant, play_on, replay_on_neighbours
@@ -102,14 +102,11 @@ def _collect(
         if finding is not None:
             evidence.findings.append(finding)
     if problem.replacement:
-        message = (
-            "clients are drawn with replacement: elsewhere one may report more often than "
-            f"the {len(accounting.paid)} times of these runs, and pays for each"
-        )
-        evidence.findings.append(Finding("replacement", "", message))
+        evidence.findings.append(Statement.REPLACEMENT.finding(times=len(accounting.paid)))
 
     conduct.progress(0.3, "replays")
-    stopped = any(finding.kind not in ("declassified", "replacement") for finding in evidence.findings)
+    goes_on = (FindingKind.DECLASSIFIED, FindingKind.REPLACEMENT)
+    stopped = any(finding.kind not in goes_on for finding in evidence.findings)
     if not stopped:
         evidence.findings += _replays(build, problem, replay_seed)
     paid = accounting.paid
@@ -133,8 +130,7 @@ def _replays(build: BuildPhased, problem: LinearBandit, seed: np.random.SeedSequ
     try:
         return replay_on_neighbours(build, problem, _HUGE, seed=seed)
     except (Exception, SystemExit) as error:  # whatever a user's learner raises
-        message = f"the learner could not be replayed: {type(error).__name__}: {error}"
-        return [Finding("crash", str(failing_place(error)), message)]
+        return [Statement.LEARNER_NOT_REPLAYED.finding(failing_place(error), error=error)]
 
 
 def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:

@@ -30,13 +30,6 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 ERROR = 1e-4
 """The largest probability, roughly, with which independent draws are taken to be dependent."""
 
-DEPENDENT = (
-    "the draws of one and the same data set are not independent: {how}. The subject shares noise between its outputs "
-    "(a pool, a cache, a table of noises that is used again), remembers earlier ones, or returns its lanes in order; "
-    "counts of them prove nothing, and no bound is drawn from them"
-)
-"""What is said of dependent draws."""
-
 _EXPECTED = 16  # of the event and of its complement in the smallest blocks, so that X² is nearly a chi-square variable
 _GROWTH = 8  # of the size of blocks
 _FEWEST_BLOCKS = 6

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.delta_band import pair_profile
-from verify.sampling.independence import DEPENDENT
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Evidence:
         """
         self.details["black_box"] = result.to_dict()
         if result.dependent is not None:  # then no count proves anything
-            self.findings.append(Finding("dependent-draws", "", DEPENDENT.format(how=result.dependent)))
+            self.findings.append(Statement.DEPENDENT_DRAWS.finding(how=result.dependent))
             return
         self.offer(lower or result.lower_bound(), witness)
         self.details["detection_floor"] = result.detection_floor_words
@@ -65,15 +64,7 @@ class Evidence:
         )
         if result.interrupted:
             self.details["interrupted"] = True
-            self.findings.append(
-                Finding(
-                    "interrupted",
-                    "",
-                    f"stopped after {result.trials:,} final draws a side: the bounds are those of fewer draws, "
-                    "and wider, because it could have been stopped earlier or later",
-                    failing=False,
-                )
-            )
+            self.findings.append(Statement.STOPPED_IN_TEST.finding(draws=result.trials))
 
     def _upper_profile(self) -> UpperProfile | None:
         """The least of what is known."""
@@ -88,10 +79,9 @@ class Evidence:
     def interrupted(self) -> None:
         """Note that a black-box test was stopped before it had drawn anything that could decide."""
         self.details["interrupted"] = True
-        message = "stopped before the black-box test's final draws: it says nothing"
-        if "black_box" in self.details:
-            message = "stopped before a further test's final draws: what stands is that of the test before it"
-        self.findings.append(Finding("interrupted", "", message, failing=False))
+        before = "black_box" in self.details
+        said = Statement.STOPPED_BEFORE_SECOND_TEST if before else Statement.STOPPED_BEFORE_TEST
+        self.findings.append(said.finding())
 
     def offer(self, lower: LowerBound, witness: Witness) -> None:
         """Keep the better lower bound: one in the claim's view first, then decisive, larger, surer."""

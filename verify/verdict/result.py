@@ -126,7 +126,7 @@ class Verification:
             },
             "witness": best_event if self.verdict == "refuted" else None,
             "findings": [
-                {"kind": f.kind, "where": f.where, "message": f.message, "failing": f.failing}
+                {"kind": f.kind.value, "where": f.where, "message": f.message, "failing": f.failing}
                 for f in self.findings
             ],
             "seed": self.seed,

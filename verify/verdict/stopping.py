@@ -10,7 +10,7 @@ from pathlib import Path
 
 from accountant import Place
 from verify.conduct.time_limit import TimeLimitReached, check_time_limit, time_limit
-from verify.findings import Finding
+from verify.findings import Statement
 from verify.verdict.evidence import Evidence
 
 _HERE = Path(__file__).resolve().parent.parent
@@ -35,15 +35,9 @@ def stopped_in_time(evidence: Evidence, seconds: float) -> Iterator[None]:
         where = str(_place_of(error))
     except KeyboardInterrupt:
         evidence.details["interrupted"] = True
-        evidence.findings.append(Finding("interrupted", "", "stopped before all checks were done"))
+        evidence.findings.append(Statement.STOPPED_EARLY.finding())
     if time.monotonic() - start >= limit:
-        evidence.findings.append(
-            Finding(
-                "time-limit",
-                where,
-                f"stopped after the time limit of {limit:g} s: how far it came depends on the machine",
-            )
-        )
+        evidence.findings.append(Statement.TIME_LIMIT.finding(where, seconds=limit))
 
 
 @contextmanager

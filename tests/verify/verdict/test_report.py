@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.report import ASCII, draw_bounds, render
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
@@ -57,7 +57,9 @@ CERTAIN = Witness(
     0.0,
     "dpwitness verify zoo/x --seed 7",
 )
-FINDING = Finding("sensitivity", "learners/mine.py:123", "The value moves by 2.0; the mechanism allows 1.0.")
+FINDING = Finding(
+    FindingKind.SENSITIVITY, "learners/mine.py:123", "The value moves by 2.0; the mechanism allows 1.0."
+)
 CASES = {
     "certified": verification(
         UpperBound(1.0, 0.0, "ledger"), LowerBound(0.98, 0.0, 0.99, "black-box test", 10**6)
@@ -176,9 +178,9 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
 
 
 def test_brackets_and_colons_of_the_user_are_printed_as_they_are() -> None:
-    finding = Finding("[red]kind", "[/]:1", "a[1,0] :smile: [bold]x[/bold]")
+    finding = Finding(FindingKind.WARNS, "[/]:1", "a[1,0] :smile: [bold]x[/bold]")
     text = shown(verification(None, None, None, (finding,)))
-    for part in ("[red]kind", "[/]:1", "a[1,0] :smile: [bold]x[/bold]"):
+    for part in ("warns", "[/]:1", "a[1,0] :smile: [bold]x[/bold]"):
         assert part in text
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from algorithms.claim import ClaimForm, View
-from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
 
 CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "the docstring").at(1.0, 1e-5)
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
-REMARK = Finding("noise", "", "Noise came from NumPy.", failing=False)
-FAILURE = Finding("domain", "learner.py:7", "A reward was outside [0, 1].")
+REMARK = Finding(FindingKind.WARNS, "", "Noise came from NumPy.", failing=False)
+FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", "A reward was outside [0, 1].")
 
 
 def verification(decision: Decision, **changed: Any) -> Verification:

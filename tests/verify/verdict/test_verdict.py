@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.verdict import ClaimLike, decide
 
 
@@ -31,8 +31,8 @@ ABOVE = UpperBound(2.0, 1e-5, "per-record ledger")
 HARMLESS = LowerBound(0.98, 1e-5, 0.99, "black-box test", 1000)
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
-REMARK = Finding("noise", "", "Noise came from NumPy.", failing=False)
-FAILURE = Finding("domain", "learner.py:7", "A reward was outside [0, 1].")
+REMARK = Finding(FindingKind.WARNS, "", "Noise came from NumPy.", failing=False)
+FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", "A reward was outside [0, 1].")
 
 
 def test_a_proof_without_contradiction_is_certified() -> None:
