@@ -11,30 +11,22 @@ if TYPE_CHECKING:
     from verify.bandits.calling.plain_bandit import PlainBandit
     from verify.findings import Finding, LowerBound, UpperBound, Witness
     from verify.functions.claimed import claimed
-    from verify.neighbouring.adjacency import (
-        AddOrRemoveOne,
-        Adjacency,
-        AnyTwo,
-        Listed,
-        Pair,
-        ReplaceOne,
-        Within,
-    )
+    from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
+    from verify.neighbouring.adjacency import Adjacency, Pair
+    from verify.neighbouring.listed import Listed
+    from verify.neighbouring.replace_one import ReplaceOne
+    from verify.neighbouring.within import AnyTwo, Within
     from verify.subject_error import SubjectError
     from verify.verdict.result import Verification
     from verify.verification import verify
 
 _HOMES = {
     "verify.assertion": ("DPViolation", "assert_dp"),
-    "verify.neighbouring.adjacency": (
-        "AddOrRemoveOne",
-        "Adjacency",
-        "AnyTwo",
-        "Listed",
-        "Pair",
-        "ReplaceOne",
-        "Within",
-    ),
+    "verify.neighbouring.adjacency": ("Adjacency", "Pair"),
+    "verify.neighbouring.add_or_remove_one": ("AddOrRemoveOne",),
+    "verify.neighbouring.listed": ("Listed",),
+    "verify.neighbouring.replace_one": ("ReplaceOne",),
+    "verify.neighbouring.within": ("AnyTwo", "Within"),
     "verify.bandits.calling.plain_bandit": ("PlainBandit",),
     "verify.functions.claimed": ("claimed",),
     "verify.subject_error": ("SubjectError",),

@@ -28,7 +28,8 @@ from verify.functions.probe import NeverEnds, probe
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.repeats import repeats_an_event
 from verify.functions.runs import FunctionRuns, RaisedInLanes
-from verify.neighbouring.adjacency import Data, Listed, NotNeighbours, Pair
+from verify.neighbouring.adjacency import Data, NotNeighbours, Pair
+from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, search_neighbours
 from verify.neighbouring.pair_draws import candidate_of
 from verify.sampling.draws import Candidate

@@ -16,7 +16,8 @@ from mechanisms import Box, Interval, Laplace
 from verify import PlainBandit, claimed, verify
 from verify.betting.wealth_file import WealthError
 from verify.command_line import cli
-from verify.neighbouring.adjacency import Listed, ReplaceOne
+from verify.neighbouring.listed import Listed
+from verify.neighbouring.replace_one import ReplaceOne
 from verify.transcripts.adversary import ChallengeOnPlay
 from verify.zoo.bandits import EpisodicUCB
 from verify.zoo.plain_bandits import DPUCB

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from algorithms.claim import ClaimForm, Model, View
 from mechanisms import Domain
-from verify.neighbouring.adjacency import Adjacency, as_adjacency
+from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.registry import as_adjacency
 
 WHOLE = "the whole input of the function"
 """What one record is where a function does not say."""

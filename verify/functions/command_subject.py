@@ -31,7 +31,7 @@ import numpy as np
 from algorithms.claim import ClaimForm, View
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
-from verify.neighbouring.adjacency_words import adjacency_from_words
+from verify.neighbouring.registry import adjacency_from_words
 from verify.outputs.output_readings import Raised
 from verify.subject_error import SubjectError
 

@@ -12,7 +12,8 @@ from verify.conduct.progress import stretch
 from verify.functions.draw_budget import Budget
 from verify.functions.probe_result import Probe
 from verify.functions.runs import FunctionRuns
-from verify.neighbouring.adjacency import Data, Listed, Pair
+from verify.neighbouring.adjacency import Data, Pair
+from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
 from verify.neighbouring.pair_draws import Draw
 from verify.neighbouring.path import first_change, path

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from verify.neighbouring.adjacency import (
-    AddOrRemoveOne,
-    Adjacency,
-    Data,
-    NotNeighbours,
-    Pair,
-    ReplaceOne,
-    Within,
-)
+from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
 
 
 @dataclass(frozen=True)
@@ -27,29 +17,22 @@ class Path:
     steps: int
 
 
-def path(adjacency: Adjacency, start: Data, end: Data) -> Path | None:
-    """Return a path from start to end; None if none is known.
+@runtime_checkable
+class Connected(Protocol):
+    """An adjacency that knows a path of neighbours between any two data sets."""
 
-    Records are replaced one by one, or removed and then added one by one. Points move on the straight line between
-    them; whole numbers one coordinate after the other.
+    def path(self, start: Data, end: Data) -> Path | None:
+        """Return a path from start to end; None if none is known."""
+
+
+def path(adjacency: Adjacency, start: Data, end: Data) -> Path | None:
+    """Return a path from one data set to another; None if none is known.
+
+    Where an adjacency knows no paths, any two data sets are taken for neighbours: whoever uses the path checks.
     """
-    if isinstance(adjacency, ReplaceOne):
-        return Path(lambda i: np.concatenate([end[:i], start[i:]]), len(start))
-    if isinstance(adjacency, AddOrRemoveOne):
-        gone = len(start)
-        return Path(lambda i: start[: gone - i] if i <= gone else end[: i - gone], gone + len(end))
-    if not isinstance(adjacency, Within):
-        return Path(lambda i: (start, end)[i], 1)
-    limits = (adjacency.l1, adjacency.l2, adjacency.linf)
-    if all(math.isinf(limit) for limit in limits) or np.array_equal(start, end):
-        return Path(lambda i: (start, end)[i], 1)
-    if np.issubdtype(start.dtype, np.floating):
-        direction = end - start
-        # One step more than the distance asks for: a step may be rounded up.
-        steps = math.floor(1.0 / min(adjacency.distances.step(direction), 1.0)) + 2
-        return Path(lambda i: end if i == steps else start + (i / steps) * direction, steps)
-    most = math.floor(min(*limits, float(np.iinfo(np.int32).max)))
-    return None if most < 1 else _one_by_one(start, end, most)
+    if isinstance(adjacency, Connected):
+        return adjacency.path(start, end)
+    return Path(lambda i: (start, end)[i], 1)
 
 
 def first_change(along: Path, reading: Callable[[Data], object], adjacency: Adjacency) -> Pair | None:
@@ -67,16 +50,3 @@ def first_change(along: Path, reading: Callable[[Data], object], adjacency: Adja
     except NotNeighbours:
         return None
     return pair
-
-
-def _one_by_one(start: Data, end: Data, most: int) -> Path:
-    """Move one coordinate after the other, by at most so much."""
-    moves = -(-np.abs(end - start).ravel() // most)
-    before = np.cumsum(moves) - moves
-
-    def at(i: int) -> Data:
-        done = np.clip(i - before, 0, moves)
-        gone = np.sign(end - start).ravel() * np.minimum(done * most, np.abs(end - start).ravel())
-        return np.asarray(start + gone.astype(start.dtype).reshape(start.shape))
-
-    return Path(at, int(moves.sum()))

@@ -12,22 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms import Ball, Box, Categories, Domain, Integers, Interval
 from mechanisms.arrays import FloatArray
+from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
 
-Data = npt.NDArray[Any]
-Move = tuple[Data, Data, str]
-
-FARTHEST = 1e3
+_FARTHEST = 1e3
 """How far from zero points are taken where a domain has no end."""
 
-GAPS = (
+_GAPS = (
     (2.0, -1.0, "one"),
     (1.0, 1.0, "one"),
     (4.0, 1.0, "half"),
@@ -50,7 +46,7 @@ The parts are the first coordinate, the first half, the last third (as many quer
 vector technique may answer, after many below) and every fourth (where it draws the threshold again after each).
 """
 
-LEAST_PARTED = 4
+_LEAST_PARTED = 4
 """Coordinates of which a last third and every fourth are no other parts than the last one."""
 
 SHRINK = (1.0, 1.0 - 2.0**-48)
@@ -79,14 +75,14 @@ def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
         lower, upper = -domain.radius, domain.radius
     else:
         return None
-    low = lower if math.isfinite(lower) else min(upper, 0.0) - FARTHEST
-    high = upper if math.isfinite(upper) else max(lower if math.isfinite(lower) else 0.0, 0.0) + FARTHEST
+    low = lower if math.isfinite(lower) else min(upper, 0.0) - _FARTHEST
+    high = upper if math.isfinite(upper) else max(lower if math.isfinite(lower) else 0.0, 0.0) + _FARTHEST
     if not math.isfinite(low):  # no end on either side
-        low = -FARTHEST
+        low = -_FARTHEST
     return np.full(domain.shape, low), np.full(domain.shape, high)
 
 
-def telling_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
+def telling_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     """Yield two points no further apart than `distances`, and what they are; the most telling first.
 
     Points may coincide, and pairs repeat; pairs of a domain that is no box may be too far apart.
@@ -111,10 +107,10 @@ def telling_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
     else:
         points = list(domain.extremes()[:64])
         for first, second in combinations(points, 2):
-            yield first, second, "two extreme points"
+            yield Pair(first, second, "two extreme points")
 
 
-def directions(shape: tuple[int, ...]) -> list[tuple[str, FloatArray]]:
+def _directions(shape: tuple[int, ...]) -> list[tuple[str, FloatArray]]:
     """Return the eight patterns as ±1, 0 arrays of a shape, the first coordinates playing the odd part."""
     size = math.prod(shape)
     ones, first = np.ones(size), np.eye(size)[0]
@@ -159,13 +155,13 @@ def _centres(domain: Domain) -> list[tuple[str, FloatArray]]:
 
 def _pattern_moves(
     domain: Domain, distances: Distances, centres: list[tuple[str, FloatArray]]
-) -> Iterator[Move]:
-    for (centre_words, centre), (words, direction) in product(centres, directions(domain.shape)):
+) -> Iterator[Pair]:
+    for (centre_words, centre), (words, direction) in product(centres, _directions(domain.shape)):
         where = f", around {centre_words}" if math.isfinite(distances.linf) else ""
         yield from _move(domain, distances, centre, direction, words + where)
 
 
-def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
+def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     """Yield moves that close a gap of a few steps between one coordinate, or a part of them, and the rest."""
     ends = ends_of(domain)
     size = math.prod(domain.shape)
@@ -173,7 +169,7 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
         return
     low, high = ends
     middle = _whole(domain, np.clip(np.zeros(domain.shape), low, high))
-    for gap, side, words in GAPS:
+    for gap, side, words in _GAPS:
         part = _part(words, size)
         if part is None:
             continue
@@ -194,13 +190,13 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
 
 
 def _part(words: str, size: int) -> FloatArray | None:
-    """Return 1 where a coordinate belongs to a part of `GAPS` and 0 elsewhere; None where there are too few for it."""
+    """Return 1 where a coordinate belongs to a part of `_GAPS` and 0 elsewhere; None where there are too few for it."""
     place = np.arange(size)
     if words == "one":
         return np.asarray(place == 0, dtype=np.float64)
     if words == "half":
         return np.asarray(place < size // 2, dtype=np.float64)
-    if size <= LEAST_PARTED:
+    if size <= _LEAST_PARTED:
         return None
     return np.asarray(
         place >= size - size // 3 if words == "last third" else place % 4 == 3, dtype=np.float64
@@ -209,7 +205,7 @@ def _part(words: str, size: int) -> FloatArray | None:
 
 def _move(
     domain: Domain, distances: Distances, centre: FloatArray, direction: FloatArray, words: str
-) -> Iterator[Move]:
+) -> Iterator[Pair]:
     """Yield the longest allowed move along a direction that starts as near the centre as the domain permits."""
     ends = ends_of(domain)
     assert ends is not None
@@ -223,28 +219,28 @@ def _move(
         start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
         end = np.clip(start + move, low, high)
         if step > 0 and distances.allow(start, end):
-            yield typed(domain, start), typed(domain, end), words
+            yield Pair(typed(domain, start), typed(domain, end), words)
             return
 
 
-def _short_moves(domain: Domain, distances: Distances) -> Iterator[Move]:
+def _short_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     """Yield moves of all coordinates at once between the ends, the middle, 0 and 1, and of a hair at an end."""
     points = telling_points(domain)
     for (words, first), (other_words, second) in combinations(points, 2):
         if distances.allow(first, second):
-            yield first, second, f"{words} / {other_words}"
+            yield Pair(first, second, f"{words} / {other_words}")
     if len(points) > 1 and not isinstance(domain, Integers):
         low, high = points[0][1], points[1][1]
         for end, inside in ((low, high), (high, low)):
             near = end + (inside - end) / 1024.0
             if distances.allow(end, near):
-                yield end, near, "at the boundary"
+                yield Pair(end, near, "at the boundary")
 
 
-def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Move]:
+def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Pair]:
     """Yield moves through the centre, from the centre outwards, and at the pole."""
     pole = np.eye(ball.size)[0] * ball.radius
-    for words, direction in directions((ball.size,)):
+    for words, direction in _directions((ball.size,)):
         norm = float(np.linalg.norm(direction, ord=ball.order))
         step = min(distances.step(direction), 2.0 * ball.radius / norm)
         moves = [shrink * step * direction for shrink in SHRINK]
@@ -258,15 +254,15 @@ def _ball_moves(ball: Ball, distances: Distances) -> Iterator[Move]:
                     float(np.linalg.norm(point, ord=ball.order)) <= ball.radius for point in (start, end)
                 )
                 if inside and distances.allow(start, end):
-                    yield start + 0.0, end + 0.0, f"{words}, {where}"  # + 0.0: no negative zeros
+                    yield Pair(start + 0.0, end + 0.0, f"{words}, {where}")  # + 0.0: no negative zeros
                     break
     axes = list(ball.radius * np.eye(ball.size)[:3])
     for first, second in combinations(axes, 2):
         if distances.allow(first, second):
-            yield first, second, "two axes"
+            yield Pair(first, second, "two axes")
 
 
-def _label_moves(domain: Categories) -> Iterator[Move]:
+def _label_moves(domain: Categories) -> Iterator[Pair]:
     """Yield pairs of labels: the first two, ends, powers of two, complements, then all in order."""
     last = domain.size - 1
     powers = [2**j for j in range(last.bit_length())]
@@ -275,7 +271,7 @@ def _label_moves(domain: Categories) -> Iterator[Move]:
     pairs += list(combinations(range(min(domain.size, 8)), 2))
     for first, second in pairs:
         if max(first, second) <= last:
-            yield np.array(first), np.array(second), f"labels {first} / {second}"
+            yield Pair(np.array(first), np.array(second), f"labels {first} / {second}")
 
 
 def _whole(domain: Domain, point: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
-from verify.neighbouring.adjacency_words import adjacency_from_words
+from verify.neighbouring.registry import adjacency_from_words
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import resolve
 

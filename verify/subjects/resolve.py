@@ -18,7 +18,8 @@ from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.claimed import WHOLE, Declared
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
-from verify.neighbouring.adjacency import Adjacency, as_adjacency
+from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.registry import as_adjacency
 from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
 from verify.subjects.subject import Subject

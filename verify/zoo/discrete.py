@@ -10,7 +10,7 @@ import numpy as np
 from mechanisms import Integers, Interval
 from mechanisms.arrays import FloatArray, IntArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 

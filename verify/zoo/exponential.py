@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.oracle import Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr, ndtr
 from mechanisms import Box, Interval
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen
 

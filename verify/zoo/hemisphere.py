@@ -9,7 +9,7 @@ import numpy as np
 from mechanisms import Categories
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import AnyTwo
+from verify.neighbouring.within import AnyTwo
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 

@@ -9,7 +9,7 @@ import numpy as np
 from mechanisms import Box, Interval
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.laws import laplace_cdf, laplace_cells
 from verify.zoo.oracle import Masses, Oracle, half_lines
 from verify.zoo.specimen import Specimen

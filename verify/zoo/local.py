@@ -12,7 +12,7 @@ import numpy as np
 from mechanisms import Categories
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import AnyTwo
+from verify.neighbouring.within import AnyTwo
 
 EPSILON = 1.0
 SIZE = 4

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.laws import TAIL, exponential_cdf, laplace_cdf, laplace_density, quadrature
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio, half_lines
 from verify.zoo.specimen import Specimen

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mechanisms import Categories
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import AnyTwo
+from verify.neighbouring.within import AnyTwo
 from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
 from verify.zoo.specimen import Specimen
 

@@ -9,7 +9,7 @@ import numpy as np
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.laplace_noise import shifted_laplace
 from verify.zoo.laws import laplace_cdf
 from verify.zoo.oracle import Masses, Oracle

@@ -9,7 +9,9 @@ import numpy as np
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import AddOrRemoveOne, ReplaceOne, Within
+from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
+from verify.neighbouring.replace_one import ReplaceOne
+from verify.neighbouring.within import Within
 from verify.zoo.oracle import Masses, Oracle
 from verify.zoo.specimen import Specimen
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 
 EPSILON = 0.1
 QUERIES = 10

@@ -9,7 +9,7 @@ import numpy as np
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
-from verify.neighbouring.adjacency import Within
+from verify.neighbouring.within import Within
 from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
 from verify.zoo.oracle import Oracle
 from verify.zoo.specimen import Specimen

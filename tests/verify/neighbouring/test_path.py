@@ -10,17 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import Ball, Box, Integers, Interval
-from verify.neighbouring.adjacency import (
-    AddOrRemoveOne,
-    Adjacency,
-    AnyTwo,
-    Listed,
-    NotNeighbours,
-    Pair,
-    ReplaceOne,
-    Within,
-)
+from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
+from verify.neighbouring.adjacency import Adjacency, NotNeighbours, Pair
+from verify.neighbouring.listed import Listed
 from verify.neighbouring.path import first_change, path
+from verify.neighbouring.replace_one import ReplaceOne
+from verify.neighbouring.within import AnyTwo, Within
 
 ADJACENCIES: list[Adjacency] = [
     AnyTwo(Interval(0, 1)),

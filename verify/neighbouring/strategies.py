@@ -1,10 +1,10 @@
-"""Hypothesis strategies of neighbouring data sets: valid by construction, shrinking towards plain ones."""
+"""Hypothesis strategies of points, moves and tables: valid by construction, shrinking towards plain ones."""
 
 from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from mechanisms import Ball, Categories, Domain, Integers
+from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.distances import Distances
 from verify.neighbouring.point_patterns import SHRINK, ends_of, telling_points
-
-if TYPE_CHECKING:
-    from verify.neighbouring.adjacency import Pair
-
-Data = npt.NDArray[Any]
 
 _PARTS = (
     64  # coordinates lie on a grid of this many steps between a domain's ends: short to say, exact to add
@@ -57,8 +53,6 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
     Where points are few, any two that are near enough. Pairs may coincide or, on balls, lie too far apart: filter
     them.
     """
-    from verify.neighbouring.adjacency import Pair
-
     ends = ends_of(domain)
     if isinstance(domain, Categories):
         return st.builds(Pair, points(domain), points(domain))
@@ -94,32 +88,6 @@ def _along(domain: Domain, centre: Data, move: Data) -> tuple[Data, Data]:
     low, high = ends
     start = np.clip(centre, low - np.minimum(0.0, move), high - np.maximum(0.0, move))
     return start, np.clip(start + move, low, high)
-
-
-def replacements(record: Domain, records: int, changes: SearchStrategy[Pair]) -> SearchStrategy[Pair]:
-    """Tables of a fixed number of records, of which one is replaced."""
-    from verify.neighbouring.adjacency import Pair
-
-    def replaced(table: Data, place: int, change: Pair) -> Pair:
-        data, other = table.copy(), table.copy()
-        data[place], other[place] = change.data, change.other
-        return Pair(data, other)
-
-    return st.builds(replaced, tables(record, records), st.integers(0, records - 1), changes)
-
-
-def removals(record: Domain, records: int) -> SearchStrategy[Pair]:
-    """Tables of at most so many records, from which one is removed."""
-    from verify.neighbouring.adjacency import Pair
-
-    def of_size(size: int) -> SearchStrategy[Pair]:
-        return st.builds(
-            lambda table, place: Pair(table, np.delete(table, place, axis=0)),
-            tables(record, size),
-            st.integers(0, size - 1),
-        )
-
-    return st.integers(1, records).flatmap(of_size)
 
 
 def tables(record: Domain, records: int) -> SearchStrategy[Data]:

@@ -1,4 +1,4 @@
-"""Adjacencies and domains as text, for the command line: ``within(box(-10, 10, 5), linf=1)``.
+"""All adjacencies, and how they and domains are written on the command line: ``within(box(-10, 10, 5), linf=1)``.
 
 The text is parsed, never evaluated: only the names below, numbers, lists and ``inf`` mean something.
 """
@@ -8,56 +8,59 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from mechanisms import Ball, Box, Categories, Integers, Interval, OneHot
+from mechanisms import Ball, Box, Categories, Domain, Integers, Interval, OneHot
 from mechanisms.parameters import ParameterError
-from verify.neighbouring.adjacency import (
-    AddOrRemoveOne,
-    Adjacency,
-    AnyTwo,
-    Listed,
-    ReplaceOne,
-    Within,
-    as_adjacency,
+from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
+from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.listed import Listed
+from verify.neighbouring.replace_one import ReplaceOne
+from verify.neighbouring.within import AnyTwo, Within
+
+ADJACENCIES = (AnyTwo, Within, ReplaceOne, AddOrRemoveOne, Listed)
+"""The adjacencies that the command line knows; `written` says how each is written there."""
+
+
+class _Known(NamedTuple):
+    """What a name stands for: what is called, and how the call is written."""
+
+    make: Callable[..., Any]
+    written: str
+
+    @property
+    def name(self) -> str:
+        return self.written.partition("(")[0]
+
+
+_DOMAINS = (
+    _Known(Interval, "interval(lower, upper)"),
+    _Known(Box, "box(lower, upper, size)"),
+    _Known(Ball, "ball(radius, size, order=2)"),
+    _Known(Integers, "integers(lower, upper, size=1)"),
+    _Known(Categories, "categories(size)"),
+    _Known(OneHot, "one_hot(size)"),
 )
+_RELATIONS = tuple(_Known(adjacency, adjacency.written) for adjacency in ADJACENCIES)
+_KNOWN = {known.name: known for known in (*_DOMAINS, *_RELATIONS)}
 
-DOMAINS: Mapping[str, Callable[..., Any]] = {
-    "interval": Interval,
-    "box": Box,
-    "ball": Ball,
-    "integers": Integers,
-    "categories": Categories,
-    "one_hot": OneHot,
-}
-"""Names of domains."""
 
-ADJACENCIES: Mapping[str, Callable[..., Any]] = {
-    "any_two": AnyTwo,
-    "within": Within,
-    "replace_one": ReplaceOne,
-    "add_or_remove_one": AddOrRemoveOne,
-    "listed": Listed,
-}
-"""Names of adjacencies."""
+def as_adjacency(data: object) -> Adjacency:
+    """Return an adjacency as it is, and a domain as `AnyTwo` of its points.
 
-SIGNATURES: Mapping[str, str] = {
-    "interval": "interval(lower, upper)",
-    "box": "box(lower, upper, size)",
-    "ball": "ball(radius, size, order=2)",
-    "integers": "integers(lower, upper, size=1)",
-    "categories": "categories(size)",
-    "one_hot": "one_hot(size)",
-    "any_two": "any_two(domain)",
-    "within": "within(domain, l1=..., l2=..., linf=...)",
-    "replace_one": "replace_one(domain, records)",
-    "add_or_remove_one": "add_or_remove_one(domain, records)",
-    "listed": "listed([[data, other], ...])",
-}
-"""How each is written."""
+    Raises
+    ------
+    ParameterError
+        If `data` is neither.
+    """
+    if isinstance(data, Adjacency) and not isinstance(data, type):
+        return data
+    if isinstance(data, Domain) and not isinstance(data, type):
+        return AnyTwo(data)
+    raise ParameterError(
+        f"data = {data!r}: must be a domain, such as Interval(0, 1), or an adjacency, such as Within or ReplaceOne"
+    )
 
 
 def adjacency_from_words(text: str) -> Adjacency:
@@ -105,31 +108,19 @@ def _value(node: ast.expr, text: str) -> Any:
 
 
 def _called(name: str, call: ast.Call, text: str) -> Any:
-    known = {**DOMAINS, **ADJACENCIES}
     key = name.lower()
-    if key not in known:
-        near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    if key not in _KNOWN:
+        near = difflib.get_close_matches(key, _KNOWN, n=1, cutoff=0.6)
         hint = f"did you mean {near[0]}?" if near else _written()
         raise ParameterError(f"{text!r}: unknown name {name!r}; {hint}")
     arguments = [_value(argument, text) for argument in call.args]
     named = {keyword.arg: _value(keyword.value, text) for keyword in call.keywords if keyword.arg is not None}
     try:
-        if key == "listed":
-            return Listed(_pairs(arguments, text))
-        return known[key](*arguments, **named)
+        return _KNOWN[key].make(*arguments, **named)
     except TypeError:
-        raise ParameterError(f"{text!r}: {name} is written {SIGNATURES[key]}") from None
-
-
-def _pairs(arguments: list[Any], text: str) -> list[tuple[Any, Any]]:
-    listed = arguments[0] if len(arguments) == 1 else None
-    if not isinstance(listed, list) or not all(isinstance(two, list) and len(two) == 2 for two in listed):
-        raise ParameterError(f"{text!r}: listed is written {SIGNATURES['listed']}")
-    try:
-        return [(np.array(data), np.array(other)) for data, other in listed]
-    except ValueError:
-        raise ParameterError(f"{text!r}: a data set must be a number or a table of numbers") from None
+        raise ParameterError(f"{text!r}: {name} is written {_KNOWN[key].written}") from None
 
 
 def _written() -> str:
-    return f"write a domain ({', '.join(DOMAINS)}) or an adjacency ({', '.join(ADJACENCIES)})"
+    domains, relations = (", ".join(known.name for known in group) for group in (_DOMAINS, _RELATIONS))
+    return f"write a domain ({domains}) or an adjacency ({relations})"

@@ -8,7 +8,7 @@ import pytest
 from mechanisms import Ball, Box, Categories, Interval, OneHot
 from mechanisms.parameters import ParameterError
 from verify import AddOrRemoveOne, AnyTwo, Listed, ReplaceOne, Within
-from verify.neighbouring.adjacency_words import adjacency_from_words
+from verify.neighbouring.registry import adjacency_from_words
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,10 @@ def test_listed_pairs():
         ("interval(0, 2**9)", "means nothing here"),
         ("[1, 2]", "must be a domain"),
         ("7", "must be a domain"),
-        ("listed([1, 2])", "listed is written"),
+        ("listed([1, 2])", "pair 1 is 1: must be two data sets"),
         ("listed([])", "must hold at least one pair"),
-        ("listed([[[1], [1, 2, [3]]]])", "must be a number or a table of numbers"),
+        ("listed([[[1], [1, 2, [3]]]])", "pair 1 holds what is no array"),
+        ("listed(3)", "listed is written"),
         ("interval(True, 1)", "means nothing here"),
     ],
 )

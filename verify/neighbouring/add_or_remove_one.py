@@ -1,0 +1,123 @@
+"""Data sets of up to so many records, one of which has one record more than the other.
+
+One record at an end of its domain is removed, the first, second, fourth ... or last, among others that are equal,
+alternate, or are tied. Tables of one, two, three equal records tell most where a count is compared with a small
+threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mechanisms import Domain
+from mechanisms.parameters import whole
+from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
+from verify.neighbouring.path import Path
+from verify.neighbouring.point_patterns import telling_points
+from verify.neighbouring.table_patterns import MOST_POINTS, Table, doubling, tables_of
+from verify.neighbouring.within import AnyTwo
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+_FEW = (3, 2)  # equal records
+_MOST_SIZES = 12  # numbers of equal records that are all tried
+
+
+@dataclass(frozen=True)
+class AddOrRemoveOne:
+    """Data sets of up to `records` records, one of which has one record more than the other.
+
+    Data have shape ``(k, *record.shape)`` with k from 0 to `records`; the others keep their order.
+    """
+
+    written: ClassVar[str] = "add_or_remove_one(domain, records)"
+
+    record: Domain
+    records: int
+
+    def __post_init__(self) -> None:
+        AnyTwo(self.record)
+        object.__setattr__(self, "records", whole("records", self.records, least=1))
+
+    @property
+    def words(self) -> str:
+        """One record more or less, and how many there may be."""
+        return f"one record (in {self.record}) more or less, of at most {self.records}"
+
+    def seeds(self) -> Sequence[Pair]:
+        """Return pairs with the first, second, fourth ... or last record removed, of one, of few and of many."""
+        return first_pairs(_removals(self.record, self.records))
+
+    def pairs(self) -> SearchStrategy[Pair]:
+        """Return a strategy of tables from which one record is removed."""
+        from hypothesis import strategies as st
+
+        from verify.neighbouring.strategies import tables
+
+        def of_size(size: int) -> SearchStrategy[Pair]:
+            return st.builds(_removed, tables(self.record, size), st.integers(0, size - 1))
+
+        return st.integers(1, self.records).flatmap(of_size)
+
+    def check(self, pair: Pair) -> None:
+        """Raise `NotNeighbours` unless one data set is the other without one record."""
+        sizes = []
+        for name, data in (("data", pair.data), ("other", pair.other)):
+            if data.ndim < 1 or len(data) > self.records:
+                raise NotNeighbours(
+                    f"{name} has shape {data.shape}: must hold at most {self.records} records"
+                )
+            check_points(self.record, data, (len(data),), name)
+            sizes.append(len(data))
+        longer, shorter = (pair.data, pair.other) if sizes[0] > sizes[1] else (pair.other, pair.data)
+        if abs(sizes[0] - sizes[1]) != 1 or not any(
+            np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer))
+        ):
+            raise NotNeighbours(
+                f"data sets of {sizes[0]} and {sizes[1]} records: neighbours are {self.words}"
+            )
+
+    def path(self, start: Data, end: Data) -> Path:
+        """Remove the records one by one, then add the others one by one."""
+        gone = len(start)
+        return Path(lambda i: start[: gone - i] if i <= gone else end[: i - gone], gone + len(end))
+
+
+def _removals(record: Domain, records: int) -> Iterator[Pair]:
+    """Yield tables of at most so many records, and the same without one of them; some of them repeated."""
+    points = [point for _, point in telling_points(record)][:MOST_POINTS]
+
+    def removed(
+        points: Sequence[Data], size: int, places: Sequence[int], tables: Sequence[Table]
+    ) -> Iterator[Pair]:
+        for point, i, table in product(points, places, tables):
+            data = table.data.copy()
+            data[i] = point
+            others = f", the others {table.words}" if table.words else ""
+            yield _removed(data, i, f"record {i + 1} of {size} removed{others}")
+
+    alone = [Table(points[0][None], "")]
+    yield from removed(points, 1, [0], alone)
+    yield from removed(points[:1], records, [0], list(tables_of(record, records)))
+    half = (records + 1) // 2
+    for size, point in product((*_FEW, half, records), points[:2]):
+        if 1 < size <= records:
+            yield from removed(
+                [point], size, [0], [Table(np.repeat(point[None], size, axis=0), "equal to it")]
+            )
+    # A block, a floor or a threshold in the number of records shows at one number of them only.
+    for size in range(2, min(records, _MOST_SIZES) + 1):
+        table = Table(np.repeat(points[0][None], size, axis=0), "equal to it")
+        yield from removed(points[:1], size, [0], [table])
+    for size in dict.fromkeys((1, records, half)):
+        yield from removed(points, size, doubling(size), list(tables_of(record, size)) if size > 1 else alone)
+
+
+def _removed(table: Data, place: int, words: str = "") -> Pair:
+    return Pair(table, np.delete(table, place, axis=0), words)
