@@ -31,8 +31,8 @@ from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, search_neighbours
-from verify.neighbouring.pair_draws import candidate_of
-from verify.sampling.draws import Candidate
+from verify.neighbouring.pair_draws import worlds_of
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.subject_error import SubjectError
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_in_time
@@ -139,8 +139,8 @@ class _FunctionBets:
         assert self.looked is not None
         return self.runs.sample(self.looked.layout, pair.other if other else pair.data, n, seed)
 
-    def _candidate(self, pair: Pair) -> Candidate:
-        return candidate_of(pair, self.draw, f"{words_of(pair.data)} / {words_of(pair.other)}")
+    def _candidate(self, pair: Pair) -> NeighbouringWorlds:
+        return worlds_of(pair, self.draw, (words_of(pair.data), words_of(pair.other)))
 
     def _scout(self) -> Scout | None:
         """A search for more pairs; None if all are known or there are too few draws for it."""
@@ -196,9 +196,7 @@ class _FunctionBets:
                 evidence.findings.append(Statement.DEPENDENT_DRAWS.finding(how=how))
                 evidence.details["anytime"] = result.to_dict()
                 return
-        self.bettor.conclude(
-            evidence, result, (words_of(pair.data), words_of(pair.other)), self._kept(result)
-        )
+        self.bettor.conclude(evidence, result, self._kept(result))
 
     def _kept(self, result: AnytimeResult) -> list[dict[str, Any]]:
         """The pairs of all searches so far that promise most, for the wealth file."""

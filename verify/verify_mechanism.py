@@ -22,7 +22,7 @@ from verify.events.view_sample import Column, ViewSample
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence, UpperProfile
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
@@ -46,11 +46,10 @@ def verify_mechanism(
             found = Statement.DECLARED_PROFILE.finding(mechanism=type(mechanism).__name__)
             evidence.findings.append(found)
         if instead is not None:
-            candidates, words = mechanism_candidates(mechanism)
-            instead(evidence, candidates, words, effort.batch_samples)
+            instead(evidence, mechanism_worlds(mechanism), effort.batch_samples)
             return evidence
         with stopped_by_hand(evidence):
-            result, pairs = _test(
+            result = _test(
                 mechanism,
                 claim.epsilon,
                 claim.delta,
@@ -59,13 +58,11 @@ def verify_mechanism(
                 conduct.seed,
                 conduct.progress,
             )
-            data, data_prime = pairs[result.candidate]
-            witness = result.witness({"data": data, "data_prime": data_prime}, conduct.reproduce)
             profile = mechanism.profile()
             evidence.profile = UpperProfile(
                 lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
             )
-            evidence.keep(result, witness)
+            evidence.keep(result, result.witness(conduct.reproduce))
         if built_in and mechanism.profile().exact:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence
@@ -132,10 +129,10 @@ def check_declared_profile(
         return None
     number = int(seed.generate_state(1)[0])
     samples = max(20_000, effort.samples // 4)
-    result, pairs = _test(mechanism, epsilon, delta, samples, effort, number, silent)
+    result = _test(mechanism, epsilon, delta, samples, effort, number, silent)
     if not result.refuted:
         return Statement.DECLARED_AND_TESTED.finding(place, mechanism=name)
-    data, data_prime = pairs[result.candidate]
+    data, data_prime = result.likelier_first
     return Statement.FALSE_PROFILE.finding(
         place,
         mechanism=name,
@@ -157,10 +154,9 @@ def _test(
     effort: Effort,
     seed: int,
     progress: Progress,
-) -> tuple[BlackBoxResult, list[tuple[str, str]]]:
-    candidates, words = mechanism_candidates(mechanism)
-    result = black_box_test(
-        candidates,
+) -> BlackBoxResult:
+    return black_box_test(
+        mechanism_worlds(mechanism),
         claim_epsilon=epsilon,
         claim_delta=delta,
         samples=samples,
@@ -170,17 +166,16 @@ def _test(
         seed=seed,
         progress=progress,
     )
-    return result, words
 
 
-def mechanism_candidates(mechanism: Mechanism) -> tuple[list[Candidate], list[tuple[str, str]]]:
-    """Return pairs of values a sampled test should look at, and both values of each in words."""
-    moves = _moves(mechanism)
-    candidates = [
-        Candidate(f"value {start.tolist()} / {end.tolist()}", _drawer(mechanism, start, end))
-        for start, end in moves
+def mechanism_worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
+    """Return the pairs of values that a sampled test should look at."""
+    return [
+        NeighbouringWorlds(
+            (f"the value {start.tolist()}", f"the value {end.tolist()}"), _drawer(mechanism, start, end)
+        )
+        for start, end in _moves(mechanism)
     ]
-    return candidates, [(f"the value {start.tolist()}", f"the value {end.tolist()}") for start, end in moves]
 
 
 def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:

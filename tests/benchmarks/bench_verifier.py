@@ -22,7 +22,7 @@ from verify.events.view_sample import Column, ViewSample
 from verify.outputs.read_outputs import read_outputs
 from verify.sampling.black_box import black_box_test
 from verify.sampling.count_events import count_events
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.predicted_bound import predicted_epsilon
 from verify.statistics.stouffer import Stouffer
 
@@ -50,7 +50,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
 def black_box(samples: int) -> object:
     """One whole black-box test of a scalar mechanism."""
     return black_box_test(
-        [Candidate("0 / 1", draw)], claim_epsilon=1.0, claim_delta=0.0, samples=samples, seed=0
+        [NeighbouringWorlds(("0", "1"), draw)], claim_epsilon=1.0, claim_delta=0.0, samples=samples, seed=0
     )
 
 

@@ -16,7 +16,7 @@ from scipy import special
 
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.black_box import black_box_test
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 RUNS = 2_000
 SAMPLES = 64_000
@@ -49,7 +49,11 @@ def audit(mechanism: Mechanism, kind: Any, delta: float, seed: int) -> tuple[boo
         return ViewSample(np.asarray(values, dtype=np.float64).reshape(n, 1), columns)
 
     result = black_box_test(
-        [Candidate("0 or 1", draw)], claim_epsilon=TRUTH, claim_delta=delta, samples=SAMPLES, seed=seed
+        [NeighbouringWorlds(("0", "1"), draw)],
+        claim_epsilon=TRUTH,
+        claim_delta=delta,
+        samples=SAMPLES,
+        seed=seed,
     )
     return result.epsilon_lower > TRUTH, result.refuted
 

@@ -20,7 +20,7 @@ from verify.conduct.effort import Effort
 from verify.conduct.progress import Progress
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST, SECOND = 0.8, 0.2
 """Shares of every error of the first and of the second test."""
@@ -29,7 +29,7 @@ _SECOND_SEED = 17  # spawn key
 
 
 def hold_test(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[NeighbouringWorlds],
     claim: tuple[float, float],
     effort: Effort,
     *,

@@ -27,9 +27,9 @@ from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.events.view_sample import ViewSample
 from verify.findings import FindingKind, Statement, UpperBound
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.action_features import read, with_paths_spelled
-from verify.transcripts.adversary_view import adversary_candidate
+from verify.transcripts.adversary_view import adversary_worlds
 from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 from verify.verdict.evidence import Evidence
@@ -53,13 +53,12 @@ _SHOWN = 64  # rewards of a table that is printed
 
 @dataclass(frozen=True, eq=False)
 class _Tested:
-    """What the tests draw from: candidates, each in words for D and D', and how many draws they take.
+    """What the tests draw from: pairs of worlds, and how many draws they take.
 
     A second test of no draws is never held.
     """
 
-    candidates: list[Candidate]
-    words: list[tuple[str, str]]
+    candidates: list[NeighbouringWorlds]
     samples: int
     second_samples: int
 
@@ -153,7 +152,7 @@ def _test(
         evidence.findings.append(Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds))
         return
     if instead is not None:
-        instead(evidence, tested.candidates, tested.words, tested.samples)
+        instead(evidence, tested.candidates, tested.samples)
         return
     # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
     workers = (
@@ -169,7 +168,7 @@ def _test(
         seed=seed,
         progress=stretch(conduct.progress, 0.2, 0.4 if second else 1.0),
     )
-    _keep(evidence, bandit, tested, first, conduct.reproduce)
+    _keep(evidence, bandit, first, conduct.reproduce)
     if second and in_doubt(first):
         again = hold(
             samples=second,
@@ -180,17 +179,14 @@ def _test(
         evidence.details["first_test"] = first.to_dict()
         if not again.interrupted:  # else the better of the two bounds stays
             evidence.lower = evidence.witness = None
-        _keep(evidence, bandit, tested, replace(again, looks=2), conduct.reproduce)
+        _keep(evidence, bandit, replace(again, looks=2), conduct.reproduce)
     conduct.progress(1.0, "done")
 
 
-def _keep(
-    evidence: Evidence, bandit: PlainBandit, tested: _Tested, result: BlackBoxResult, reproduce: str
-) -> None:
+def _keep(evidence: Evidence, bandit: PlainBandit, result: BlackBoxResult, reproduce: str) -> None:
     """Keep what a test showed, with its event and its data in words."""
     result = replace(result, event=with_paths_spelled(result.event, bandit.action_space))
-    data, data_prime = tested.words[result.candidate]
-    evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, reproduce))
+    evidence.keep(result, result.witness(reproduce))
 
 
 def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
@@ -200,13 +196,11 @@ def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
     both = [bandit.actions_against(world, _WORLD_DRAWS, seeds[world]) for world in (False, True)]
     if all((actions == both[0][0]).all() for actions in both):
         return None
-    candidate, words = adversary_candidate(
-        bandit.adversary, bandit.actions_against, bandit.action_space, seeds[2]
-    )
+    worlds = adversary_worlds(bandit.adversary, bandit.actions_against, bandit.action_space, seeds[2])
     cost = cost_of(lambda: bandit.actions_against(False, _PROBED, seeds[0])) / _PROBED
     samples = min(int(_UNITS_WITH_ADVERSARY * effort.lane_rounds / cost), effort.single_samples)
     first = max(samples, _FEWEST_OF_PAIR)
-    return _Tested([candidate], [words], first, _second(samples, first, effort))
+    return _Tested([worlds], first, _second(samples, first, effort))
 
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Tested | None:
@@ -226,13 +220,12 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Te
     pairs = short[: min(_TESTED, max(affordable // _FEWEST_SAMPLES, 1))]
     fewest = min(_FEWEST_OF_PAIR, max(int(_MOST_UNITS / cost), _LEAST))
     samples = max(min(affordable, effort.single_samples), fewest)
-    words = [_words(bandit, pair) for pair in pairs]
     hidden = claim.view == View.OTHER_ACTIONS.value
     candidates = [
-        Candidate(" / ".join(each), functools.partial(_draw_table, bandit, pair, hidden))
-        for each, pair in zip(words, pairs, strict=True)
+        NeighbouringWorlds(_words(bandit, pair), functools.partial(_draw_table, bandit, pair, hidden))
+        for pair in pairs
     ]
-    return _Tested(candidates, words, samples, _second(near, samples, effort))
+    return _Tested(candidates, samples, _second(near, samples, effort))
 
 
 def _second(near: int, first: int, effort: Effort) -> int:

@@ -13,7 +13,7 @@ from verify.betting.anytime_test import anytime_test
 from verify.betting.wealth_file import Account
 from verify.conduct.conduct import Conduct
 from verify.findings import Statement
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.verdict.evidence import Evidence
 from verify.verdict.verdict import ClaimLike
 
@@ -27,13 +27,12 @@ class Instead(Protocol):
     def __call__(
         self,
         evidence: Evidence,
-        candidates: Sequence[Candidate],
-        words: Sequence[tuple[str, str]],
+        candidates: Sequence[NeighbouringWorlds],
         samples: int,
         *,
         negligible: float = 0.0,
     ) -> None:
-        """Take the candidates, each in words for D and D′, the draws that there may be, and what is left to chance."""
+        """Take the candidates, the draws that there may be, and what is left to chance."""
         ...
 
 
@@ -64,7 +63,7 @@ class Bettor:
 
     def bet(
         self,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[NeighbouringWorlds],
         samples: int,
         *,
         scout: Scout | None = None,
@@ -111,7 +110,6 @@ class Bettor:
         self,
         evidence: Evidence,
         result: AnytimeResult,
-        words: tuple[str, str],
         pairs: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Add a run to the evidence, and to the wealth file.
@@ -124,14 +122,10 @@ class Bettor:
             Where to.
         result
             The run.
-        words
-            D and D′ of the pair on which most was won.
         pairs
             What the next run needs to draw from pairs that a search found.
         """
-        data, data_prime = words
-        witness = result.witness({"data": data, "data_prime": data_prime}, self.conduct.reproduce)
-        evidence.offer(result.lower_bound(), witness)
+        evidence.offer(result.lower_bound(), result.witness(self.conduct.reproduce))
         evidence.details["anytime"] = result.to_dict()
         evidence.details["detection_floor"] = result.detection_floor_words
         if result.stopped:
@@ -163,32 +157,28 @@ class BetInstead:
     ----------
     bettor
         The run.
-    result, words
-        What came of it, and D and D′ of every candidate; None if there was nothing to bet on, or the run was stopped
-        before.
+    result
+        What came of it; None if there was nothing to bet on, or the run was stopped before.
     """
 
     bettor: Bettor
     result: AnytimeResult | None = None
-    words: Sequence[tuple[str, str]] = ()
 
     def __call__(
         self,
         evidence: Evidence,
-        candidates: Sequence[Candidate],
-        words: Sequence[tuple[str, str]],
+        candidates: Sequence[NeighbouringWorlds],
         samples: int,
         *,
         negligible: float = 0.0,
         searched: int = 0,
     ) -> None:
         """Bet; the evidence is left alone until `conclude`."""
-        self.words = words
         false_alarm = self.bettor.conduct.effort.false_alarm - negligible
         self.result = self.bettor.bet(candidates, samples, false_alarm=false_alarm, searched=searched)
 
     def conclude(self, evidence: Evidence) -> Evidence:
         """Add the result to the evidence; to be called outside of any time limit."""
         if self.result is not None:
-            self.bettor.conclude(evidence, self.result, self.words[self.result.candidate])
+            self.bettor.conclude(evidence, self.result)
         return evidence

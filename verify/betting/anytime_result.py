@@ -101,7 +101,7 @@ class AnytimeResult(CountedEvent):
 
     Attributes
     ----------
-    candidate, label, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
+    candidate, worlds, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
         As of every `CountedEvent`: the event on which most was won, in the draws that were bet on.
     log_wealth, log_peak
         Natural logarithm of the final and of the largest wealth.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Scouted:
         The most draws that bets may still spend, if that is fewer than what is left.
     """
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[NeighbouringWorlds]
     samples: int
     most: float = math.inf
 

@@ -11,7 +11,8 @@ from mechanisms.arrays import FloatArray
 from verify.betting.anytime_choice import Hand, best_hand, hand_from_dict
 from verify.betting.anytime_table import Table
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import MULTIPLE, Candidate, draw_batch
+from verify.sampling.draws import MULTIPLE, draw_batch
+from verify.sampling.worlds import NeighbouringWorlds
 
 ANYTIME = 14
 """First entry of the spawn keys, no other layer's.
@@ -39,7 +40,7 @@ class Seat:
         Draw a whole stretch in one call, where a call costs more than its draws; else no more than are soon bet on.
     """
 
-    def __init__(self, candidate: Candidate, index: int, seed: int, whole_stretches: bool) -> None:
+    def __init__(self, candidate: NeighbouringWorlds, index: int, seed: int, whole_stretches: bool) -> None:
         self.candidate, self.index = candidate, index
         self.seen = 0
         """Draws a side that were looked at."""

@@ -29,7 +29,8 @@ from verify.betting.anytime_table import SEARCHED, Table
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached
-from verify.sampling.draws import MULTIPLE, Candidate
+from verify.sampling.draws import MULTIPLE
+from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST_LOOK = 16  # draws a side after which the first event is chosen
 SCOUT_AFTER = 1024  # draws a side before which no more pairs are searched for
@@ -39,7 +40,7 @@ BET_ON = 0.5  # of the best pair's promise: pairs that promise less are looked a
 
 
 def anytime_test(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[NeighbouringWorlds],
     *,
     claim_epsilon: float,
     claim_delta: float,
@@ -123,7 +124,7 @@ class _Run:
     def __init__(
         self,
         table: Table,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[NeighbouringWorlds],
         samples: int,
         seed: int,
         tell: Progress,
@@ -211,7 +212,7 @@ class _Run:
         )
         return AnytimeResult(
             candidate=best[0].candidate,
-            label=best[0].label,
+            worlds=self.everyone[best[0].candidate].candidate,
             swapped=best[0].swapped,
             event=best[0].event,
             hits=sum(bet.hits for bet in best),

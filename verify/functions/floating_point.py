@@ -6,8 +6,6 @@ A claim is about the mechanism as it is written, in real arithmetic, unless the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from verify.findings import Finding, Statement
@@ -29,21 +27,17 @@ def has_fractions(layout: Layout, draw: Draw, pair: Pair, seed: int) -> bool:
     return bool((values != np.round(values)).any())
 
 
-def lattice_finding(result: BlackBoxResult, neighbours: Mapping[str, str], *, counts: bool) -> Finding:
+def lattice_finding(result: BlackBoxResult, *, counts: bool) -> Finding:
     """Return the finding for a test of the lattice that refutes the claim.
 
     Parameters
     ----------
     result
         The test's result.
-    neighbours
-        The data sets in words, ``"data"`` and ``"data_prime"``.
     counts
         Whether it counts against the claim.
     """
-    data, other = neighbours["data"], neighbours["data_prime"]
-    if result.swapped:
-        data, other = other, data
+    data, other = result.likelier_first
     outcome = (
         "this counts against the claim"
         if counts

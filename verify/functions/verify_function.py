@@ -24,7 +24,7 @@ from verify.functions.probe_result import Probe, words_of
 from verify.functions.repeats import repeats_an_event
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.pair_draws import Draw, candidate_of
+from verify.neighbouring.pair_draws import Draw, worlds_of
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.subject_error import SubjectError
@@ -119,15 +119,14 @@ class _FunctionTest:
             evidence.findings.append(doubt)
             evidence.details["black_box"] = result.to_dict()
             return
-        neighbours = {"data": words_of(pair.data), "data_prime": words_of(pair.other)}
-        evidence.keep(result, result.witness(neighbours, self.conduct.reproduce))
+        evidence.keep(result, result.witness(self.conduct.reproduce))
         if result.dependent is not None:
             return
         if evidence.lower is not None:
             evidence.lower = replace(evidence.lower, samples=result.samples + search.samples)
         evidence.details["neighbour_search"] = {"samples": search.samples, "generated": search.generated}
         if not (result.refuted or result.interrupted):
-            self._test_floating_point(looked, draw, pair, neighbours)
+            self._test_floating_point(looked, draw, pair)
 
     def _doubt(self, result: BlackBoxResult, looked: Probe, draw: Draw, pair: Pair) -> Finding | None:
         """Return why draws that say something are not independent; None if nothing speaks against it."""
@@ -149,7 +148,7 @@ class _FunctionTest:
         """Run a black-box test at half of the false-alarm rate: there are two of them."""
         start, end = (0.9, 1.0) if lattice else (0.25, 0.9)
         return black_box_test(
-            [candidate_of(pair, draw, f"{words_of(pair.data)} / {words_of(pair.other)}") for pair in pairs],
+            [worlds_of(pair, draw, (words_of(pair.data), words_of(pair.other))) for pair in pairs],
             claim_epsilon=self.claim.epsilon,
             claim_delta=self.claim.delta,
             samples=samples,
@@ -162,13 +161,14 @@ class _FunctionTest:
             lattice=lattice,
         )
 
-    def _test_floating_point(self, looked: Probe, draw: Draw, pair: Pair, neighbours: dict[str, str]) -> None:
+    def _test_floating_point(self, looked: Probe, draw: Draw, pair: Pair) -> None:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""
         if not has_fractions(looked.layout, draw, pair, self.conduct.seed):
             return
         result = self._test([pair], draw, self.budget.lattice, lattice=True)
+        neighbours = {"data": words_of(pair.data), "data_prime": words_of(pair.other)}
         self.evidence.details["floating_point"] = {"neighbours": neighbours, **result.to_dict()}
         if result.refuted:
-            self.evidence.findings.append(lattice_finding(result, neighbours, counts=self.floating_point))
+            self.evidence.findings.append(lattice_finding(result, counts=self.floating_point))
             if self.floating_point:
-                self.evidence.offer(result.lower_bound(), result.witness(neighbours, self.conduct.reproduce))
+                self.evidence.offer(result.lower_bound(), result.witness(self.conduct.reproduce))

@@ -63,7 +63,6 @@ class _LearnerBets:
 
     bettor: Bettor
     case: LearnerCase
-    words: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     result: AnytimeResult | None = None
 
     def play(self, ground: Groundwork) -> None:
@@ -82,7 +81,6 @@ class _LearnerBets:
             seed=GROUND_SEED,
             kind="early record",
         )
-        self.words += drawn.words
         scans = case.claim.view in (View.ACTIONS.value, View.OTHER_ACTIONS.value)
         scout = None
         if scans and ground.coupled is not None and drawn.in_lanes:
@@ -106,15 +104,14 @@ class _LearnerBets:
             return Scouted((), lanes)
         rounds = max(pair.rounds for pair in pairs)
         most = max(effort.lane_rounds // rounds, effort.samples // 20)
-        candidates, words = candidates_of(self.case, pairs, in_lanes=True, kind="telling transcript")
-        self.words += words
+        candidates = candidates_of(self.case, pairs, in_lanes=True, kind="telling transcript")
         return Scouted(candidates, lanes, most)
 
     def conclude(self, evidence: Evidence) -> None:
         """Add the result to the evidence."""
         if self.result is not None:
             result = _spelled(self.result, ActionSpace.of(self.case.problem))
-            self.bettor.conclude(evidence, result, self.words[result.candidate])
+            self.bettor.conclude(evidence, result)
 
 
 def bet_on_bandit(bettor: Bettor, bandit: PlainBandit, claim: Claim) -> Evidence:

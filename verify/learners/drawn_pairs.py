@@ -11,8 +11,8 @@ from algorithms.claim import View
 from verify.conduct.effort import Effort
 from verify.learners.early_pairs import candidate, view_of
 from verify.learners.learner_case import LearnerCase
-from verify.sampling.draws import Candidate
-from verify.transcripts.adversary_view import learner_candidate
+from verify.sampling.worlds import NeighbouringWorlds
+from verify.transcripts.adversary_view import learner_worlds
 from verify.transcripts.view_pair import ViewPair
 
 _PROBE = 12  # spawn key of the adversary's first look: no other layer's
@@ -24,16 +24,15 @@ class DrawnPairs:
 
     Attributes
     ----------
-    candidates, words
-        The pairs, and each in words for D and D′.
+    candidates
+        The pairs.
     samples
         How many draws the effort allows on all of them together.
     in_lanes
         Whether the learner works on many lanes at once.
     """
 
-    candidates: list[Candidate]
-    words: list[tuple[str, str]]
+    candidates: list[NeighbouringWorlds]
     samples: int
     in_lanes: bool
 
@@ -74,27 +73,23 @@ def drawn_pairs(
         pairs = pairs[:2]
     one_message = case.claim.view == View.MESSAGE.value  # runs stop with the record's own round
     rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
-    candidates, words = candidates_of(case, pairs, in_lanes=in_lanes, kind=kind)
+    candidates = candidates_of(case, pairs, in_lanes=in_lanes, kind=kind)
     if adversary is not None and case.claim.view == View.ACTIONS.value and in_lanes:
         rounds = max(rounds, effort.scan_rounds)
         probe = np.random.SeedSequence(seed, spawn_key=(_PROBE,))
-        played, said = learner_candidate(case.build, case.problem, adversary, rounds, probe)
-        candidates.append(played)
-        words.append(said)
+        candidates.append(learner_worlds(case.build, case.problem, adversary, rounds, probe))
     fewest = max(effort.samples // 20, fewest_of_pair * len(candidates))
     samples = min(effort.samples, max(effort.lane_rounds // rounds, fewest))
     if not in_lanes:
         samples = min(single_lane_samples, samples // 8)
-    return DrawnPairs(candidates, words, samples, in_lanes)
+    return DrawnPairs(candidates, samples, in_lanes)
 
 
 def candidates_of(
     case: LearnerCase, pairs: Sequence[ViewPair], *, in_lanes: bool, kind: str = ""
-) -> tuple[list[Candidate], list[tuple[str, str]]]:
-    """Return pairs as candidates, and in words; of a `kind`, each has a number in its label."""
+) -> list[NeighbouringWorlds]:
+    """Return pairs as candidates; of a `kind`, each has a number in its label."""
     found = [candidate(case, pair, single_lanes=not in_lanes) for pair in pairs]
-    if kind:
-        found = [
-            replace(one, label=f"{kind} {number}: {one.label}") for number, one in enumerate(found, start=1)
-        ]
-    return found, [pair.words for pair in pairs]
+    if not kind:
+        return found
+    return [replace(one, name=f"{kind} {number}") for number, one in enumerate(found, start=1)]

@@ -13,7 +13,7 @@ from mechanisms.arrays import FloatArray
 from verify.events.view_sample import ViewSample
 from verify.learners.coupled_run import CoupledRun
 from verify.learners.learner_case import LearnerCase
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.neighbours import InitialRecords, Neighbour, initial_replacements
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, action_view, message_view, transcript_view
@@ -75,12 +75,12 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
     return np.where(inside, high, low), np.where(inside, low, high)
 
 
-def candidate(case: LearnerCase, pair: ViewPair, *, single_lanes: bool) -> Candidate:
+def candidate(case: LearnerCase, pair: ViewPair, *, single_lanes: bool) -> NeighbouringWorlds:
     """Return a pair as what the black-box test draws from."""
     views = tuple(
         view_of(case, pair, data, single_lanes=single_lanes) for data in (pair.data, pair.data_prime)
     )
-    return Candidate(" / ".join(pair.words), _drawer(views))
+    return NeighbouringWorlds(pair.words, _drawer(views))
 
 
 def view_of(

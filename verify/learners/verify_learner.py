@@ -84,13 +84,13 @@ def _collect(
             if instead is not None:
                 instead(ground)
                 return
-            result, words = _sampled(ground, case, conduct)
+            result = _sampled(ground, case, conduct)
         except (Exception, SystemExit) as error:  # whatever a user's learner raises
             if not does_not_run(evidence):
                 found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
                 evidence.findings.append(found)
             return
-        witness = result.witness({"data": words[0], "data_prime": words[1]}, conduct.reproduce)
+        witness = result.witness(conduct.reproduce)
         # The confidence is that of this bound and of the likelihood ratios' together.
         lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
         evidence.keep(result, witness, lower=lower)
@@ -158,10 +158,8 @@ def _account(
     return accounting
 
 
-def _sampled(
-    ground: Groundwork, case: LearnerCase, conduct: Conduct
-) -> tuple[BlackBoxResult, tuple[str, str]]:
-    """Look for telling transcripts, offer their likelihood ratios, and test the view; both words of the tested pair."""
+def _sampled(ground: Groundwork, case: LearnerCase, conduct: Conduct) -> BlackBoxResult:
+    """Look for telling transcripts, offer their likelihood ratios, and test the view."""
     leads: list[ViewPair] = []
     share_of_error = 1.0
     if ground.coupled is not None:

@@ -43,8 +43,8 @@ def black_box_of_learner(
     conduct: Conduct,
     *,
     share_of_error: float,
-) -> tuple[BlackBoxResult, tuple[str, str]]:
-    """Test the claim's own view on the pairs that look worst; return the tested pair in words, too.
+) -> BlackBoxResult:
+    """Test the claim's own view on the pairs that look worst.
 
     Parameters
     ----------
@@ -88,8 +88,7 @@ def black_box_of_learner(
         workers=effort.workers,
         progress=stretch(conduct.progress, 0.4, 1.0),
     )
-    result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(case.problem)))
-    return result, drawn.words[result.candidate]
+    return replace(result, event=with_paths_spelled(result.event, ActionSpace.of(case.problem)))
 
 
 def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[ViewPair]:

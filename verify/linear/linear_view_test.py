@@ -14,7 +14,7 @@ from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
 from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
 from verify.sampling.black_box import black_box_test
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand
 
@@ -46,7 +46,6 @@ def add_black_box(
         history = max((len(pair.drawn_history(effort.batch_samples)) for pair in pairs), default=0)
         most = _MOST_ACTIONS * effort.batch_samples // ((1 + 6 * history) * learner.active.size)
         samples = min(effort.batch_samples, max(_FEWEST_DRAWS, most))
-        words = [(pair.words(False), pair.words(True)) for pair in pairs]
         # Bets of many runs are one test.
         candidates = [pair.candidate(samples if instead is None else _FOR_EVER) for pair in pairs]
         false_alarm -= NEGLIGIBLE
@@ -60,9 +59,8 @@ def add_black_box(
         if not isinstance(mechanism, Gaussian | Binomial):
             return
         candidates = [_release_candidate(mechanism, paid[0].sensitivity)]
-        words = [("a client's report is at its upper bound", "it is at its lower bound")]
     if instead is not None:
-        instead(evidence, candidates, words, samples, negligible=effort.false_alarm - false_alarm)
+        instead(evidence, candidates, samples, negligible=effort.false_alarm - false_alarm)
         return
     with stopped_by_hand(evidence):
         result = black_box_test(
@@ -76,11 +74,10 @@ def add_black_box(
             progress=stretch(conduct.progress, 0.5, 1.0),
             workers=effort.workers,
         )
-        data, data_prime = words[result.candidate]
-        evidence.keep(result, result.witness({"data": data, "data_prime": data_prime}, conduct.reproduce))
+        evidence.keep(result, result.witness(conduct.reproduce))
 
 
-def _release_candidate(mechanism: Gaussian | Binomial, moved: Sensitivity | None) -> Candidate:
+def _release_candidate(mechanism: Gaussian | Binomial, moved: Sensitivity | None) -> NeighbouringWorlds:
     """Return the pair of one release at both ends of what a client can move it by, in every coordinate."""
     allowed = moved if moved is not None else mechanism.sensitivity
     size = max(1, round(allowed.l1 / allowed.linf))
@@ -93,4 +90,4 @@ def _release_candidate(mechanism: Gaussian | Binomial, moved: Sensitivity | None
         released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
         return ViewSample(np.asarray(released, dtype=np.float64), columns)
 
-    return Candidate("a client's report at its upper bound / at its lower bound", draw)
+    return NeighbouringWorlds(("a client's report is at its upper bound", "it is at its lower bound"), draw)

@@ -25,7 +25,7 @@ from algorithms.linear.phased_elimination import PhasedElimination, keeps
 from mechanisms import Gaussian, NumpyNoise
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 Learner = PhasedElimination | StandardElimination
 
@@ -147,7 +147,7 @@ class TippingPair:
         chance = sum(earlier.chance_of_elimination() for earlier in self.history)
         return self.history if chance * samples > NEGLIGIBLE else ()
 
-    def candidate(self, samples: int) -> Candidate:
+    def candidate(self, samples: int) -> NeighbouringWorlds:
         """Return the pair for a test with so many draws in all."""
         drawn = self.drawn_history(samples)
         number = self.at.phase.number + 1
@@ -165,7 +165,7 @@ class TippingPair:
             seen = [self._draw(sums, min(rows, n - done), rng, drawn, plays) for done in range(0, n, rows)]
             return ViewSample(np.concatenate(seen)[:, np.newaxis], (column,))
 
-        return Candidate(f"{self.words(False)} / {self.words(True)}", draw)
+        return NeighbouringWorlds((self.words(False), self.words(True)), draw)
 
     def _draw(
         self,

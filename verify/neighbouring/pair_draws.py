@@ -17,7 +17,7 @@ import numpy as np
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.telling import fitted_score
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 """``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
@@ -86,6 +86,6 @@ def against(first: ViewSample, second: ViewSample) -> bool:
     return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0
 
 
-def candidate_of(pair: Pair, draw: Draw, label: str) -> Candidate:
-    """Return a pair as a candidate of a black-box test."""
-    return Candidate(label, lambda other, n, seed: draw(pair, other, n, seed))
+def worlds_of(pair: Pair, draw: Draw, words: tuple[str, str]) -> NeighbouringWorlds:
+    """Return a pair of data sets, in these words, as what a test tells apart."""
+    return NeighbouringWorlds(words, lambda other, n, seed: draw(pair, other, n, seed))

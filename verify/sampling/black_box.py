@@ -35,11 +35,12 @@ from verify.events.event import Event
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.confirmation import Comparison, Confirmation, Counts, compare
 from verify.sampling.delta_band import delta_band
-from verify.sampling.draws import MULTIPLE, Candidate
+from verify.sampling.draws import MULTIPLE
 from verify.sampling.event_choice import Search, Searched, choose_events, search
 from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, count_task, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
 from verify.sampling.workers import pool
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.count_inversion import Inversion, best_share, choose_inversion
 from verify.statistics.detection_floor import detection_floor
 
@@ -48,7 +49,7 @@ from verify.statistics.detection_floor import detection_floor
 class _Test:
     """What every stage needs to know; the work of the pool."""
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[NeighbouringWorlds]
     final_samples: int
     claim_epsilon: float
     claim_delta: float
@@ -75,7 +76,7 @@ class _Test:
 
 
 def black_box_test(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[NeighbouringWorlds],
     *,
     claim_epsilon: float,
     claim_delta: float,
@@ -175,7 +176,7 @@ def black_box_test(
     dependent = counts.dependence
     return BlackBoxResult(
         candidate=index,
-        label=candidates[index].label,
+        worlds=candidates[index],
         swapped=best.swapped,
         event=best.event,
         hits=hits,

@@ -20,7 +20,7 @@ class BlackBoxResult(CountedEvent):
 
     Attributes
     ----------
-    candidate, label, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
+    candidate, worlds, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
         As of every `CountedEvent`: counted on final draws.
     epsilon_lower
         Lower bound on ε at the claimed δ, at `confidence`; at least 0.

@@ -26,9 +26,10 @@ import numpy.typing as npt
 from verify.conduct.progress import Progress
 from verify.events.event import Event
 from verify.sampling.count_events import count_pairs
-from verify.sampling.draws import CONFIRM, MULTIPLE, Candidate, batch_sizes, draw_batch
+from verify.sampling.draws import CONFIRM, MULTIPLE, batch_sizes, draw_batch
 from verify.sampling.event_choice import Searched
 from verify.sampling.workers import Pool
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.predicted_bound import promised_epsilon
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
@@ -55,7 +56,7 @@ class Comparison:
     events: tuple[Event, ...]
 
 
-def compare(candidates: Sequence[Candidate], task: Comparison, seed: int) -> Counts:
+def compare(candidates: Sequence[NeighbouringWorlds], task: Comparison, seed: int) -> Counts:
     """Draw a batch of both worlds, and count."""
     first, second = (
         draw_batch(

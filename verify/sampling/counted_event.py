@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from verify.events.event import Event
 from verify.findings import Witness
+from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class CountedEvent:
 
     Attributes
     ----------
-    candidate, label
-        Index and label of the pair.
+    candidate, worlds
+        The pair of worlds, and its number among those that were tested.
     swapped
         Whether D′ is the world in which the event is likelier: then "first world" is D′.
     event
@@ -29,7 +29,7 @@ class CountedEvent:
     """
 
     candidate: int
-    label: str
+    worlds: NeighbouringWorlds
     swapped: bool
     event: Event
     hits: int
@@ -37,6 +37,12 @@ class CountedEvent:
     trials: int
     claim_epsilon: float
     claim_delta: float
+
+    @property
+    def likelier_first(self) -> tuple[str, str]:
+        """Both worlds in words, the one in which the event is likelier first."""
+        first, second = self.worlds.words
+        return (second, first) if self.swapped else (first, second)
 
     @property
     def probability(self) -> float:
@@ -48,19 +54,9 @@ class CountedEvent:
         """Estimated probability of the event in the second world."""
         return self.hits_prime / max(1, self.trials)
 
-    def witness(self, neighbours: Mapping[str, str], reproduce: str) -> Witness:
-        """Return the witness for a verdict.
-
-        Parameters
-        ----------
-        neighbours
-            ``{"data", "data_prime"}`` of the tested pair, in the candidate's order; swapped here if need be.
-        reproduce
-            A command that repeats the test.
-        """
-        data, data_prime = neighbours["data"], neighbours["data_prime"]
-        if self.swapped:
-            data, data_prime = data_prime, data
+    def witness(self, reproduce: str) -> Witness:
+        """Return the witness for a verdict; `reproduce` is a command that repeats the test."""
+        data, data_prime = self.likelier_first
         return Witness(
             neighbours={"data": data, "data_prime": data_prime},
             event=self.event.words,
@@ -77,7 +73,7 @@ class CountedEvent:
         """Everything that a re-run needs and gives, as JSON-able data."""
         return {
             "candidate": self.candidate,
-            "label": self.label,
+            "label": self.worlds.label,
             "swapped": self.swapped,
             "event": self.event.to_dict(),
             "event_words": self.event.words,

@@ -12,34 +12,15 @@ each other. Draws that decide are never alike: they are independent of everythin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from verify.events.view_sample import ViewSample
+from verify.sampling.worlds import NeighbouringWorlds
 
 SCAN, CHOOSE, FINAL, CONFIRM = 0, 1, 2, 3  # stages: first entry of every spawn key
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
 BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
 MULTIPLE = 64  # batch sizes are multiples of it: the block of lanes that share a seed
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A pair of neighbouring worlds to be told apart.
-
-    Attributes
-    ----------
-    label
-        Which neighbours, in words.
-    draw
-        ``draw(other_world, n, seed)``: n independent draws of the view, on data D′ if other_world else on
-        data D, with no randomness but the seed's. Called with multiples of 64.
-    """
-
-    label: str
-    draw: Callable[[bool, int, np.random.SeedSequence], ViewSample]
 
 
 def batch_sizes(rows: int, columns: int) -> list[int]:
@@ -54,7 +35,7 @@ def batch_sizes(rows: int, columns: int) -> list[int]:
 
 
 def draw_batch(
-    candidate: Candidate,
+    candidate: NeighbouringWorlds,
     index: int,
     stage: int,
     world: bool,
@@ -79,7 +60,7 @@ def draw_batch(
 
 
 def draw_all(
-    candidate: Candidate,
+    candidate: NeighbouringWorlds,
     index: int,
     stage: int,
     world: bool,

@@ -13,9 +13,10 @@ from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample
 from verify.sampling.count_events import count_events
 from verify.sampling.delta_band import MOST_EVENTS
-from verify.sampling.draws import CHOOSE, SCAN, Candidate, draw_all
+from verify.sampling.draws import CHOOSE, SCAN, draw_all
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
 from verify.sampling.workers import Pool
+from verify.sampling.worlds import NeighbouringWorlds
 
 LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
 LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
@@ -47,7 +48,7 @@ class Searched:
 
 
 def search(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[NeighbouringWorlds],
     task: Search,
     *,
     final_samples: int,

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from mechanisms.arrays import BoolArray, IntArray
 from verify.events.event import Event
 from verify.sampling.count_events import count_events, counted_and_marked
-from verify.sampling.draws import FINAL, Candidate, batch_sizes, draw_batch
+from verify.sampling.draws import FINAL, batch_sizes, draw_batch
 from verify.sampling.independence import dependence
 from verify.sampling.workers import Pool
+from verify.sampling.worlds import NeighbouringWorlds
 
 STOPPED_EARLY = 0.2
 """Share of every error that is set aside for tests that were stopped before their last batch."""
@@ -95,7 +96,7 @@ def share_of_error(batches: int, planned: int) -> float:
     return 1.0 - STOPPED_EARLY if batches == planned else STOPPED_EARLY * 6.0 / (math.pi * batches) ** 2
 
 
-def count_task(candidates: Sequence[Candidate], seed: int, task: FinalTask) -> Batch:
+def count_task(candidates: Sequence[NeighbouringWorlds], seed: int, task: FinalTask) -> Batch:
     """Draw a batch and count its events."""
     candidate = candidates[task.index]
     sample = draw_batch(candidate, task.index, FINAL, task.world, task.batch, task.size, seed)
@@ -159,7 +160,7 @@ def final_counts(
 
 
 def count_event(
-    candidate: Candidate,
+    candidate: NeighbouringWorlds,
     event: Event,
     *,
     index: int,

@@ -10,7 +10,7 @@ from algorithms.play import BuildLearner
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.events.view_sample import ViewSample
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.action_features import features_for, first_actions, read, without_repeats
 from verify.transcripts.adversary import Adversary, learner_against
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
@@ -23,10 +23,10 @@ _MOST_FEATURES, _MOST_ACTIONS = 24, 8
 _LANE_ROUNDS = 1 << 18  # played side by side
 
 
-def adversary_candidate(
+def adversary_worlds(
     adversary: Adversary, play: Play, space: ActionSpace, seed: np.random.SeedSequence
-) -> tuple[Candidate, tuple[str, str]]:
-    """Return the adversary's two worlds as a pair for a black-box test, and both in words.
+) -> NeighbouringWorlds:
+    """Return the adversary's two worlds as what a test tells apart.
 
     Parameters
     ----------
@@ -52,17 +52,17 @@ def adversary_candidate(
         return read(features, Transcript(play(other, n, child)))
 
     words = f"{adversary.words}: first world", f"{adversary.words}: second world"
-    return Candidate(" / ".join(words), draw), words
+    return NeighbouringWorlds(words, draw)
 
 
-def learner_candidate(
+def learner_worlds(
     build: BuildLearner,
     problem: Problem,
     adversary: Adversary,
     rounds: int,
     seed: np.random.SeedSequence,
-) -> tuple[Candidate, tuple[str, str]]:
-    """Return the pair of an adversary of a learner on a gate, played in lanes."""
+) -> NeighbouringWorlds:
+    """Return the two worlds of an adversary of a learner on a gate, played in lanes."""
 
     def play(other: bool, n: int, child: np.random.SeedSequence) -> ActionArray:
         lanes = _LANE_ROUNDS // rounds // BLOCK * BLOCK or BLOCK
@@ -74,4 +74,4 @@ def learner_candidate(
             ]
         )
 
-    return adversary_candidate(adversary, play, ActionSpace.of(problem), seed)
+    return adversary_worlds(adversary, play, ActionSpace.of(problem), seed)

@@ -11,7 +11,7 @@ from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, secon
 from verify.conduct.effort import EFFORTS
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 
 def draw(other, n, seed):
@@ -21,7 +21,9 @@ def draw(other, n, seed):
 
 def held(share=1.0, **effort):
     settings = {"samples": 20_000, "share": share, "seed": 1, "progress": silent, "workers": 1}
-    return hold_test([Candidate("pair", draw)], (0.5, 0.0), replace(EFFORTS["quick"], **effort), **settings)
+    return hold_test(
+        [NeighbouringWorlds(("D", "D′"), draw)], (0.5, 0.0), replace(EFFORTS["quick"], **effort), **settings
+    )
 
 
 def test_the_shares_are_the_whole_error():

@@ -13,7 +13,7 @@ from verify.betting.anytime_test import SCOUT_AFTER, anytime_test
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import Candidate
+from verify.sampling.worlds import NeighbouringWorlds
 
 EPSILON = 0.1
 
@@ -25,7 +25,7 @@ def candidate(draw, data, other, columns=1, kind="real", label="pair"):
         values = draw(other if other_world else data, np.random.default_rng(seed), n)
         return ViewSample(np.asarray(values, dtype=float).reshape(n, columns), names)
 
-    return Candidate(label, sample)
+    return NeighbouringWorlds((f"{label}: D", "D′"), sample)
 
 
 def laplace(scale):
@@ -76,7 +76,7 @@ def test_gross_bugs_need_few_draws(subject, runs, most):
 def at_the_boundary(runs, samples, false_alarm):
     """Runs on a tight claim; in every other one a search finds a second tight pair."""
     tight = candidate(laplace(1.0), 0.0, 1.0)
-    scout = Scout(lambda left: Scouted([replace(tight, label="another")], 128), 128)
+    scout = Scout(lambda left: Scouted([replace(tight, name="another")], 128), 128)
     return [
         anytime_test(
             [tight],
@@ -117,7 +117,7 @@ def test_the_right_one_of_several_pairs_is_bet_on():
     equal = [candidate(laplace(1.0), 0.0, 0.0, label=f"equal {i}") for i in range(3)]
     found = bet(*equal, candidate(laplace(1.0), 0.0, 1.0, label="the pair"), seed=1)
     assert found.refuted
-    assert found.label == "the pair"
+    assert found.worlds.words[0] == "the pair: D"
     assert found.draws < 2_000
     swapped = bet(*equal, candidate(laplace(1.0), 1.0, 0.0, label="the pair"), seed=1)
     assert swapped.refuted
@@ -221,7 +221,7 @@ class Stops:
 )
 def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     whole = bet(CORRECT, seed=3, samples=10_000)
-    part = bet(Candidate("pair", Stops(20, error("now")).draw), seed=3, samples=10_000)
+    part = bet(NeighbouringWorlds(("D", "D′"), Stops(20, error("now")).draw), seed=3, samples=10_000)
     assert (whole.stopped, part.stopped) == ("", stopped)
     assert 0 < part.draws < whole.draws
     assert part.samples < whole.samples
@@ -235,7 +235,7 @@ def test_a_stopped_run_says_what_it_has_seen(error, stopped):
 
 def test_a_run_that_is_stopped_before_it_bets_has_no_result():
     with pytest.raises(KeyboardInterrupt):
-        bet(Candidate("pair", Stops(1, KeyboardInterrupt()).draw))
+        bet(NeighbouringWorlds(("D", "D′"), Stops(1, KeyboardInterrupt()).draw))
 
 
 def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
@@ -248,7 +248,7 @@ def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
     equal = candidate(laplace(1.0), 0.0, 0.0, label="equal")
     found = bet(equal, seed=1, samples=60_000, scout=Scout(search, 5_000))
     assert found.refuted
-    assert (found.candidate, found.label, found.search_samples) == (1, "found", 5_000)
+    assert (found.candidate, found.worlds.words[0], found.search_samples) == (1, "found: D", 5_000)
     assert asked == [60_000 - 2 * SCOUT_AFTER]
     assert found.samples <= 60_000
     assert all(one.start < SCOUT_AFTER for one in found.bets if one.candidate == 1)

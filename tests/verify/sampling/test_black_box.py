@@ -16,14 +16,15 @@ from verify.events.search import Found, search_events
 from verify.events.view_sample import WorldSamples
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN, Candidate
+from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN
 from verify.sampling.final_test import count_event
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.count_inversion import inversion_from_dict
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
 
 
-def candidate(mechanism: Mechanism, kind: str = "real", label: str = "0 or 1") -> Candidate:
+def candidate(mechanism: Mechanism, kind: str = "real", label: str = "0 or 1") -> NeighbouringWorlds:
     """Neighbours 0 and 1 of a mechanism whose output of n runs is an array (n,) or (n, p)."""
 
     def draw(other_world: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
@@ -32,7 +33,7 @@ def candidate(mechanism: Mechanism, kind: str = "real", label: str = "0 or 1") -
         columns = tuple(Column(f"x[{i}]", f"value {i + 1}", kind) for i in range(values.shape[1]))  # type: ignore[arg-type]
         return ViewSample(values, columns)
 
-    return Candidate(label, draw)
+    return NeighbouringWorlds((f"{label}: zero", "one"), draw)
 
 
 def laplace(scale: float, size: int = 1) -> Mechanism:
@@ -157,7 +158,7 @@ def test_the_scan_finds_the_pair_that_leaks() -> None:
         progress=lambda done, doing: heard.append((done, doing)),
     )
     assert result.refuted
-    assert (result.candidate, result.label) == (6, "leaky")
+    assert (result.candidate, result.worlds.words[0]) == (6, "leaky: zero")
     assert result.looks == 1
     assert result.samples <= 200_000
     done = [fraction for fraction, _ in heard]
@@ -217,7 +218,7 @@ def test_stages_share_no_draws_and_worlds_share_random_numbers_only_to_be_compar
             np.random.default_rng(seed).random((n, 2)), (Column("a", "a", "real"), Column("b", "b", "real"))
         )
 
-    pairs = [Candidate(str(i), draw) for i in range(4)]
+    pairs = [NeighbouringWorlds((str(i), "D′"), draw) for i in range(4)]
     black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=100_000, seed=0)
     assert len(set(keys)) == len(keys) >= 2 * (4 + 3 + 3 + 1)
     assert {key[0] for key, _ in keys} == {SCAN, CHOOSE, CONFIRM, FINAL}
@@ -258,7 +259,11 @@ def test_what_was_lucky_when_it_was_chosen_is_not_tested(seed: int) -> None:
         return ViewSample(noise, columns)
 
     result = black_box_test(
-        [Candidate("one", draw)], claim_epsilon=0.3, claim_delta=0.0, samples=400_000, seed=seed
+        [NeighbouringWorlds(("D", "D′"), draw)],
+        claim_epsilon=0.3,
+        claim_delta=0.0,
+        samples=400_000,
+        seed=seed,
     )
     assert 0.24 < result.epsilon_lower < 0.32
 
@@ -274,7 +279,7 @@ def test_the_result_turns_into_bound_and_witness() -> None:
     assert (bound.epsilon, bound.delta, bound.confidence) == (result.epsilon_lower, 0.0, 0.95)
     assert bound.decisive
     assert bound.in_view
-    witness = result.witness({"data": "zero", "data_prime": "one"}, "again")
+    witness = result.witness("again")
     assert witness.neighbours["data"] == ("one" if result.swapped else "zero")
     assert witness.hits == result.hits
     assert witness.probability == result.probability > result.probability_prime == witness.probability_prime
@@ -385,8 +390,8 @@ def test_the_least_number_of_samples_is_the_one_that_is_said(number: int) -> Non
 
 def test_bad_draws_are_refused() -> None:
     one = (Column("a", "a", "real"),)
-    short = Candidate("short", lambda other, n, seed: ViewSample(np.zeros((n - 1, 1)), one))
-    odd = Candidate(
+    short = NeighbouringWorlds(("short", "D′"), lambda other, n, seed: ViewSample(np.zeros((n - 1, 1)), one))
+    odd = NeighbouringWorlds(
         "odd", lambda other, n, seed: ViewSample(np.zeros((n, 1)), (Column(f"{other}", "a", "real"),))
     )
     for bad, message in ((short, "draw must return"), (odd, "same columns")):

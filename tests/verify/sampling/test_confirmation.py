@@ -10,8 +10,9 @@ from verify.events.view_sample import Column, ViewSample
 from verify.sampling import confirmation
 from verify.sampling.black_box import black_box_test
 from verify.sampling.confirmation import AGAIN, Confirmation
-from verify.sampling.draws import Candidate, batch_sizes
+from verify.sampling.draws import batch_sizes
 from verify.sampling.event_choice import Searched
+from verify.sampling.worlds import NeighbouringWorlds
 
 SAMPLES, ROWS, SPENT = 8_000_000, 512_000, 2_000_000
 READING = Value(0, Column("output", "the output", "real"))
@@ -105,7 +106,7 @@ def test_a_black_box_test_takes_the_rare_event(monkeypatch):
     def bounds():
         results = [
             black_box_test(
-                [Candidate("0 or 1", leaks_rarely)],
+                [NeighbouringWorlds(("0", "1"), leaks_rarely)],
                 claim_epsilon=0.1,
                 claim_delta=0.0,
                 samples=1_000_000,

@@ -31,7 +31,8 @@ from verify.events.readings import Reading, Where
 from verify.events.scores import NEVER, ScoreTable, Tree
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
-from verify.sampling.draws import CHOOSE, Candidate, draw_all, draw_batch
+from verify.sampling.draws import CHOOSE, draw_all, draw_batch
+from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
 LINE, ROWS = HalfLine(Value(0, COLUMNS[0]), 0.5, True), RowTable((Value(0, COLUMNS[0]),), ((0.25,), (1.0,)))
@@ -135,7 +136,7 @@ def test_worlds_are_alike_only_where_it_is_asked_for() -> None:
     def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         return ViewSample(np.random.default_rng(seed).random((n, 1)), COLUMNS)
 
-    candidate = Candidate("uniforms", draw)
+    candidate = NeighbouringWorlds(("D", "D′"), draw)
     for alike in (True, False):
         batches = [draw_batch(candidate, 0, CHOOSE, w, 1, 64, 5, alike=alike).values for w in (False, True)]
         samples = [

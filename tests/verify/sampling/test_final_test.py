@@ -12,9 +12,10 @@ import pytest
 from verify.events.event import HalfLine, Interval, ReportCount, RowTable, Value
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
-from verify.sampling.draws import FIRST_BATCH, MULTIPLE, Candidate, batch_sizes, draw_all
+from verify.sampling.draws import FIRST_BATCH, MULTIPLE, batch_sizes, draw_all
 from verify.sampling.final_test import FinalTask, count_event, count_task, final_counts, share_of_error
 from verify.sampling.workers import pool
+from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
 
@@ -23,7 +24,7 @@ def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
     return ViewSample(np.random.default_rng(seed).random((n, 1)) + 0.1 * other, COLUMNS)
 
 
-CANDIDATES = [Candidate("uniforms", draw)]
+CANDIDATES = [NeighbouringWorlds(("D", "D′"), draw)]
 EVENT = HalfLine(Value(0, COLUMNS[0]), 0.5, True)
 
 

@@ -1,0 +1,38 @@
+"""Two neighbouring worlds: what a test of a claim tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from verify.events.view_sample import ViewSample
+
+DrawWorld = Callable[[bool, int, np.random.SeedSequence], ViewSample]
+"""``draw(other_world, n, seed)``: n independent draws of the view, on D′ if `other_world`, else on D."""
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbouringWorlds:
+    """Two neighbouring worlds, how to say them, and how to draw what the adversary sees in each.
+
+    Attributes
+    ----------
+    words
+        D and D′ in words.
+    draw
+        Draws of the view in one of the worlds, with no randomness but the seed's. Asked for multiples of 64.
+    name
+        Which pair of a verification this is, where the words alone do not say it in every run.
+    """
+
+    words: tuple[str, str]
+    draw: DrawWorld
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Both worlds in one line."""
+        both = " / ".join(self.words)
+        return f"{self.name}: {both}" if self.name else both
