@@ -280,7 +280,7 @@ def test_the_result_turns_into_bound_and_witness() -> None:
     assert bound.decisive
     assert bound.in_view
     witness = result.witness("again")
-    assert witness.neighbours["data"] == ("one" if result.swapped else "zero")
+    assert witness.neighbours["data"] == ("one" if result.swapped else "0 or 1: zero")
     assert witness.hits == result.hits
     assert witness.probability == result.probability > result.probability_prime == witness.probability_prime
 
