@@ -1,1 +1,18 @@
 """Events of an adversary's view: what can be read, laid out, scored and searched for."""
+
+# A reading or an event is read back by the name of its kind: whoever imports one module knows every kind.
+from verify.events import (
+    event,
+    float_lattice,
+    joint_readings,
+    readings,
+    rounded_columns,
+    rounded_readings,
+    scores,
+    summaries,
+)
+
+__all__ = [
+    "event", "float_lattice", "joint_readings", "readings", "rounded_columns", "rounded_readings", "scores",
+    "summaries",
+]  # fmt: skip

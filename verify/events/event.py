@@ -2,8 +2,8 @@
 
 An event is code-free data: it can be written down as JSON (`Event.to_dict`), read back (`event_from_dict`)
 and said in words (`Event.words`), so that a witness can be checked by somebody who trusts nothing of this
-package but NumPy. What is read from a view is told in `verify.events.readings`, `verify.events.scores` and
-`verify.events.float_lattice`, how an event is found in `verify.events.search`.
+package but NumPy. What is read from a view is told in `verify.events.readings`, how an event is found in
+`verify.events.search`.
 """
 # ruff: noqa: D102 (the methods of every event are documented once, at `Event`)
 
@@ -19,28 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.float_lattice import LatticeReading
-from verify.events.joint_readings import Combination, Distance, Product
-from verify.events.readings import (
-    Difference,
-    Reading,
-    Value,
-    decode,
-    encode,
-    listed,
-    reading_from_dict,
-    spoken,
-)
-from verify.events.rounded_readings import Rounded
-from verify.events.scores import AdditiveScore, TreeScore
-from verify.events.summaries import Summary
+from verify.events.readings import Reading, Value, decode, encode, listed, reading_from_dict, spoken
 from verify.events.view_sample import Column, ViewSample
-
-__all__ = [
-    "AdditiveScore", "Both", "Column", "Combination", "Difference", "Distance", "Event", "HalfLine",
-    "Interval", "LatticeReading", "Near", "Product", "ReportCount", "Rounded", "RowTable", "Summary", "TreeScore",
-    "Value", "ViewSample", "event_from_dict", "report_counts", "row_keys",
-]  # fmt: skip
 
 KeyArray = npt.NDArray[np.uint64]
 
@@ -48,7 +28,14 @@ KeyArray = npt.NDArray[np.uint64]
 class Event(abc.ABC):
     """A set of views."""
 
+    __slots__ = ()
     kind: ClassVar[str]
+    kinds: ClassVar[dict[str, type[Event]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in cls.__dict__:
+            Event.kinds[cls.kind] = cls
 
     @abc.abstractmethod
     def holds(self, sample: ViewSample) -> BoolArray:
@@ -62,6 +49,11 @@ class Event(abc.ABC):
     @abc.abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data from which `event_from_dict` rebuilds the event (NaN is null, infinity "inf")."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Event:
+        """Rebuild an event of this class from `to_dict`, for a view with these columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +100,10 @@ class ReportCount(Event):
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": self.places}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ReportCount:
+        return cls.of_columns(data["limit"], data["at_least"], columns)
+
 
 @dataclass(frozen=True, slots=True)
 class HalfLine(Event):
@@ -134,6 +130,10 @@ class HalfLine(Event):
             "above": self.above,
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> HalfLine:
+        return cls(reading_from_dict(data["reading"], columns), decode(data["threshold"]), data["above"])
+
 
 @dataclass(frozen=True, slots=True)
 class Both(Event):
@@ -152,6 +152,15 @@ class Both(Event):
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "first": self.first.to_dict(), "second": self.second.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
+        first, second = (event_from_dict(data[key], columns) for key in ("first", "second"))
+        if not isinstance(first, HalfLine) or not isinstance(second, HalfLine):
+            raise ValueError(
+                f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
+            )
+        return cls(first, second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +196,11 @@ class Interval(Event):
             "complement": self.complement,
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Interval:
+        reading = reading_from_dict(data["reading"], columns)
+        return cls(reading, decode(data["low"]), decode(data["high"]), data["complement"])
+
 
 @dataclass(frozen=True, slots=True)
 class Near(Event):
@@ -220,6 +234,11 @@ class Near(Event):
             "tolerance": self.tolerance,
             "complement": self.complement,
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Near:
+        reading = reading_from_dict(data["reading"], columns)
+        return cls(reading, data["centre"], data["tolerance"], data.get("complement", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +295,12 @@ class RowTable(Event):
             "complement": self.complement,
         }
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> RowTable:
+        readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
+        rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])
+        return cls(readings, rows, data["complement"])
+
 
 def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event:
     """Rebuild an event from `Event.to_dict`, for a view with these columns.
@@ -286,31 +311,9 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
         If the kind is unknown, or a column is not in the view.
     """
     kind = data["kind"]
-    if kind == ReportCount.kind:
-        return ReportCount.of_columns(data["limit"], data["at_least"], columns)
-    if kind == RowTable.kind:
-        readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
-        rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])
-        return RowTable(readings, rows, data["complement"])
-    if kind == Both.kind:
-        first, second = (event_from_dict(data[key], columns) for key in ("first", "second"))
-        if not isinstance(first, HalfLine) or not isinstance(second, HalfLine):
-            raise ValueError(
-                f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
-            )
-        return Both(first, second)
-    if kind == "rounded_columns":
-        from verify.events.rounded_columns import OfRounded  # it is an event of this module's events
-
-        return OfRounded.from_dict(data, columns)
-    if kind not in (HalfLine.kind, Interval.kind, Near.kind):
+    if kind not in Event.kinds:
         raise ValueError(f"kind must name an event, got {kind!r}")
-    reading = reading_from_dict(data["reading"], columns)
-    if kind == HalfLine.kind:
-        return HalfLine(reading, decode(data["threshold"]), data["above"])
-    if kind == Interval.kind:
-        return Interval(reading, decode(data["low"]), decode(data["high"]), data["complement"])
-    return Near(reading, data["centre"], data["tolerance"], data.get("complement", False))
+    return Event.kinds[kind].from_dict(data, columns)
 
 
 def _said(reading: Reading, value: float) -> str:

@@ -90,7 +90,6 @@ class OfRounded(Event):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
-        """Rebuild an event from `to_dict`, for a view with these columns."""
         indices = tuple(column_index(name, columns) for name in data["rounded"])
         roundoffs = tuple(Roundoff(float(nothing), int(bits)) for nothing, bits in data["rounded"].values())
         rounded = RoundedColumns(indices, tuple(columns[i] for i in indices), roundoffs)

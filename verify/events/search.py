@@ -23,8 +23,7 @@ from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
 from verify.events.view_sample import WorldSamples
-from verify.statistics.cautious_estimates import moved_apart, wilson_bound
-from verify.statistics.predicted_bound import predicted_epsilon
+from verify.statistics.predicted_bound import moved_apart, predicted_epsilon, wilson_bound
 
 LESS_CAUTION = 0.3  # as CAUTION, for events that fresh draws will judge once more
 DECADES = 5  # of probability, in each half of which an event is listed for that

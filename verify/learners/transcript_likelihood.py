@@ -32,7 +32,8 @@ from algorithms.play import INITIAL_RECORD, BuildLearner
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, RowTable, Value
+from verify.events.event import Event, HalfLine, RowTable
+from verify.events.readings import Value
 from verify.events.view_sample import ViewSample
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 from verify.transcripts.action_features import read

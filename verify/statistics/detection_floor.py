@@ -17,7 +17,7 @@ from verify.statistics.predicted_bound import predicted_epsilon
 POWER = 0.8
 """Power at which an event counts as detectable."""
 
-UNLUCKY = 1.0 - math.sqrt(POWER)
+_UNLUCKY = 1.0 - math.sqrt(POWER)
 """How unlucky each of the two counts may be: both are better with probability `POWER`."""
 
 _IMPOSSIBLE = -30.0  # ln of a probability that no test of this size tells from 0
@@ -75,8 +75,8 @@ def detectable_losses(epsilon: float, delta: float, trials: int, error: float) -
     masses = masses[masses * trials >= 1.0]
 
     def refuted(q: FloatArray) -> BoolArray:
-        few = np.floor(special.bdtrik(UNLUCKY, trials, masses)) / trials
-        many = np.ceil(special.bdtrik(1.0 - UNLUCKY, trials, q)) / trials
+        few = np.floor(special.bdtrik(_UNLUCKY, trials, masses)) / trials
+        many = np.ceil(special.bdtrik(1.0 - _UNLUCKY, trials, q)) / trials
         return np.asarray(predicted_epsilon(few, many, trials, delta, error) > epsilon)
 
     low, high = np.full(masses.shape, _IMPOSSIBLE), np.log(masses)

@@ -1,4 +1,8 @@
-"""What a test of an event would report: the bound to expect, quickly and for thousands of events at once."""
+"""What a test of an event would report: the bound to expect, quickly and for thousands of events at once.
+
+Estimates of probabilities come from the draws that an event was chosen on, and are moved towards the harmless side
+before a bound is expected of them: `moved_apart` for all events of a search, `promised_epsilon` for one.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ from scipy import special
 
 from mechanisms.arrays import FloatArray
 
+_MOST_SPLIT = 2.0
+"""Times the pairs that independent draws would split: what the same random numbers can do at worst."""
 
-def predicted_epsilon(
-    p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, error: float, chosen_on: int | None = None
-) -> FloatArray:
+
+def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, error: float) -> FloatArray:
     """The lower bound on ε to expect from `n` fresh draws a side that show the estimates p and q again.
 
     It is the larger of what the two inversions give: the union of two one-sided bounds, at the best of a few
@@ -27,16 +32,9 @@ def predicted_epsilon(
         Draws a side of the coming test.
     delta, error
         As in `epsilon_lower`.
-    chosen_on
-        The number of draws a side that p and q were estimated from. If given, each estimate is first moved
-        three standard errors towards the harmless side (Wilson's score bound, which stays sound at counts of
-        zero). The best of many noisy estimates is too good on average (the winner's curse); without this,
-        rare events with lucky counts win.
     """
-    p_safe, q_safe = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    if chosen_on is not None:
-        p_safe, q_safe = _wilson(p_safe, chosen_on, -3.0), _wilson(q_safe, chosen_on, 3.0)
-    k, other = np.minimum(p_safe * n, n), np.minimum(q_safe * n, n)
+    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    k, other = np.minimum(first * n, n), np.minimum(second * n, n)
 
     def bound(p_score: FloatArray | float, q_score: FloatArray | float) -> FloatArray:
         p_low, q_up = approximate_lower(k, n, p_score), approximate_upper(other, n, q_score)
@@ -49,9 +47,9 @@ def predicted_epsilon(
         best = np.maximum(best, bound(*scores))
     # The edge of the joint region touches the line of the best ε at the scores (w₁ z, w₂ z), w the weights.
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = np.sqrt(p_safe * (1.0 - p_safe)) / np.maximum(p_safe - delta, 1e-300)
-        second = np.sqrt((1.0 - q_safe) / q_safe)
-        weight = first / np.hypot(first, second)
+        p_error = np.sqrt(first * (1.0 - first)) / np.maximum(first - delta, 1e-300)
+        q_error = np.sqrt((1.0 - second) / second)
+        weight = p_error / np.hypot(p_error, q_error)
     usable = (weight >= 0.05) & (weight <= 0.98) & (k >= 1.0)
     weight = np.where(usable, weight, 0.5)
     z = -float(special.ndtri(error))
@@ -98,12 +96,59 @@ def promised_epsilon(
     move = caution / np.sqrt(p_error + q_error + 1e-300)
     if split is not None:
         share = coupled_variance(p, q, excess, (split + 1.0) / (counted + 1.0))
-        move *= np.sqrt(np.minimum(share, 2.0))
+        move *= np.sqrt(np.minimum(share, _MOST_SPLIT))
     p_moved, q_moved = delta + excess * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
     score = move * np.sqrt(q_error)
     if few_known and score > 0.0:  # a count of 0 is not e² at two errors: its logarithm is skew
         q_moved = min(q_moved, max(q, float(approximate_upper(other, counted, score))))
     return float(predicted_epsilon(p_moved, q_moved, n, delta, error))
+
+
+def moved_apart(
+    p: FloatArray,
+    q: FloatArray,
+    trials: tuple[FloatArray, FloatArray],
+    split: FloatArray,
+    alternatives: FloatArray,
+    delta: float,
+    caution: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Estimates of p and q of each event, moved by what luck gives to the best of them.
+
+    The best of many noisy estimates is too good on average (the winner's curse): among K unrelated ones by
+    about sqrt(2 ln K) standard errors. So ln((p - δ)/q) is moved by as many; p and q share the move in
+    proportion to their variances, as they do in the final bound. The moves are Wilson's score bounds, which
+    stay sound at counts of zero.
+
+    Where both worlds were drawn with the same random numbers, the standard error of the ratio is that of the pairs that
+    the event splits: at δ = 0 the variance of ln(p/q) is s/(p q n), s their share. (Independent draws have
+    s = p + q - 2 p q on average, which gives the sum of both variances; for δ > 0 see `coupled_variance`.)
+
+    Parameters
+    ----------
+    p, q
+        Shares of the draws that lie in each event, in the likelier world and in the other; shape (events,).
+    trials
+        Draws of either world, for each event.
+    split
+        Share of the pairs of draws that each event splits; NaN where it was not counted.
+    alternatives
+        K for each event.
+    delta
+        δ of the claim.
+    caution
+        Standard errors, relative to those expected of luck.
+    """
+    n, m = trials
+    p_one, q_one = (p * n + 1.0) / (n + 2.0), (q * m + 1.0) / (m + 2.0)
+    excess = np.maximum(p_one - delta, 1e-3 * p_one)
+    p_error = np.sqrt(p_one * (1.0 - p_one) / n) / excess
+    q_error = np.sqrt((1.0 - q_one) / (m * q_one))
+    both = np.hypot(p_error, q_error)
+    share = np.where(np.isnan(split), 1.0, coupled_variance(p_one, q_one, excess, split))
+    coupled = np.sqrt(np.minimum(share, _MOST_SPLIT))
+    move = caution * np.sqrt(2.0 * np.log1p(alternatives)) * coupled
+    return wilson_bound(p, n, -move * p_error / both), wilson_bound(q, m, move * q_error / both)
 
 
 def coupled_variance(
@@ -157,8 +202,9 @@ def approximate_lower(successes: npt.ArrayLike, trials: int, score: npt.ArrayLik
     return 1.0 - approximate_upper(trials - np.asarray(successes, dtype=np.float64), trials, score)
 
 
-def _wilson(p: FloatArray, n: int, z: float) -> FloatArray:
+def wilson_bound(p: FloatArray, n: int | FloatArray, z: FloatArray) -> FloatArray:
     """Wilson's score bound |z| standard errors above (z > 0) or below (z < 0) the estimate p."""
-    centre = p + z * z / (2.0 * n)
-    half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
-    return np.asarray(np.clip((centre + half) / (1.0 + z * z / n), 0.0, 1.0), dtype=np.float64)
+    square = z * z / n
+    centre = p + 0.5 * square
+    half = np.sign(z) * np.sqrt(square * (p * (1.0 - p) + 0.25 * square))
+    return np.asarray(np.clip((centre + half) / (1.0 + square), 0.0, 1.0))

@@ -12,23 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from verify.events.event import (
-    AdditiveScore,
-    Both,
-    Column,
-    HalfLine,
-    Interval,
-    Near,
-    ReportCount,
-    RowTable,
-    TreeScore,
-    ViewSample,
-    event_from_dict,
-)
+from verify.events.event import Both, HalfLine, Interval, Near, ReportCount, RowTable, event_from_dict
 from verify.events.quadrant_family import quadrant_family
 from verify.events.rounded_readings import Rounded
+from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import DECADES, ChosenEvent, cautious_estimates, search_events
 from verify.events.summaries import Summary
+from verify.events.view_sample import Column, ViewSample
 from verify.statistics.predicted_bound import predicted_epsilon
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]

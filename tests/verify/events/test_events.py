@@ -14,18 +14,17 @@ from hypothesis.extra.numpy import arrays
 
 from verify.events.event import (
     Both,
-    Column,
     Event,
     HalfLine,
     Interval,
     Near,
     ReportCount,
     RowTable,
-    ViewSample,
     event_from_dict,
     row_keys,
 )
 from verify.events.readings import Difference, Value
+from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
 A = Column("a", "the item shown in round 1", "category")

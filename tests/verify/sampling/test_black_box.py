@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from verify.events.event import Column, ViewSample, event_from_dict
+from verify.events.event import event_from_dict
 from verify.events.search import Found, search_events
-from verify.events.view_sample import WorldSamples
+from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN

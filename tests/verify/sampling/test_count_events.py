@@ -12,23 +12,11 @@ from hypothesis.extra.numpy import arrays
 
 from mechanisms.arrays import FloatArray
 from verify.events.binned import Binned
-from verify.events.event import (
-    AdditiveScore,
-    Both,
-    Difference,
-    Event,
-    HalfLine,
-    Interval,
-    LatticeReading,
-    Near,
-    ReportCount,
-    RowTable,
-    Summary,
-    TreeScore,
-    Value,
-)
-from verify.events.readings import Reading, Where
-from verify.events.scores import NEVER, ScoreTable, Tree
+from verify.events.event import Both, Event, HalfLine, Interval, Near, ReportCount, RowTable
+from verify.events.float_lattice import LatticeReading
+from verify.events.readings import Difference, Reading, Value, Where
+from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
+from verify.events.summaries import Summary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
 from verify.sampling.draws import CHOOSE, draw_all, draw_batch

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verify.events.event import HalfLine, Interval, ReportCount, RowTable, Value
+from verify.events.event import HalfLine, Interval, ReportCount, RowTable
+from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import FIRST_BATCH, MULTIPLE, batch_sizes, draw_all

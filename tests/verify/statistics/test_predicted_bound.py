@@ -14,6 +14,7 @@ from verify.statistics.predicted_bound import (
     approximate_lower,
     approximate_upper,
     coupled_variance,
+    moved_apart,
     predicted_epsilon,
     promised_epsilon,
 )
@@ -47,16 +48,42 @@ def test_prediction_is_the_bound_of_the_expected_counts(p: float, q: float, erro
     assert float(predicted_epsilon(p, q, n, delta, error)) == pytest.approx(bound, abs=0.1 * slack)
 
 
-def test_prediction_from_few_draws_is_careful() -> None:
-    careful = predicted_epsilon([0.001, 0.5], [0.0001, 0.1], 10**6, 0.0, 0.01, chosen_on=10_000)
-    assert careful[1] > careful[0], "ten lucky draws of a rare event must not beat a solid one"
+def moved(
+    p: float, q: float, n: int, split: float = math.nan, alternatives: float = 1.0, delta: float = 0.0
+) -> tuple[float, float]:
+    """Of estimates of one event, a standard error at a time."""
+    one = [np.array([x]) for x in (p, q, n, split, alternatives)]
+    both = moved_apart(one[0], one[1], (one[2], one[2]), one[3], one[4], delta, 1.0)
+    return float(both[0][0]), float(both[1][0])
+
+
+def test_nothing_lies_above_delta() -> None:
     assert predicted_epsilon(0.1, 0.9, 10**6, 0.2, 0.01) == -math.inf
 
 
-def test_prediction_moves_both_estimates_by_three_standard_errors() -> None:
-    # With a huge final sample nothing is left but the move; 0.5 has standard error 0.005 on 10,000 draws.
-    moved = float(predicted_epsilon(0.5, 0.5, 10**12, 0.0, 0.01, chosen_on=10_000))
-    assert moved == pytest.approx(math.log(0.485 / 0.515), abs=1e-3)
+def test_estimates_of_the_best_of_many_are_moved_by_its_luck() -> None:
+    """ln(p/q) by sqrt(2 ln(1 + K)) of its standard errors; either bears as much of it as it has of the variance."""
+    n = 10**6
+    p_error, q_error = math.sqrt(0.6 / 0.4 / n), math.sqrt(0.9 / 0.1 / n)
+    for k in (1.0, 50.0):
+        low, up = moved(0.4, 0.1, n, alternatives=k)
+        move = math.sqrt(2.0 * math.log1p(k) * (p_error**2 + q_error**2))
+        assert math.log(0.4 / 0.1) - math.log(low / up) == pytest.approx(move, rel=0.01)
+        assert math.log(0.4 / low) / math.log(up / 0.1) == pytest.approx((p_error / q_error) ** 2, rel=0.02)
+
+
+def test_ten_lucky_draws_do_not_beat_a_solid_event() -> None:
+    lucky, solid = (moved(p, q, 10_000, alternatives=100.0) for p, q in ((0.001, 0.0001), (0.5, 0.1)))
+    assert solid[0] / solid[1] > lucky[0] / lucky[1]
+
+
+def test_estimates_move_less_where_few_pairs_are_split_and_more_near_delta() -> None:
+    apart, alike = moved(0.4, 0.1, 10_000), moved(0.4, 0.1, 10_000, split=0.31)
+    assert alike[0] > apart[0]
+    assert alike[1] < apart[1]
+    against, worse = (moved(0.4, 0.1, 10_000, split=split) for split in (0.9, 1.0))
+    assert against == worse, "what the same random numbers can do at worst"
+    assert moved(0.4, 0.1, 10_000, delta=0.35)[0] < apart[0], "p - delta is known far worse than p"
 
 
 def test_prediction_on_many_events_at_once() -> None:
