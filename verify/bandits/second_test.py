@@ -18,14 +18,13 @@ import numpy as np
 
 from verify.conduct.effort import Effort
 from verify.conduct.progress import Progress
+from verify.conduct.spawn_keys import SpawnKey
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST, SECOND = 0.8, 0.2
 """Shares of every error of the first and of the second test."""
-
-_SECOND_SEED = 17  # spawn key
 
 
 def hold_test(
@@ -88,4 +87,4 @@ def in_doubt(result: BlackBoxResult) -> bool:
 
 def second_seed(seed: int) -> int:
     """Return the seed of the second test's draws."""
-    return int(np.random.SeedSequence(seed, spawn_key=(_SECOND_SEED,)).generate_state(1, np.uint64)[0])
+    return int(SpawnKey.SECOND_TEST.sequence(seed).generate_state(1, np.uint64)[0])

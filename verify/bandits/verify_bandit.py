@@ -23,6 +23,7 @@ from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
+from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.events.view_sample import ViewSample
 from verify.findings import FindingKind, Statement, UpperBound
@@ -46,7 +47,6 @@ _MOST_UNITS, _LEAST = (
     500_000_000,
     1_792,
 )  # units beyond which fewer draws must do; the fewest that a test can use
-_SCAN = 7  # spawn key of the scan
 _PROBED, _PROBE_SECONDS = 8, 10.0  # the first runs, and the time they may take
 _SHOWN = 64  # rewards of a table that is printed
 
@@ -192,7 +192,7 @@ def _keep(evidence: Evidence, bandit: PlainBandit, result: BlackBoxResult, repro
 def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
     """Return the two worlds of the bandit's adversary; None if the actions never vary."""
     assert bandit.adversary is not None
-    seeds = np.random.SeedSequence(seed, spawn_key=(_SCAN, 2)).spawn(3)
+    seeds = SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 2).spawn(3)
     both = [bandit.actions_against(world, _WORLD_DRAWS, seeds[world]) for world in (False, True)]
     if all((actions == both[0][0]).all() for actions in both):
         return None
@@ -205,7 +205,7 @@ def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Tested | None:
     """Return the pairs of reward tables that scans find most telling; None if the actions never vary."""
-    leads = table_leads(bandit, claim, effort, np.random.SeedSequence(seed, spawn_key=(_SCAN,)))
+    leads = table_leads(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
     if not leads:
         return None
     best = leads[0]

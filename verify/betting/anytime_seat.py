@@ -10,15 +10,10 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from verify.betting.anytime_choice import Hand, best_hand, hand_from_dict
 from verify.betting.anytime_table import Table
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.draws import MULTIPLE, draw_batch
 from verify.sampling.worlds import NeighbouringWorlds
-
-ANYTIME = 14
-"""First entry of the spawn keys, no other layer's.
-
-Batch b of world w of pair i has the seed ``SeedSequence(seed, spawn_key=(14, i, w, b))``.
-"""
 
 FIRST_BATCH = 64  # draws a side that every pair gets
 MOST_KEPT = 1 << 17  # rows of the past that events are chosen on
@@ -114,7 +109,9 @@ class Seat:
             return
         worlds = []
         for world in (False, True):
-            sample = draw_batch(self.candidate, self.index, ANYTIME, world, self._batches, size, self._seed)
+            sample = draw_batch(
+                self.candidate, self.index, SpawnKey.BETS, world, self._batches, size, self._seed
+            )
             if self._columns and sample.columns != self._columns:
                 raise ValueError(
                     f"candidates must draw views with the same columns from both worlds ({self.candidate.label})"

@@ -15,8 +15,8 @@ import numpy as np
 
 from verify.conduct.isolation import in_own_process
 from verify.conduct.progress import Progress, silent
+from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding
-from verify.functions.probe_result import PROBE
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
 from verify.neighbouring.path import first_change, path
@@ -52,7 +52,7 @@ def look_elsewhere(
     n = _LANES if runs.together else (_CALLS if runs.subject.single_lanes else _COMMAND_CALLS)
     most = MOST_TRIED if runs.subject.single_lanes else MOST_TRIED_COMMAND
     tried = 0
-    sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 5))
+    sequence = SpawnKey.PROBE.sequence(seed, 5)
 
     def rows(data: Data) -> list[tuple[Any, ...]]:
         return runs.watched(data, n, sequence).rows
@@ -77,7 +77,7 @@ def remembers_elsewhere(runs: FunctionRuns, adjacency: Adjacency, known: Sequenc
     seen: in one process on the last of them only, in another one on all of them.
     """
     new = [data for data, _ in _others(adjacency, known, 4, seed)]
-    sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 6))
+    sequence = SpawnKey.PROBE.sequence(seed, 6)
 
     def last(of: Sequence[Data]) -> tuple[Any, ...] | Finding:
         def work(_: Progress) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, Statement
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
@@ -15,12 +16,10 @@ from verify.outputs.output_layout import Layout
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sentences import number
 
-_LOOK = 6  # first entry of the spawn keys
-
 
 def has_fractions(layout: Layout, draw: Draw, pair: Pair, seed: int) -> bool:
     """Return whether outputs hold numbers that are not whole: only those have bits that could leak."""
-    sample = draw(pair, False, 64, np.random.SeedSequence(seed, spawn_key=(_LOOK,)))
+    sample = draw(pair, False, 64, SpawnKey.FRACTIONS.sequence(seed))
     real = [i for i, column in enumerate(layout.columns) if column.kind == "real"]
     values = sample.values[:, real]
     values = values[np.isfinite(values)]

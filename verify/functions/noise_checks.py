@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Statement
 from verify.functions.elsewhere import remembers_elsewhere
-from verify.functions.probe_result import PROBE, Probe
+from verify.functions.probe_result import Probe
 from verify.functions.repeats import repeated_share
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
@@ -29,8 +28,8 @@ def look_at_repeats(runs: FunctionRuns, pair: Pair, n: int, seed: int, result: P
     between the first and the last. The number of calls is odd, so that it moves on from one draw to the next.
     """
     for world, data in enumerate((pair.data, pair.other)):
-        sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 1, world))
-        elsewhere = np.random.SeedSequence(seed, spawn_key=(PROBE, 2, world))
+        sequence = SpawnKey.PROBE.sequence(seed, 1, world)
+        elsewhere = SpawnKey.PROBE.sequence(seed, 2, world)
         first, second, third = (
             runs.watched(data, n | 1, sequence, global_seed=used).rows
             for used in (sequence, elsewhere, elsewhere)
@@ -51,7 +50,7 @@ def look_at_calls(runs: FunctionRuns, data: Data, seed: int, result: Probe) -> N
     """Look for calls with different generators that repeat each other's noise: their lanes are no independent draws."""
     if result.unlike is not None or result.nothing_to_test:
         return
-    sequences = np.random.SeedSequence(seed, spawn_key=(PROBE, 4)).spawn(
+    sequences = SpawnKey.PROBE.sequence(seed, 4).spawn(
         _REPEATED_CALLS if runs.subject.single_lanes else _COMMAND_CALLS
     )
     share = repeated_share([runs.watched(data, _REPEATED_LANES, sequence) for sequence in sequences])
@@ -89,7 +88,7 @@ def _still(
     if any(len(set(row)) > 1 for row in rows):
         return False
     for world, data in enumerate((pair.data, pair.other)):
-        sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 3, world))
+        sequence = SpawnKey.PROBE.sequence(seed, 3, world)
         more = set(runs.watched(data, CERTAIN, sequence).rows)
         first = next(row[0] for known, row in zip(datasets, rows, strict=True) if same_data(known, data))
         if len(more) == 1 and more != {first} and runs.together:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.betting.anytime_result import AnytimeResult
+from verify.conduct.spawn_keys import SpawnKey
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
 from verify.sampling.black_box_result import BlackBoxResult
@@ -16,7 +17,6 @@ from verify.sampling.count_events import count_events
 from verify.sampling.draws import batch_sizes
 from verify.sampling.independence import dependence
 
-_PLACEBO = 7  # first entry of the spawn keys
 _BATCH = 1 << 13
 _FEWEST_MARKED, _MOST_MARKED = (
     1 << 12,
@@ -54,7 +54,7 @@ def hangs_together(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResul
     draws = min(max(result.trials, _FEWEST_MARKED), _MOST_MARKED)
     for part, size in enumerate(batch_sizes(draws, _MARKED_COLUMNS)):
         for world, found in enumerate(marks):
-            sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, 2, world, part))
+            sequence = SpawnKey.PLACEBO.sequence(seed, 2, world, part)
             found.append(result.event.holds(draw(pair, bool(world), size, sequence)))
     return dependence(marks)
 
@@ -65,7 +65,7 @@ def _half(
     """How many draws lie in the tested event, and the draws; shape (columns, n)."""
     values, hits, done, wanted = np.empty((0, 0)), 0, 0, result.trials
     for part in count():
-        sequence = np.random.SeedSequence(seed, spawn_key=(_PLACEBO, half, part))
+        sequence = SpawnKey.PLACEBO.sequence(seed, half, part)
         sample = draw(pair, False, min(_BATCH, wanted - done), sequence)
         if part == 0:
             wanted = min(wanted, max(_BATCH, _MOST_VALUES // len(sample.columns)))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, Statement
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
 from verify.functions.noise_checks import look_at_calls, look_at_noise, look_at_repeats
 from verify.functions.output_checks import check_readable, look_at_outputs
-from verify.functions.probe_result import PROBE, Probe, words_of
+from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
 from verify.outputs.output_layout import Layout, layout_of
@@ -83,7 +82,7 @@ def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[Readings], seed: int)
     if not (runs.subject.single_lanes and layout.varied):
         return layout
     more = [
-        runs.outputs(data, MORE, np.random.SeedSequence(seed, spawn_key=(PROBE, 7, world)))
+        runs.outputs(data, MORE, SpawnKey.PROBE.sequence(seed, 7, world))
         for world, data in enumerate((pair.data, pair.other))
     ]
     return layout_of([*seen, *more])
@@ -102,7 +101,7 @@ def _first_outputs(
     runs: FunctionRuns, data: Data, number: int, n: int, seed: int, seconds: float
 ) -> Readings:
     """Return n outputs on a data set, before which there were so many others."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(PROBE, 0, number))
+    sequence = SpawnKey.PROBE.sequence(seed, 0, number)
     limit = min(seconds / 2.0, CALL_SECONDS)
     try:
         with time_limit(limit):

@@ -11,9 +11,6 @@ from verify.outputs.output_layout import Layout
 NOTHING_TO_TEST = frozenset({FindingKind.CONSTANT, FindingKind.REMEMBERS, FindingKind.REPEATS})
 """Kinds of findings after which no draws say anything."""
 
-PROBE = 9
-"""First entry of the spawn keys of a first look."""
-
 
 @dataclass
 class Probe:

@@ -25,6 +25,7 @@ from scipy.stats import hypergeom
 
 from mechanisms.arrays import BoolArray
 from verify.betting.anytime_result import AnytimeResult
+from verify.conduct.spawn_keys import SpawnKey
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_draws import Draw
 from verify.outputs.output_readings import Readings
@@ -33,7 +34,6 @@ from verify.sampling.black_box_result import BlackBoxResult
 ERROR = 1e-10
 """Largest probability with which independent outputs count as repeated, all comparisons of one look together."""
 
-_REPEATS = 10  # first entry of the spawn keys
 _LANES, _VALUES = (
     1 << 17,
     1 << 22,
@@ -83,9 +83,7 @@ def repeats_an_event(
     """
     lanes = min(_LANES, _VALUES // width, result.trials)
     ours, theirs = (
-        result.event.holds(
-            draw(pair, result.swapped, lanes, np.random.SeedSequence(seed, spawn_key=(_REPEATS, call)))
-        )
+        result.event.holds(draw(pair, result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call)))
         for call in range(2)
     )
     return _coincide(ours, theirs, ERROR)

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from algorithms.claim import View
 from verify.conduct.effort import Effort
+from verify.conduct.spawn_keys import SpawnKey
 from verify.learners.early_pairs import candidate, view_of
 from verify.learners.learner_case import LearnerCase
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
 from verify.transcripts.view_pair import ViewPair
-
-_PROBE = 12  # spawn key of the adversary's first look: no other layer's
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ def drawn_pairs(
     candidates = candidates_of(case, pairs, in_lanes=in_lanes, kind=kind)
     if adversary is not None and case.claim.view == View.ACTIONS.value and in_lanes:
         rounds = max(rounds, effort.scan_rounds)
-        probe = np.random.SeedSequence(seed, spawn_key=(_PROBE,))
+        probe = SpawnKey.ADVERSARY_PROBE.sequence(seed)
         candidates.append(learner_worlds(case.build, case.problem, adversary, rounds, probe))
     fewest = max(effort.samples // 20, fewest_of_pair * len(candidates))
     samples = min(effort.samples, max(effort.lane_rounds // rounds, fewest))

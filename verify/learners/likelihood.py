@@ -10,6 +10,7 @@ from algorithms.claim import View
 from mechanisms import BLOCK, Mechanism
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import LowerBound, Witness
 from verify.learners.early_pairs import view_of
 from verify.learners.learner_case import LearnerCase
@@ -28,7 +29,6 @@ _LOOK_SHARE, _CHOOSE_SHARE = (
 _FINALISTS = 2  # pairs on which an event is chosen
 _SHARE_OF_WORK = 2  # the final draws play at most one lane-round in so many of the effort's
 _ENOUGH_HITS = 8_000  # expected draws in the event beyond which more of them say little
-_LOOK, _CHOOSE, _FINAL, _COUNT = 8, 9, 10, 11  # spawn keys: no other layer's
 
 
 def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> bool:
@@ -50,7 +50,7 @@ def add_likelihood(
     error = SHARE_OF_ERROR * (1.0 - effort.confidence)
     draws = [_draws(effort, pair) for pair in pairs]
 
-    def choose(index: int, stage: int, share: int, orders: Sequence[bool]) -> Chosen | None:
+    def choose(index: int, stage: SpawnKey, share: int, orders: Sequence[bool]) -> Chosen | None:
         return choose_event(
             build,
             problem,
@@ -60,18 +60,21 @@ def add_likelihood(
             final_draws=draws[index],
             delta=claim.delta,
             error=error,
-            seed=_sequence(seed, stage, index),
+            seed=stage.sequence(seed, index),
             orders=orders,
         )
 
-    seen = [(choose(index, _LOOK, _LOOK_SHARE, (False, True)), index) for index in range(len(pairs))]
+    seen = [
+        (choose(index, SpawnKey.LIKELIHOOD_LOOK, _LOOK_SHARE, (False, True)), index)
+        for index in range(len(pairs))
+    ]
     ranked = sorted(
         ((chosen.predicted, index, chosen.swapped) for chosen, index in seen if chosen), reverse=True
     )
     finalists = [
         (chosen, index)
         for _, index, swapped in ranked[:_FINALISTS]
-        if (chosen := choose(index, _CHOOSE, _CHOOSE_SHARE, (swapped,))) is not None
+        if (chosen := choose(index, SpawnKey.LIKELIHOOD_CHOICE, _CHOOSE_SHARE, (swapped,))) is not None
     ]
     if not finalists:
         return
@@ -88,7 +91,7 @@ def add_likelihood(
         delta=claim.delta,
         error=error,
         strict_error=SHARE_OF_ERROR * effort.false_alarm,
-        seed=_sequence(seed, _FINAL, index),
+        seed=SpawnKey.LIKELIHOOD_TEST.sequence(seed, index),
     )
     decisive = bound.strict_epsilon > claim.epsilon
     lower = LowerBound(
@@ -100,7 +103,7 @@ def add_likelihood(
         decisive=decisive,
     )
     likelier = view_of(case, pair, pair.data_prime if chosen.swapped else pair.data)
-    plain = likelier.sample(trials, _sequence(seed, _COUNT, index))
+    plain = likelier.sample(trials, SpawnKey.LIKELIHOOD_COUNT.sequence(seed, index))
     hits = int(np.count_nonzero(chosen.event.holds(plain)))
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce))
     evidence.details["likelihood"] = {
@@ -141,7 +144,3 @@ def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, repro
         hits_prime=bound.hits,
         trials=bound.trials,
     )
-
-
-def _sequence(seed: int, stage: int, index: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(seed, spawn_key=(stage, index))

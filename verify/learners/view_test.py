@@ -15,6 +15,7 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
+from verify.conduct.spawn_keys import SpawnKey
 from verify.learners.drawn_pairs import drawn_pairs
 from verify.learners.early_pairs import early_pairs
 from verify.learners.groundwork import Groundwork
@@ -118,7 +119,7 @@ def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int)
         units=int(_FINAL_SHARE * effort.lane_rounds),
         most_draws=int(_FINAL_SHARE * effort.samples),
     )
-    sequence = np.random.SeedSequence(seed, spawn_key=(_SCAN,))
+    sequence = SpawnKey.TRANSCRIPT_SCAN.sequence(seed)
 
     def draw(data: FloatArray, n: int, child: np.random.SeedSequence) -> ActionArray:
         return played_actions(build, problem, Simulation(child, n), data)
@@ -134,7 +135,7 @@ def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int)
         if not ground.proved and isinstance(problem.record_domain, Box) and _little(found, claim):
             longer = ground.drawn[: _LONGER * effort.scan_rounds + 1]
             between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
-            further = sampled(between, _FEWER // 2, np.random.SeedSequence(seed, spawn_key=(_TABLES, 0)))
+            further = sampled(between, _FEWER // 2, SpawnKey.TABLES.sequence(seed, 0))
             found = sorted([*found, *further], key=lambda lead: -lead.predicted)
     return [lead for lead in found if lead.predicted > 0.0][:_MOST_LEADS]
 
@@ -150,7 +151,7 @@ def _between_tables(
 
     Late records are those in the second halves of the last batches, however many there are of doubling length.
     """
-    table_seed, walk_seed = (np.random.SeedSequence(seed, spawn_key=(_TABLES, number)) for number in (1, 2))
+    table_seed, walk_seed = (SpawnKey.TABLES.sequence(seed, number) for number in (1, 2))
     tables = anchor_tables(domain, rounds, np.random.default_rng(table_seed))
     found = bisect_tables(draw, tables, ActionSpace.of(problem), draws=_WALK_LANES, seed=walk_seed)
     late = sorted({rounds - max(rounds >> k, 1) for k in range(1, 6)} - {0})
@@ -163,4 +164,3 @@ _GROSS = 3.0  # multiple of the claim beyond which what a scan promises is no ne
 _LONGER, _WALK_LANES = 2, 512
 _MOST_LEADS = 5
 _FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer
-_SCAN, _TABLES = 7, 13  # spawn keys: no other layer's

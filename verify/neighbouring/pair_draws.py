@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.telling import fitted_score
@@ -21,8 +22,6 @@ from verify.sampling.worlds import NeighbouringWorlds
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 """``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
-
-SEARCH = 8  # first entry of the spawn keys of all draws
 
 
 @dataclass
@@ -70,8 +69,8 @@ class PairDraws:
 
     def _world(self, pair: Pair, rows: int, look: int, other: bool) -> ViewSample:
         words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)
-        key = (SEARCH, look, rows, int(other and self.alike is False), *map(int, words[:4]))
-        return self.draw(pair, other, rows, np.random.SeedSequence(self.seed, spawn_key=key))
+        key = (look, rows, int(other and self.alike is False), *map(int, words[:4]))
+        return self.draw(pair, other, rows, SpawnKey.NEIGHBOUR_SEARCH.sequence(self.seed, *key))
 
 
 def against(first: ViewSample, second: ViewSample) -> bool:

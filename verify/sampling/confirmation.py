@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.conduct.progress import Progress
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import count_pairs
-from verify.sampling.draws import CONFIRM, MULTIPLE, batch_sizes, draw_batch
+from verify.sampling.draws import MULTIPLE, batch_sizes, draw_batch
 from verify.sampling.event_choice import Searched
 from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
@@ -60,7 +61,14 @@ def compare(candidates: Sequence[NeighbouringWorlds], task: Comparison, seed: in
     """Draw a batch of both worlds, and count."""
     first, second = (
         draw_batch(
-            candidates[task.index], task.index, CONFIRM, world, task.batch, task.size, seed, alike=True
+            candidates[task.index],
+            task.index,
+            SpawnKey.CONFIRM,
+            world,
+            task.batch,
+            task.size,
+            seed,
+            alike=True,
         )
         for world in (False, True)
     )

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 
-SCAN, CHOOSE, FINAL, CONFIRM = 0, 1, 2, 3  # stages: first entry of every spawn key
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
 BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
 MULTIPLE = 64  # batch sizes are multiples of it: the block of lanes that share a seed
@@ -37,7 +37,7 @@ def batch_sizes(rows: int, columns: int) -> list[int]:
 def draw_batch(
     candidate: NeighbouringWorlds,
     index: int,
-    stage: int,
+    stage: SpawnKey,
     world: bool,
     batch: int,
     size: int,
@@ -52,7 +52,7 @@ def draw_batch(
     ValueError
         If the candidate draws another number of views than it was asked for.
     """
-    sequence = np.random.SeedSequence(seed, spawn_key=(stage, index, int(world and not alike), batch))
+    sequence = stage.sequence(seed, index, int(world and not alike), batch)
     sample = candidate.draw(world, size, sequence)
     if len(sample.values) != size:
         raise ValueError(f"draw must return {size} views, got {len(sample.values)} ({candidate.label})")
@@ -62,7 +62,7 @@ def draw_batch(
 def draw_all(
     candidate: NeighbouringWorlds,
     index: int,
-    stage: int,
+    stage: SpawnKey,
     world: bool,
     rows: int,
     seed: int,

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.conduct.progress import Progress
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample
 from verify.sampling.count_events import count_events
 from verify.sampling.delta_band import MOST_EVENTS
-from verify.sampling.draws import CHOOSE, SCAN, draw_all
+from verify.sampling.draws import draw_all
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
 from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
@@ -27,7 +28,7 @@ class Search:
     """A candidate on which to look for events, and with how many draws a world."""
 
     index: int
-    stage: int
+    stage: SpawnKey
     rows: int
 
 
@@ -78,15 +79,15 @@ def search(
         final_samples=final_samples,
         delta=delta,
         error=error,
-        band_epsilons=band if task.stage == CHOOSE else (),
+        band_epsilons=band if task.stage == SpawnKey.CHOOSE else (),
         lattice=lattice,
-        shortlist=task.stage == CHOOSE,
+        shortlist=task.stage == SpawnKey.CHOOSE,
     )
     events: tuple[ChosenEvent, ...] = found.shortlist or found.best
     for event in found.band:
         if len(events) - len(found.shortlist) + 3 < MOST_EVENTS:
             events = (*events, event)
-    hits = _count(events, choose) if task.stage == CHOOSE else np.zeros((2, 0), dtype=np.int64)
+    hits = _count(events, choose) if task.stage == SpawnKey.CHOOSE else np.zeros((2, 0), dtype=np.int64)
     return Searched(found, events, hits, drawn - half, drawn, len(first.columns))
 
 
@@ -98,7 +99,7 @@ def choose_events(
     if sizes.scan:
         ranked: list[tuple[float, int]] = []
         tell(0.0, f"scanning pair 1 of {candidates}")
-        for searched in processes.results([Search(i, SCAN, sizes.scan) for i in finalists]):
+        for searched in processes.results([Search(i, SpawnKey.SCAN, sizes.scan) for i in finalists]):
             spent += 2 * searched.drawn
             # Rounded: among pairs that promise the same, those named first go on.
             promise = max(event.predicted for event in searched.found.best)
@@ -107,7 +108,7 @@ def choose_events(
         finalists = [index for _, index in sorted(ranked)[:FINALISTS]]
     found: list[tuple[int, Searched]] = []
     tell(spent / samples, f"choosing an event on pair 1 of {len(finalists)}")
-    tasks = [Search(index, CHOOSE, sizes.choose) for index in finalists]
+    tasks = [Search(index, SpawnKey.CHOOSE, sizes.choose) for index in finalists]
     for rank, searched in enumerate(processes.results(tasks)):
         spent += 2 * searched.drawn
         tell(

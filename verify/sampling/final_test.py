@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, IntArray
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import count_events, counted_and_marked
-from verify.sampling.draws import FINAL, batch_sizes, draw_batch
+from verify.sampling.draws import batch_sizes, draw_batch
 from verify.sampling.independence import dependence
 from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
@@ -99,7 +100,7 @@ def share_of_error(batches: int, planned: int) -> float:
 def count_task(candidates: Sequence[NeighbouringWorlds], seed: int, task: FinalTask) -> Batch:
     """Draw a batch and count its events."""
     candidate = candidates[task.index]
-    sample = draw_batch(candidate, task.index, FINAL, task.world, task.batch, task.size, seed)
+    sample = draw_batch(candidate, task.index, SpawnKey.FINAL, task.world, task.batch, task.size, seed)
     counts, marks = counted_and_marked(task.events, sample)
     return Batch(counts, np.packbits(marks), task.size)
 
@@ -181,7 +182,7 @@ def count_event(
     batch = 0
     while done < trials:
         for world in (False, True):
-            sample = draw_batch(candidate, index, FINAL, world, batch, sizes[batch], seed)
+            sample = draw_batch(candidate, index, SpawnKey.FINAL, world, batch, sizes[batch], seed)
             hits[world] += int(count_events([event], sample)[0])
         if batch == 0:
             sizes = batch_sizes(trials, len(sample.columns))

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import event_from_dict
 from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.draws import CHOOSE, CONFIRM, FINAL, SCAN
 from verify.sampling.final_test import count_event
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.count_inversion import inversion_from_dict
@@ -221,9 +221,9 @@ def test_stages_share_no_draws_and_worlds_share_random_numbers_only_to_be_compar
     pairs = [NeighbouringWorlds((str(i), "D′"), draw) for i in range(4)]
     black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=100_000, seed=0)
     assert len(set(keys)) == len(keys) >= 2 * (4 + 3 + 3 + 1)
-    assert {key[0] for key, _ in keys} == {SCAN, CHOOSE, CONFIRM, FINAL}
+    assert {key[0] for key, _ in keys} == {SpawnKey.SCAN, SpawnKey.CHOOSE, SpawnKey.CONFIRM, SpawnKey.FINAL}
     worlds = {key: {world for other, world in keys if other == key} for key, _ in keys}
-    assert all(len(both) == (1 if key[0] == FINAL else 2) for key, both in worlds.items())
+    assert all(len(both) == (1 if key[0] == SpawnKey.FINAL else 2) for key, both in worlds.items())
 
 
 def test_the_reported_confidence_does_not_refute() -> None:

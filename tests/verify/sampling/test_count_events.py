@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mechanisms.arrays import FloatArray
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
 from verify.events.event import Both, Event, HalfLine, Interval, Near, ReportCount, RowTable
 from verify.events.float_lattice import LatticeReading
@@ -19,7 +20,7 @@ from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeSco
 from verify.events.summaries import Summary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
-from verify.sampling.draws import CHOOSE, draw_all, draw_batch
+from verify.sampling.draws import draw_all, draw_batch
 from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
@@ -126,12 +127,15 @@ def test_worlds_are_alike_only_where_it_is_asked_for() -> None:
 
     candidate = NeighbouringWorlds(("D", "D′"), draw)
     for alike in (True, False):
-        batches = [draw_batch(candidate, 0, CHOOSE, w, 1, 64, 5, alike=alike).values for w in (False, True)]
+        batches = [
+            draw_batch(candidate, 0, SpawnKey.CHOOSE, w, 1, 64, 5, alike=alike).values for w in (False, True)
+        ]
         samples = [
-            draw_all(candidate, 0, CHOOSE, w, 20_032, 5, 1 << 20, alike=alike).values for w in (False, True)
+            draw_all(candidate, 0, SpawnKey.CHOOSE, w, 20_032, 5, 1 << 20, alike=alike).values
+            for w in (False, True)
         ]
         assert np.array_equal(*batches) is alike
         assert np.array_equal(*samples) is alike
         assert not np.intersect1d(*samples).size or alike
-    default = draw_batch(candidate, 0, CHOOSE, True, 1, 64, 5).values
+    default = draw_batch(candidate, 0, SpawnKey.CHOOSE, True, 1, 64, 5).values
     assert np.array_equal(default, batches[1])
