@@ -31,11 +31,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 from verify import verify
 from verify.conduct.effort import EFFORTS
 from verify.conduct.time_limit import SECONDS
+from verify.subjects.resolve import load_object
 from verify.zoo import Specimen, specimens
+
+oracles: Any = load_object(f"{Path(__file__).parents[1] / 'verify' / 'zoo' / 'oracles.py'}:oracles")
 
 DP_SNIPER = {
     "laplace": (0.0968, 0.0976),
@@ -89,6 +94,7 @@ class Row:
     """What one verification gave and cost."""
 
     specimen: Specimen
+    oracle: Any
     verdict: str
     bound: float
     trials: int
@@ -96,14 +102,16 @@ class Row:
     megabytes: float
 
     @property
-    def oracle(self) -> float:
-        """The oracle limit at the number of final draws that the verification used."""
-        return self.specimen.oracle_limit(self.trials) if self.trials else math.nan
+    def oracle_limit(self) -> float:
+        """The oracle limit at the number of final draws that the verification used; NaN without an oracle."""
+        if self.oracle is None or not self.trials:
+            return math.nan
+        return self.oracle.limit(self.trials, delta=self.specimen.delta)
 
     @property
     def slack(self) -> float:
         """How many times larger the oracle's bound is."""
-        return self.oracle / self.bound if self.bound > 0 else math.inf
+        return self.oracle_limit / self.bound if self.bound > 0 else math.inf
 
     @property
     def right(self) -> bool:
@@ -145,9 +153,13 @@ def send_cost(
 
 
 def verified(
-    specimen: Specimen, effort: str, seed: int, task: Callable[[str, str, int, Connection], None] = measure
+    specimen: Specimen,
+    oracle: Any,
+    effort: str,
+    seed: int,
+    task: Callable[[str, str, int, Connection], None] = measure,
 ) -> Row:
-    """Verify one specimen in a fresh process, by a task that is given its name."""
+    """Verify one specimen in a fresh process, by a task that is given its name; its oracle may be None."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=task, args=(specimen.name, effort, seed, send))
@@ -158,7 +170,7 @@ def verified(
     except EOFError:
         verdict, bound, trials, seconds, peak = "failed", 0.0, 0, math.nan, math.nan
     process.join()
-    return Row(specimen, verdict, bound, trials, seconds, peak)
+    return Row(specimen, oracle, verdict, bound, trials, seconds, peak)
 
 
 HEADINGS = (
@@ -182,7 +194,7 @@ def cells(row: Row) -> list[str]:
         claim,
         "yes" if specimen.correct else "hidden" if specimen.hidden else "no",
         figure(specimen.true_epsilon),
-        figure(row.oracle),
+        figure(row.oracle_limit),
         figure(row.bound),
         figure(row.slack),
         row.verdict + ("" if row.right else " (!)"),
@@ -205,8 +217,8 @@ def again(row: Row, effort: str, seed: int, draws: float) -> str:
         return "-"
     # Every stage has a fixed share of the draws, whatever their number.
     samples = math.ceil(EFFORTS[effort].batch_samples * draws / row.trials)
-    more = verified(row.specimen, effort, seed, partial(measure, samples=samples))
-    return f"{figure(more.oracle)} / {figure(more.bound)} ({more.trials:,} draws, {more.seconds:.0f} s)"
+    more = verified(row.specimen, row.oracle, effort, seed, partial(measure, samples=samples))
+    return f"{figure(more.oracle_limit)} / {figure(more.bound)} ({more.trials:,} draws, {more.seconds:.0f} s)"
 
 
 def line(parts: list[str]) -> str:
@@ -214,9 +226,7 @@ def line(parts: list[str]) -> str:
 
 
 def summary(rows: list[Row]) -> list[str]:
-    measured = [
-        row for row in rows if row.specimen.oracle is not None and not row.specimen.hidden and row.trials
-    ]
+    measured = [row for row in rows if row.oracle is not None and not row.specimen.hidden and row.trials]
     close = sum(row.slack <= SLACK for row in measured)
     wrong = [row.specimen.name for row in rows if not row.right]
     slow = [row.specimen.name for row in rows if not row.seconds <= ROW_SECONDS]
@@ -251,7 +261,7 @@ def main() -> None:
     print(line(["---"] * len(headings)))
     start = time.monotonic()
     for name in options.names or specimens:
-        row = verified(specimens[name], effort, options.seed)
+        row = verified(specimens[name], oracles.get(name), effort, options.seed)
         rows.append(row)
         more = [again(row, effort, options.seed, options.again)] if options.again else []
         print(line([*cells(row), *more]), flush=True)

@@ -11,7 +11,8 @@ from verify.functions.command_subject import command_subject
 from verify.subjects.resolve import resolve
 from verify.subjects.subject_identity import source_digest
 from verify.transcripts.adversary import ChallengeOnPlay
-from verify.zoo.plain_bandits import DPUCB, SeededNoise
+from verify.zoo import specimens
+from verify.zoo.plain_bandits import DPUCB
 
 DOMAIN = Interval(0, 1)
 
@@ -63,7 +64,7 @@ def test_mechanisms_and_learners_differ_by_parameters_and_bases():
 @pytest.mark.parametrize(
     "changed",
     [
-        PlainBandit(SeededNoise, arms=2, rounds=4),
+        PlainBandit(specimens["plain-bandit-seeded"].subject.make, arms=2, rounds=4),
         PlainBandit(DPUCB, arms=2, rounds=5),
         PlainBandit(DPUCB, arms=3, rounds=4),
         PlainBandit(DPUCB, arms=2, rounds=4, rewards=(0.0, 2.0)),

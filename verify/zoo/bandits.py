@@ -18,18 +18,26 @@ from algorithms.learner import Family
 from algorithms.problems import SemiBandit, SuperArms, TopK
 from mechanisms import Box, Domain, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
 
 HORIZON = 64
 BATCHES = (HORIZON + 1).bit_length() - 1  # of one arm: 1 + 2 + 4 + ... rewards
 
 _SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
+_BUG = f"{_SOURCE}; the bug is ours"
 
 
 def _claim(view: View = View.ACTIONS) -> ClaimForm:
     return ClaimForm("central", view, ONE_ROUND_CENTRAL, _SOURCE)
 
 
+@specimen(
+    "bandit-ucb",
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source=_SOURCE,
+    why="each reward enters one released sum with Lap(1/ε)",
+)
 class EpisodicUCB:
     """Play the arm of largest ``mean + sqrt(x / 2n) + b x / n``, x = ln(3 T^2), for an episode of twice the length.
 
@@ -84,7 +92,14 @@ class EpisodicUCB:
         self.filled[full] = 0.0
 
 
-class ReusedRewards(EpisodicUCB):
+@specimen(
+    "bandit-reused-rewards",
+    epsilon=1.0,
+    true_epsilon=float(BATCHES),
+    source=_BUG,
+    why=f"sums are not emptied: a first reward is released with each of up to {BATCHES} episodes, ε each time",
+)
+class _ReusedRewards(EpisodicUCB):
     """The sums are not emptied: an episode's rewards are released again at the end of every later one."""
 
     def learn(self, full: BoolArray, sums: FloatArray) -> None:
@@ -92,7 +107,14 @@ class ReusedRewards(EpisodicUCB):
         self.set_index(full, sums)  # and nothing is forgotten: the bug shows where the sums are released
 
 
-class PhaseOnRawRewards(EpisodicUCB):
+@specimen(
+    "bandit-raw-phase",
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source=_BUG,
+    why="whether an episode goes on depends on the raw reward",
+)
+class _PhaseOnRawRewards(EpisodicUCB):
     """An episode ends early when its raw rewards are too low: its length tells them."""
 
     def observe(self, feedback: Private) -> None:
@@ -102,7 +124,14 @@ class PhaseOnRawRewards(EpisodicUCB):
         super().observe(feedback)
 
 
-class SharedNoise(EpisodicUCB):
+@specimen(
+    "bandit-shared-noise",
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source=_BUG,
+    why="one noise for all arms and episodes: it cancels in every comparison",
+)
+class _SharedNoise(EpisodicUCB):
     """One noise is drawn for all arms and episodes: comparisons of arms are without noise."""
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
@@ -116,7 +145,14 @@ class SharedNoise(EpisodicUCB):
         self.learn(full, (raw + self.noise)[full])
 
 
-class RawFirstReward(EpisodicUCB):
+@specimen(
+    "bandit-raw-first",
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source=_BUG,
+    why="the first reward of an arm enters the argmax without noise",
+)
+class _RawFirstReward(EpisodicUCB):
     """An arm's first reward, an episode of its own, goes into the index as it is."""
 
     def end_episode(self, full: BoolArray) -> None:
@@ -131,7 +167,14 @@ class RawFirstReward(EpisodicUCB):
             self.learn(later, noisy[later])
 
 
-class TreeUCB(EpisodicUCB):
+@specimen(
+    "bandit-tree",
+    epsilon=1.0,
+    true_epsilon=1.0,
+    source=_SOURCE,
+    why="a record lies in 7 nodes, each with Lap(7/ε)",
+)
+class _TreeUCB(EpisodicUCB):
     """UCB on sums from a binary tree under one clock, with Laplace noise at every node."""
 
     levels_paid: ClassVar[int] = HORIZON.bit_length()  # floor(log2 T) + 1: a record lies in so many nodes
@@ -171,13 +214,27 @@ class TreeUCB(EpisodicUCB):
         self.index[seen] = self.nodes.sum(axis=0)[seen] / n + np.sqrt(self.exponent / (2.0 * n))
 
 
-class TreeMissesLevel(TreeUCB):
+@specimen(
+    "bandit-tree-level",
+    epsilon=1.0,
+    true_epsilon=7.0 / 6.0,
+    source=_BUG,
+    why="a record lies in floor(log2 64) + 1 = 7 nodes, the noise is for 6",
+)
+class _TreeMissesLevel(_TreeUCB):
     """The noise is for floor(log2 T) nodes a record; it lies in one more."""
 
     levels_paid: ClassVar[int] = HORIZON.bit_length() - 1  # the bug
 
 
-class TreeRawLeaves(EpisodicUCB):
+@specimen(
+    "bandit-tree-raw-leaves",
+    epsilon=1.0,
+    true_epsilon=math.inf,
+    source=_BUG,
+    why="the leaves of the tree enter the index without noise",
+)
+class _TreeRawLeaves(EpisodicUCB):
     """A level of the tree gets no noise: the first reward of every pair goes into the index raw."""
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
@@ -200,7 +257,16 @@ class TreeRawLeaves(EpisodicUCB):
         return np.where(full, noisy, 0.0)
 
 
-class VarianceForDeviation(EpisodicUCB):
+@specimen(
+    "bandit-variance",
+    epsilon=1.0,
+    delta=1e-5,
+    # Of N(0, (sigma^2 / 64)^2) at delta: an episode of 64 is the longest that ends in 128 rounds.
+    true_epsilon=29.480093,
+    source=_BUG,
+    why="a variance where the standard deviation belongs: sums of n have noise σ²/n instead of σ",
+)
+class _VarianceForDeviation(EpisodicUCB):
     """The mean's noise gets its variance where the standard deviation belongs: too little from n = 4 on.
 
     A mean of n rewards needs ``sd = sigma / n``. With ``sd**2`` in its place the sum's noise is
@@ -227,68 +293,3 @@ class VarianceForDeviation(EpisodicUCB):
             ending = lengths == length
             noisy = self.gate.release(self.by_length[length], self.sums, where=ending)  # the bug
             self.learn(ending, noisy[ending])
-
-
-def _specimen(
-    name: str, subject: type[EpisodicUCB], true_epsilon: float, why: str, *, delta: float = 0.0
-) -> Specimen:
-    return Specimen(
-        name=name,
-        subject=subject,
-        epsilon=1.0,
-        delta=delta,
-        true_epsilon=true_epsilon,
-        correct=true_epsilon <= 1.0,
-        source=_SOURCE if true_epsilon <= 1.0 else f"{_SOURCE}; the bug is ours",
-        why=why,
-    )
-
-
-SPECIMENS = (
-    _specimen("bandit-ucb", EpisodicUCB, 1.0, "each reward enters one released sum with Lap(1/ε)"),
-    _specimen(
-        "bandit-reused-rewards",
-        ReusedRewards,
-        float(BATCHES),
-        f"sums are not emptied: a first reward is released with each of up to {BATCHES} episodes, ε each time",
-    ),
-    _specimen(
-        "bandit-raw-phase",
-        PhaseOnRawRewards,
-        math.inf,
-        "whether an episode goes on depends on the raw reward",
-    ),
-    _specimen(
-        "bandit-shared-noise",
-        SharedNoise,
-        math.inf,
-        "one noise for all arms and episodes: it cancels in every comparison",
-    ),
-    _specimen(
-        "bandit-raw-first",
-        RawFirstReward,
-        math.inf,
-        "the first reward of an arm enters the argmax without noise",
-    ),
-    _specimen("bandit-tree", TreeUCB, 1.0, "a record lies in 7 nodes, each with Lap(7/ε)"),
-    _specimen(
-        "bandit-tree-level",
-        TreeMissesLevel,
-        7.0 / 6.0,
-        "a record lies in floor(log2 64) + 1 = 7 nodes, the noise is for 6",
-    ),
-    _specimen(
-        "bandit-tree-raw-leaves",
-        TreeRawLeaves,
-        math.inf,
-        "the leaves of the tree enter the index without noise",
-    ),
-    _specimen(
-        "bandit-variance",
-        VarianceForDeviation,
-        29.480093,  # of N(0, (sigma^2 / 64)^2) at delta; an episode of 64 is the longest that ends in 128 rounds
-        "a variance where the standard deviation belongs: sums of n have noise σ²/n instead of σ",
-        delta=1e-5,
-    ),
-)
-"""The specimens of this file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -11,8 +10,10 @@ from mechanisms import Integers, Interval
 from mechanisms.arrays import FloatArray, IntArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.within import Within
-from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
+
+_GHOSH = "Ghosh, Roughgarden, Sundararajan 2009, Universally utility-maximizing privacy mechanisms"
+_BALCER = "Balcer, Vadhan 2018, Differential privacy on finite computers, Alg. 4.8"
 
 EPSILON = 0.5
 STAIRCASE_EPSILON = 1.0
@@ -30,14 +31,28 @@ def _two_sided(success: float, rng: np.random.Generator, lanes: int) -> IntArray
     return difference
 
 
+@specimen(
+    "geometric",
+    epsilon=EPSILON,
+    true_epsilon=EPSILON,
+    source=_GHOSH,
+    why="one step changes the probability by the factor e^-ε",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
+def _geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
     """Geometric mechanism: P(k) ∝ e^(-ε |k|). Correct; the success probability is 1 - e^-ε."""
     return int(data[0]) + _two_sided(-math.expm1(-EPSILON), rng, lanes)
 
 
+@specimen(
+    "geometric-linear",
+    epsilon=EPSILON,
+    true_epsilon=-math.log1p(-EPSILON),
+    source=f"{_GHOSH}; a mistake of practice: geometric(p=ε)",
+    why="one step changes the probability by the factor 1 - ε, which is below e^-ε",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def geometric_linear(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
+def _geometric_linear(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
     """Geometric mechanism with success probability ε in place of 1 - e^-ε: α = 1 - ε, so the loss is -ln(1 - ε)."""
     return int(data[0]) + _two_sided(EPSILON, rng, lanes)
 
@@ -54,8 +69,22 @@ def truncated_table(count: int, bits: int) -> IntArray:
 BITS = math.ceil(math.log(2.0 / TRUNCATED_EPSILON))  # 3: the natural logarithm, as in DP-Sniper
 
 
+@specimen(
+    "truncated-geometric",
+    epsilon=math.log1p(2.0**-BITS),
+    true_epsilon=math.log1p(2.0**-BITS),
+    source=f"{_BALCER}, with the claim of DP-Sniper's docstring",
+    why="one step changes the probability by the factor 1 + 2^-3",
+)
+@specimen(
+    "truncated-geometric-ln",
+    epsilon=TRUNCATED_EPSILON,
+    true_epsilon=math.log1p(2.0**-BITS),
+    source=f"{_BALCER}, k = ⌈ln(2/ε)⌉ in place of ⌈log₂(2/ε)⌉, as DP-Sniper has it",
+    why="k = 3 where ε = 0.1 needs 2^-k ≤ e^ε - 1, k ≥ 4: ln(1 + 2^-3) = 0.118",
+)
 @claimed(data=TRUNCATED_COUNT, unit=_UNIT)
-def truncated_geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
+def _truncated_geometric(data: IntArray, rng: np.random.Generator, lanes: int) -> IntArray:
     """Truncated geometric mechanism by integer arithmetic (Balcer and Vadhan 2018, Alg. 4.8), with 2^-3.
 
     Neighbouring outputs' probabilities are in the ratio 1 + 2^-3, so ε = ln(9/8) = 0.1178: a correct claim. But for
@@ -68,8 +97,15 @@ def truncated_geometric(data: IntArray, rng: np.random.Generator, lanes: int) ->
 GAMMA = 1.0 / (1.0 + math.exp(STAIRCASE_EPSILON / 2.0))
 
 
+@specimen(
+    "staircase",
+    epsilon=STAIRCASE_EPSILON,
+    true_epsilon=STAIRCASE_EPSILON,
+    source="Geng, Viswanath 2016, The optimal noise-adding mechanism in differential privacy, Alg. 1",
+    why="the density at distance d + 1 is e^-ε times that at d",
+)
 @claimed(data=REAL, unit=_UNIT)
-def staircase(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _staircase(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Staircase mechanism: the density falls by e^-ε once per unit of distance, in steps. Correct."""
     b = math.exp(-STAIRCASE_EPSILON)
     sign = 2.0 * rng.integers(0, 2, size=lanes) - 1.0
@@ -78,90 +114,3 @@ def staircase(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     first = rng.random(lanes) < GAMMA / (GAMMA + (1.0 - GAMMA) * b)
     within = np.where(first, GAMMA * place, GAMMA + (1.0 - GAMMA) * place)
     return np.asarray(data + sign * (step + within), dtype=np.float64)
-
-
-# --- exact probabilities -------------------------------------------------------------------------
-
-
-def geometric_masses(alpha: float) -> Masses:
-    """Masses of "at most k", k = 0, -1, ..., for P(k) ∝ α^|k| around 0 and around 1."""
-    below = alpha ** np.arange(60.0) / (1.0 + alpha)
-    return below, alpha * below
-
-
-def truncated_law(count: int) -> list[Fraction]:
-    """Exact probability of each output 0 .. n."""
-    table = [int(value) for value in truncated_table(count, BITS)]
-    return [
-        Fraction(value - before, table[-1]) for value, before in zip(table, [0, *table[:-1]], strict=True)
-    ]
-
-
-def _truncated_masses() -> Masses:
-    low, high = (np.array([float(mass) for mass in truncated_law(count)]) for count in (0, 1))
-    return by_likelihood_ratio(low, high)
-
-
-def staircase_masses() -> Masses:
-    """Masses of "at most t", t = 0, -1, ..., around 0 and around 1: ½ e^(-ε |t|) at whole numbers."""
-    below = 0.5 * np.exp(-STAIRCASE_EPSILON * np.arange(30))
-    return below, below * math.exp(-STAIRCASE_EPSILON)
-
-
-_GHOSH = "Ghosh, Roughgarden, Sundararajan 2009, Universally utility-maximizing privacy mechanisms"
-_BALCER = "Balcer, Vadhan 2018, Differential privacy on finite computers, Alg. 4.8"
-_LOW = "the output is at most k"
-_ZERO, _ONE = np.array([0]), np.array([1])
-
-SPECIMENS = (
-    Specimen(
-        "geometric",
-        geometric,
-        EPSILON,
-        EPSILON,
-        True,
-        _GHOSH,
-        "one step changes the probability by the factor e^-ε",
-        Oracle(_ZERO, _ONE, _LOW, lambda: geometric_masses(math.exp(-EPSILON))),
-    ),
-    Specimen(
-        "geometric-linear",
-        geometric_linear,
-        EPSILON,
-        -math.log1p(-EPSILON),
-        False,
-        f"{_GHOSH}; a mistake of practice: geometric(p=ε)",
-        "one step changes the probability by the factor 1 - ε, which is below e^-ε",
-        Oracle(_ZERO, _ONE, _LOW, lambda: geometric_masses(1.0 - EPSILON)),
-    ),
-    Specimen(
-        "truncated-geometric",
-        truncated_geometric,
-        math.log1p(2.0**-BITS),
-        math.log1p(2.0**-BITS),
-        True,
-        f"{_BALCER}, with the claim of DP-Sniper's docstring",
-        "one step changes the probability by the factor 1 + 2^-3",
-        Oracle(_ZERO, _ONE, _LOW, _truncated_masses),
-    ),
-    Specimen(
-        "truncated-geometric-ln",
-        truncated_geometric,
-        TRUNCATED_EPSILON,
-        math.log1p(2.0**-BITS),
-        False,
-        f"{_BALCER}, k = ⌈ln(2/ε)⌉ in place of ⌈log₂(2/ε)⌉, as DP-Sniper has it",
-        "k = 3 where ε = 0.1 needs 2^-k ≤ e^ε - 1, k ≥ 4: ln(1 + 2^-3) = 0.118",
-        Oracle(_ZERO, _ONE, _LOW, _truncated_masses),
-    ),
-    Specimen(
-        "staircase",
-        staircase,
-        STAIRCASE_EPSILON,
-        STAIRCASE_EPSILON,
-        True,
-        "Geng, Viswanath 2016, The optimal noise-adding mechanism in differential privacy, Alg. 1",
-        "the density at distance d + 1 is e^-ε times that at d",
-        Oracle(np.array(0.0), np.array(1.0), "the output is at most t", staircase_masses),
-    ),
-)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtr
 
-from mechanisms import Box, Interval
+from mechanisms import Box, GaussianProfile, Interval
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.within import Within
-from verify.zoo.oracle import Masses, Oracle
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
+
+_BALLE = "Balle, Wang 2018, Improving the Gaussian mechanism for differential privacy"
+_DWORK = "Dwork, Roth 2014, The algorithmic foundations of differential privacy, Thm 3.22"
 
 EPSILON, DELTA = 1.0, 0.01
 CLASSIC = 0.9, 0.01
@@ -26,153 +26,101 @@ VECTOR = Within(Box(-10, 10, COORDINATES), linf=1)
 _UNIT = "one individual, who moves the answer by at most 1"
 
 
-def gaussian_delta(mu: float, epsilon: float) -> float:
-    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), μ = sensitivity / σ (Balle and Wang 2018, Thm 8)."""
-    return float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))))
-
-
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The ε at which δ(ε) is `delta`."""
-    return float(
-        brentq(lambda epsilon: gaussian_delta(mu, epsilon) - delta, 0.0, mu * (mu + 40.0), xtol=1e-13)
-    )
-
-
-def analytic_mu(epsilon: float, delta: float) -> float:
-    """The largest μ that is (ε, δ)-private."""
-    return float(
-        brentq(lambda mu: gaussian_delta(mu, epsilon) - delta, 1e-3, 2.0 * epsilon + 10.0, xtol=1e-14)
-    )
-
-
-def classic_sigma(epsilon: float, delta: float) -> float:
+def _classic_sigma(epsilon: float, delta: float) -> float:
     """σ = √(2 ln(1.25/δ)) / ε, proved for ε ≤ 1 only (Dwork and Roth 2014, Thm 3.22)."""
     return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
 
 
-SIGMA = 1.0 / analytic_mu(EPSILON, DELTA)
-VARIANCE_SIGMA = 1.0 / analytic_mu(*VARIANCE)
-LOOSE_SIGMA = classic_sigma(1.0, 0.1)
+# The smallest σ that are private by the exact δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), μ = 1/σ (Balle, Wang, Thm 8).
+SIGMA = 1.8778755609073876  # at (EPSILON, DELTA)
+VARIANCE_SIGMA = 0.6690413226560559  # at VARIANCE
+CLASSIC_SIGMA = _classic_sigma(*CLASSIC)
+LARGE_SIGMA = _classic_sigma(*LARGE)
+LOOSE_SIGMA = _classic_sigma(1.0, 0.1)
 
 
+@specimen(
+    "gaussian",
+    epsilon=EPSILON,
+    delta=DELTA,
+    true_epsilon=EPSILON,
+    source=f"{_BALLE}, Alg. 1",
+    why="σ solves δ(ε) = δ exactly",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def gaussian(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _gaussian(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism calibrated exactly to (1, 0.01). Correct, and nothing is given away."""
     return data + SIGMA * rng.standard_normal(lanes)
 
 
+@specimen(
+    "gaussian-classic",
+    epsilon=CLASSIC[0],
+    delta=CLASSIC[1],
+    true_epsilon=GaussianProfile(1.0 / CLASSIC_SIGMA).epsilon(CLASSIC[1]),
+    source=_DWORK,
+    why="the classical σ is larger than needed for ε ≤ 1",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def classic(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _classic(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism with the classical σ at (0.9, 0.01). Correct: the formula holds for ε ≤ 1, with room."""
-    return data + classic_sigma(*CLASSIC) * rng.standard_normal(lanes)
+    return data + CLASSIC_SIGMA * rng.standard_normal(lanes)
 
 
+@specimen(
+    "gaussian-classic-large",
+    epsilon=LARGE[0],
+    delta=LARGE[1],
+    true_epsilon=GaussianProfile(1.0 / LARGE_SIGMA).epsilon(LARGE[1]),
+    source=f"{_DWORK}, outside its range; {_BALLE}, section 2.3",
+    why="the classical σ is too small for large ε: δ(8) is 0.48, not 0.2",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism with the classical σ at ε = 8, δ = 0.2, beyond the ε ≤ 1 of its proof.
 
     σ falls as 1/ε, but at large ε privacy needs about 1/√(2ε) (Balle and Wang 2018, section 2.3).
     """
-    return data + classic_sigma(*LARGE) * rng.standard_normal(lanes)
+    return data + LARGE_SIGMA * rng.standard_normal(lanes)
 
 
+@specimen(
+    "gaussian-wrong-delta",
+    epsilon=TIGHT[0],
+    delta=TIGHT[1],
+    true_epsilon=GaussianProfile(1.0 / LOOSE_SIGMA).epsilon(TIGHT[1]),
+    source=f"{_DWORK}, with another δ than claimed",
+    why="σ was computed for δ = 0.1: δ(1) is 0.0031, not 0.001",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def wrong_delta(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _wrong_delta(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism whose σ was computed for δ = 0.1 and which is sold with δ = 0.001."""
     return data + LOOSE_SIGMA * rng.standard_normal(lanes)
 
 
+@specimen(
+    "gaussian-wrong-sensitivity",
+    epsilon=EPSILON,
+    delta=DELTA,
+    true_epsilon=GaussianProfile(2.0 / SIGMA).epsilon(DELTA),
+    source=f"{_BALLE}, with the L∞ for the L2 sensitivity",
+    why="four answers move by 1 each: μ is twice what it should be",
+)
 @claimed(data=VECTOR, unit="one individual, who moves each of four answers by at most 1")
-def wrong_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _wrong_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian noise for sensitivity 1 on four answers that all move: the L2 sensitivity is √4 = 2."""
     return np.asarray(data) + SIGMA * rng.standard_normal((lanes, COORDINATES))
 
 
+@specimen(
+    "gaussian-variance",
+    epsilon=VARIANCE[0],
+    delta=VARIANCE[1],
+    true_epsilon=GaussianProfile(1.0 / VARIANCE_SIGMA**2).epsilon(VARIANCE[1]),
+    source="a mistake of practice: NumPy's scale is the standard deviation",
+    why="σ < 1, so the variance is smaller than σ",
+)
 @claimed(data=COUNT, unit=_UNIT)
-def variance_for_scale(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _variance_for_scale(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism in which σ² was passed where the standard deviation belongs; σ < 1, so it is too small."""
     return data + VARIANCE_SIGMA**2 * rng.standard_normal(lanes)
-
-
-def gaussian_masses(mu: float) -> Masses:
-    """Masses of "at most t" under N(0, 1) and N(μ, 1)."""
-    grid = np.linspace(-9.0, 9.0 + mu, 20001)
-    return ndtr(grid), ndtr(grid - mu)
-
-
-def _oracle(mu: float, size: int | None = None) -> Oracle:
-    low, high = (np.array(0.0), np.array(1.0)) if size is None else (np.zeros(size), np.ones(size))
-    return Oracle(low, high, "the answers' sum is at most t", lambda: gaussian_masses(mu))
-
-
-_BALLE = "Balle, Wang 2018, Improving the Gaussian mechanism for differential privacy"
-_DWORK = "Dwork, Roth 2014, The algorithmic foundations of differential privacy, Thm 3.22"
-
-SPECIMENS = (
-    Specimen(
-        "gaussian",
-        gaussian,
-        EPSILON,
-        EPSILON,
-        True,
-        f"{_BALLE}, Alg. 1",
-        "σ solves δ(ε) = δ exactly",
-        _oracle(1.0 / SIGMA),
-        DELTA,
-    ),
-    Specimen(
-        "gaussian-classic",
-        classic,
-        CLASSIC[0],
-        gaussian_epsilon(1.0 / classic_sigma(*CLASSIC), CLASSIC[1]),
-        True,
-        _DWORK,
-        "the classical σ is larger than needed for ε ≤ 1",
-        _oracle(1.0 / classic_sigma(*CLASSIC)),
-        CLASSIC[1],
-    ),
-    Specimen(
-        "gaussian-classic-large",
-        classic_large_epsilon,
-        LARGE[0],
-        gaussian_epsilon(1.0 / classic_sigma(*LARGE), LARGE[1]),
-        False,
-        f"{_DWORK}, outside its range; {_BALLE}, section 2.3",
-        "the classical σ is too small for large ε: δ(8) is 0.48, not 0.2",
-        _oracle(1.0 / classic_sigma(*LARGE)),
-        LARGE[1],
-    ),
-    Specimen(
-        "gaussian-wrong-delta",
-        wrong_delta,
-        TIGHT[0],
-        gaussian_epsilon(1.0 / LOOSE_SIGMA, TIGHT[1]),
-        False,
-        f"{_DWORK}, with another δ than claimed",
-        "σ was computed for δ = 0.1: δ(1) is 0.0031, not 0.001",
-        _oracle(1.0 / LOOSE_SIGMA),
-        TIGHT[1],
-    ),
-    Specimen(
-        "gaussian-wrong-sensitivity",
-        wrong_sensitivity,
-        EPSILON,
-        gaussian_epsilon(2.0 / SIGMA, DELTA),
-        False,
-        f"{_BALLE}, with the L∞ for the L2 sensitivity",
-        "four answers move by 1 each: μ is twice what it should be",
-        _oracle(2.0 / SIGMA, COORDINATES),
-        DELTA,
-    ),
-    Specimen(
-        "gaussian-variance",
-        variance_for_scale,
-        VARIANCE[0],
-        gaussian_epsilon(1.0 / VARIANCE_SIGMA**2, VARIANCE[1]),
-        False,
-        "a mistake of practice: NumPy's scale is the standard deviation",
-        "σ < 1, so the variance is smaller than σ",
-        _oracle(1.0 / VARIANCE_SIGMA**2),
-        VARIANCE[1],
-    ),
-)

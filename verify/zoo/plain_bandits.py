@@ -1,4 +1,4 @@
-"""Bandits in plain Python, as one finds them: a private one, and three whose bugs no gate would let through.
+"""Bandits in plain Python, as one finds them: two private ones, and three whose bugs no gate would let through.
 
 They are called one method at a time, with a generator of their own: see `verify.bandits.calling.plain_bandit`.
 """
@@ -6,18 +6,44 @@ They are called one method at a time, with a generator of their own: see `verify
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
+
+_Bandit = TypeVar("_Bandit")
 
 ARMS, ROUNDS, EPSILON = 2, 64, 1.0
 MARGIN = 2.5  # by which a sum of four rewards must be worse
 _BONUS = math.log(3.0 * ROUNDS**2)
 
+_SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
+_ELIMINATION = "DP successive elimination with phases of one length: after Sajed & Sheffet 2019, Algorithm 2"
 
+
+def _plain(
+    name: str, *, true_epsilon: float, source: str, why: str
+) -> Callable[[type[_Bandit]], type[_Bandit]]:
+    """Register a bandit class, played for `ROUNDS` on `ARMS`, as a specimen."""
+
+    def register(bandit: type[_Bandit]) -> type[_Bandit]:
+        played = PlainBandit(bandit, ARMS, ROUNDS)
+        specimen(name, epsilon=EPSILON, true_epsilon=true_epsilon, source=source, why=why)(played)
+        return bandit
+
+    return register
+
+
+@_plain(
+    "plain-bandit-ucb",
+    true_epsilon=EPSILON,
+    source=_SOURCE,
+    why="each reward enters one released sum with Lap(1/ε)",
+)
 class DPUCB:
     """UCB in episodes of doubling length: an episode's sum is released once, with Lap(1 / epsilon)."""
 
@@ -55,7 +81,13 @@ class DPUCB:
         self.length[arm] *= 2
 
 
-class SeededNoise(DPUCB):
+@_plain(
+    "plain-bandit-seeded",
+    true_epsilon=math.inf,
+    source=f"{_SOURCE}; the bug is ours",
+    why="the noise is the same in every run: its generator is seeded with the arm",
+)
+class _SeededNoise(DPUCB):
     """The noise of an arm is drawn from a generator that every release seeds afresh with the arm's number."""
 
     def noise(self, arm: int) -> float:
@@ -63,7 +95,13 @@ class SeededNoise(DPUCB):
         return float(np.random.default_rng(arm).laplace(scale=1.0 / EPSILON))  # the bug
 
 
-class StopsOnSuccess(DPUCB):
+@_plain(
+    "plain-bandit-stops",
+    true_epsilon=math.inf,
+    source=f"{_SOURCE}; the bug is ours",
+    why="an episode's length depends on its raw rewards",
+)
+class _StopsOnSuccess(DPUCB):
     """An episode ends as soon as its raw rewards reach half of its length."""
 
     def update(self, arm: int, reward: float) -> None:
@@ -75,7 +113,14 @@ class StopsOnSuccess(DPUCB):
             self.end_episode(arm)
 
 
-class Elimination:
+@_plain(
+    "plain-bandit-elimination",
+    # P(L - L' >= t) = (2 + t) e^-t / 4 for two Laplace draws; an arm worse by 3 or by 4 is kept as the better one.
+    true_epsilon=1.0 + math.log((2.0 + MARGIN + 3.0) / (2.0 + MARGIN + 4.0)),
+    source=_ELIMINATION,
+    why="each reward enters one sum, released once with Lap(1/ε)",
+)
+class _Elimination:
     """Every active arm is played four times; then those clearly worse by the noisy sums are dropped for good."""
 
     length = 4
@@ -105,63 +150,15 @@ class Elimination:
         return self.rng.laplace(scale=1.0 / EPSILON, size=ARMS)
 
 
-class SharedNoise(Elimination):
+@_plain(
+    "plain-bandit-shared-noise",
+    true_epsilon=math.inf,
+    source=f"{_ELIMINATION}; the bug as in sayakrc/Differentially-Private-Bandits (DPSE)",
+    why="all arms get the same noise, which cancels: the comparison is of raw sums",
+)
+class _SharedNoise(_Elimination):
     """One draw of noise is added to the sums of all arms, and cancels where they are compared."""
 
     def noise(self) -> npt.NDArray[np.float64]:
         """Return one number for all arms."""
         return np.full(ARMS, self.rng.laplace(scale=1.0 / EPSILON))  # the bug
-
-
-_SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
-_ELIMINATION = "DP successive elimination with phases of one length: after Sajed & Sheffet 2019, Algorithm 2"
-
-SPECIMENS = (
-    Specimen(
-        "plain-bandit-ucb",
-        PlainBandit(DPUCB, ARMS, ROUNDS),
-        EPSILON,
-        EPSILON,
-        True,
-        _SOURCE,
-        "each reward enters one released sum with Lap(1/ε)",
-    ),
-    Specimen(
-        "plain-bandit-seeded",
-        PlainBandit(SeededNoise, ARMS, ROUNDS),
-        EPSILON,
-        math.inf,
-        False,
-        f"{_SOURCE}; the bug is ours",
-        "the noise is the same in every run: its generator is seeded with the arm",
-    ),
-    Specimen(
-        "plain-bandit-stops",
-        PlainBandit(StopsOnSuccess, ARMS, ROUNDS),
-        EPSILON,
-        math.inf,
-        False,
-        f"{_SOURCE}; the bug is ours",
-        "an episode's length depends on its raw rewards",
-    ),
-    Specimen(
-        "plain-bandit-elimination",
-        PlainBandit(Elimination, ARMS, ROUNDS),
-        EPSILON,
-        # P(L - L' >= t) = (2 + t) e^-t / 4 for two Laplace draws; an arm worse by 3 or by 4 is kept as the better one.
-        1.0 + math.log((2.0 + MARGIN + 3.0) / (2.0 + MARGIN + 4.0)),
-        True,
-        _ELIMINATION,
-        "each reward enters one sum, released once with Lap(1/ε)",
-    ),
-    Specimen(
-        "plain-bandit-shared-noise",
-        PlainBandit(SharedNoise, ARMS, ROUNDS),
-        EPSILON,
-        math.inf,
-        False,
-        f"{_ELIMINATION}; the bug as in sayakrc/Differentially-Private-Bandits (DPSE)",
-        "all arms get the same noise, which cancels: the comparison is of raw sums",
-    ),
-)
-"""The specimens of this file."""

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from mechanisms import Categories
 from verify.functions.claimed import claimed
 from verify.neighbouring.within import AnyTwo
-from verify.zoo.oracle import Masses, Oracle, by_likelihood_ratio
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
+
+_SOURCE = "Erlingsson, Pihur, Korolova 2014, RAPPOR"
 
 BITS = 20
 HASHES = 4
@@ -47,14 +48,26 @@ def report_rates(f: float, p: float, q: float) -> tuple[float, float]:
     return f / 2 * (p + q) + (1 - f) * q, f / 2 * (p + q) + (1 - f) * p
 
 
+_Q, _P = report_rates(F, P, Q)
+EPSILON = HASHES * math.log(_Q * (1 - _P) / (_P * (1 - _Q)))
+ONE_TIME_EPSILON = 2 * HASHES * math.log((1 - ONE_TIME_F / 2) / (ONE_TIME_F / 2))
+
+
 def _permanent(data: int, f: float, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
     """Permanent randomized response: a bit is replaced by a fair coin with probability f."""
     coin = rng.random((lanes, BITS))
     return np.where(coin < f, coin < f / 2, bloom_filter(data))
 
 
+@specimen(
+    "rappor",
+    epsilon=EPSILON,
+    true_epsilon=EPSILON,
+    source=f"{_SOURCE}, steps 1-3, parameters of DP-Sniper",
+    why="8 bits differ between values that share no bit, each worth half of ln(q*(1 - p*) / (p*(1 - q*)))",
+)
 @claimed(data=VALUE, model="local", unit=_UNIT)
-def rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
+def _rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
     """One RAPPOR report: permanent randomized response (f = .75), then instantaneous (p = .45, q = .55). Correct.
 
     ε = h ln(q*(1 - p*) / (p*(1 - q*))), h = 4 hashes: reached by values whose filters differ in all 8 bits.
@@ -63,59 +76,14 @@ def rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bo
     return rng.random((lanes, BITS)) < np.where(permanent, Q, P)
 
 
+@specimen(
+    "one-time-rappor",
+    epsilon=ONE_TIME_EPSILON,
+    true_epsilon=ONE_TIME_EPSILON,
+    source=f"{_SOURCE}, steps 1-2, parameters of DP-Sniper",
+    why="8 bits differ between values that share no bit, each worth ln((1 - f/2) / (f/2))",
+)
 @claimed(data=VALUE, model="local", unit=_UNIT)
-def one_time_rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
+def _one_time_rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.bool_]:
     """One-time RAPPOR: the permanent response alone, f = .95. Correct at ε = 2h ln((1 - f/2) / (f/2))."""
     return _permanent(data, ONE_TIME_F, rng, lanes)
-
-
-def bit_masses(value: int, other: int, rates: tuple[float, float]) -> Masses:
-    """Masses of the best events: only the number of agreeing bits among those that differ matters."""
-    first, second = bloom_filter(value), bloom_filter(other)
-    q, p = rates
-    law, other_law = np.ones(1), np.ones(1)
-    for bit in first[first != second]:
-        # Report 1 agrees with the first value where its bit is 1; the order of outcomes is (agrees, disagrees).
-        one, zero = (q, 1 - q), (1 - p, p)
-        law = np.outer(law, one if bit else zero).reshape(-1)
-        other_law = np.outer(other_law, zero[::-1] if bit else one[::-1]).reshape(-1)
-    return by_likelihood_ratio(law, other_law)
-
-
-_SOURCE = "Erlingsson, Pihur, Korolova 2014, RAPPOR"
-_Q, _P = report_rates(F, P, Q)
-EPSILON = HASHES * math.log(_Q * (1 - _P) / (_P * (1 - _Q)))
-ONE_TIME_EPSILON = 2 * HASHES * math.log((1 - ONE_TIME_F / 2) / (ONE_TIME_F / 2))
-_EVENT = "enough of the eight bits in which the filters of 6 and 10 differ are as in the filter of 6"
-
-
-def _oracle(rates: tuple[float, float]) -> Oracle:
-    return Oracle(np.array(6), np.array(10), _EVENT, lambda: bit_masses(6, 10, rates))
-
-
-def _one_time_rates() -> tuple[float, float]:
-    return 1 - ONE_TIME_F / 2, ONE_TIME_F / 2
-
-
-SPECIMENS = (
-    Specimen(
-        "rappor",
-        rappor,
-        EPSILON,
-        EPSILON,
-        True,
-        f"{_SOURCE}, steps 1-3, parameters of DP-Sniper",
-        "8 bits differ between values that share no bit, each worth half of ln(q*(1 - p*) / (p*(1 - q*)))",
-        _oracle((_Q, _P)),
-    ),
-    Specimen(
-        "one-time-rappor",
-        one_time_rappor,
-        ONE_TIME_EPSILON,
-        ONE_TIME_EPSILON,
-        True,
-        f"{_SOURCE}, steps 1-2, parameters of DP-Sniper",
-        "8 bits differ between values that share no bit, each worth ln((1 - f/2) / (f/2))",
-        _oracle(_one_time_rates()),
-    ),
-)

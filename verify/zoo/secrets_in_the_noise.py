@@ -12,8 +12,7 @@ from verify.functions.claimed import claimed
 from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
 from verify.neighbouring.replace_one import ReplaceOne
 from verify.neighbouring.within import Within
-from verify.zoo.oracle import Masses, Oracle
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
 
 EPSILON = 1.0
 RECORDS = 3
@@ -24,8 +23,15 @@ COUNT = Within(Interval(-10, 10), linf=1)
 _UNIT = "one individual's number in [0, 1]"
 
 
+@specimen(
+    "median-local-sensitivity",
+    epsilon=EPSILON,
+    true_epsilon=math.inf,
+    source="Nissim, Raskhodnikova, Smith 2007, Smooth sensitivity and sampling, section 2.1",
+    why="the local sensitivity is itself private, and 0 where two neighbours would be needed to move the median",
+)
 @claimed(data=ReplaceOne(Interval(0, 1), RECORDS), unit=_UNIT)
-def median_local_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _median_local_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Median of three numbers + Lap(LS/ε), LS the sensitivity of the median at these very data.
 
     At 0, 0, 0 it is 0 and the median is released as it is; at 0, 0, 1 it is 1.
@@ -35,8 +41,15 @@ def median_local_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: 
     return float(median) + local_sensitivity / EPSILON * rng.laplace(size=lanes)
 
 
+@specimen(
+    "mean-secret-count",
+    epsilon=EPSILON,
+    true_epsilon=math.inf,
+    source="a mistake of practice: the number of records used as if it were public",
+    why="the scale 1/(nε) tells n: far outputs are e^|x| times likelier with one record than with two",
+)
 @claimed(data=AddOrRemoveOne(Interval(0, 1), MOST_RECORDS), unit=f"{_UNIT}, present or not")
-def mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Mean of n numbers + Lap(1/(n ε)), where n itself is private: the noise's scale tells n.
 
     The tails of Lap(1/ε) and Lap(1/(2ε)) have an unbounded ratio.
@@ -45,62 +58,19 @@ def mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) ->
     return np.sum(data) / n + rng.laplace(scale=1.0 / (n * EPSILON), size=lanes)
 
 
+@specimen(
+    "curator",
+    epsilon=EPSILON,
+    true_epsilon=math.inf,
+    source="Wang, Xiang, Cheng, Ji, Sun, Wang 2024, Curator attack: when blackbox auditing loses its power",
+    why="once in 10^9 calls the answer itself is released",
+    hidden=True,
+)
 @claimed(data=COUNT, unit="one individual, who moves the answer by at most 1")
-def curator(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _curator(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism that once in 10^9 calls releases the answer itself, marked by 10^6. Infinite loss.
 
     No test with far fewer than 10^9 draws can see it: what such a test reports must say so.
     """
     noisy = data + rng.laplace(scale=1.0 / EPSILON, size=lanes)
     return np.where(rng.random(lanes) < LEAK, MARK + data, noisy)
-
-
-def _tails() -> Masses:
-    """P(|output| ≥ t) for Lap(1) and Lap(1/2)."""
-    t = np.linspace(0.0, 20.0, 2001)
-    return np.exp(-EPSILON * t), np.exp(-2.0 * EPSILON * t)
-
-
-SPECIMENS = (
-    Specimen(
-        "median-local-sensitivity",
-        median_local_sensitivity,
-        EPSILON,
-        math.inf,
-        False,
-        "Nissim, Raskhodnikova, Smith 2007, Smooth sensitivity and sampling, section 2.1",
-        "the local sensitivity is itself private, and 0 where two neighbours would be needed to move the median",
-        Oracle(
-            np.zeros(RECORDS),
-            np.array([0.0, 0.0, 1.0]),
-            "the output is 0",
-            lambda: (np.array([1.0]), np.array([0.0])),
-        ),
-    ),
-    Specimen(
-        "mean-secret-count",
-        mean_secret_count,
-        EPSILON,
-        math.inf,
-        False,
-        "a mistake of practice: the number of records used as if it were public",
-        "the scale 1/(nε) tells n: far outputs are e^|x| times likelier with one record than with two",
-        Oracle(np.zeros(1), np.zeros(2), "the output is at least t in size", _tails),
-    ),
-    Specimen(
-        "curator",
-        curator,
-        EPSILON,
-        math.inf,
-        False,
-        "Wang, Xiang, Cheng, Ji, Sun, Wang 2024, Curator attack: when blackbox auditing loses its power",
-        "once in 10^9 calls the answer itself is released",
-        Oracle(
-            np.array(0.0),
-            np.array(1.0),
-            "the output is the marked answer",
-            lambda: (np.array([LEAK]), np.array([0.0])),
-        ),
-        hidden=True,
-    ),
-)

@@ -1,11 +1,13 @@
-"""What the zoo knows of a mechanism: its claim, its true privacy loss, and how well a test could do."""
+"""What the zoo knows of a mechanism: its claim and its true privacy loss."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
-from verify.zoo.oracle import Oracle
+_Subject = TypeVar("_Subject")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,15 +26,10 @@ class Specimen:
     true_epsilon
         The smallest epsilon at which it is (epsilon, delta)-private: the supremum over all neighbours of its
         adjacency, in real arithmetic; infinite if there is none.
-    correct
-        Whether the claim is true in real arithmetic.
     source
         Paper and algorithm number, or the code that has the bug.
     why
         One sentence: why the true epsilon is what it is, or what is wrong.
-    oracle
-        The pair and the events by which a test that knew the law would tell the neighbours apart; None where
-        the law is not known in closed form.
     floating_point
         True if the claim holds in real arithmetic and the specimen is here because it fails in floating point.
     hidden
@@ -43,24 +40,61 @@ class Specimen:
     subject: Any
     epsilon: float
     true_epsilon: float
-    correct: bool
     source: str
     why: str
-    oracle: Oracle | None = None
     delta: float = 0.0
     floating_point: bool = False
     hidden: bool = False
+
+    @property
+    def correct(self) -> bool:
+        """Whether the claim is true in real arithmetic."""
+        return self.true_epsilon <= self.epsilon * (1.0 + 1e-12)
 
     @property
     def refutable(self) -> bool:
         """Whether sampling can show that the claim is false in real arithmetic."""
         return not self.correct and not self.hidden
 
-    def oracle_limit(self, samples: int, confidence: float = 0.95) -> float:
-        """Return the best lower bound on epsilon expected of a test with `samples` draws of each world.
 
-        See `Oracle.limit`. Not a number if the specimen has no oracle.
-        """
-        if self.oracle is None:
-            return float("nan")
-        return self.oracle.limit(samples, delta=self.delta, confidence=confidence)
+_registered: dict[str, Specimen] = {}
+specimens: Mapping[str, Specimen] = MappingProxyType(_registered)
+"""Every specimen by its name."""
+
+
+def specimen(
+    name: str,
+    *,
+    epsilon: float,
+    true_epsilon: float,
+    source: str,
+    why: str,
+    delta: float = 0.0,
+    floating_point: bool = False,
+    hidden: bool = False,
+) -> Callable[[_Subject], _Subject]:
+    """Register what it is put on, a function or a class, as a specimen; the parameters are `Specimen`'s.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+
+    def register(subject: _Subject) -> _Subject:
+        if name in _registered:
+            raise ValueError(f"name={name!r}: is another specimen's")
+        _registered[name] = Specimen(
+            name,
+            subject,
+            epsilon=epsilon,
+            delta=delta,
+            true_epsilon=true_epsilon,
+            source=source,
+            why=why,
+            floating_point=floating_point,
+            hidden=hidden,
+        )
+        return subject
+
+    return register

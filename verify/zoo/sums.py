@@ -10,9 +10,10 @@ from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify.functions.claimed import claimed
 from verify.neighbouring.within import Within
-from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
-from verify.zoo.oracle import Oracle
-from verify.zoo.specimen import Specimen
+from verify.zoo.specimen import specimen
+
+_CHECKDP = "Wang, Ding, Kifer, Zhang 2020, CheckDP,"
+_SHADOW = "Wang, Ding, Wang, Kifer, Zhang 2019, Proving differential privacy with shadow execution, PrefixSum"
 
 EPSILON = 0.1
 LENGTH = 10
@@ -24,14 +25,28 @@ SMART_STREAM = Within(Box(-10, 10, SMART_LENGTH), l1=1)
 _UNIT = "one place of the stream, which changes by at most 1"
 
 
+@specimen(
+    "partial-sum",
+    epsilon=EPSILON,
+    true_epsilon=EPSILON,
+    source=f"{_CHECKDP} PartialSum",
+    why="one place moves the sum by 1, and the noise has scale 1/ε",
+)
 @claimed(data=STREAM, unit=_UNIT)
-def partial_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _partial_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PartialSum: Σ q_i + Lap(1/ε). Correct: one place moves the sum by at most 1."""
     return np.sum(data) + rng.laplace(scale=1.0 / EPSILON, size=lanes)
 
 
+@specimen(
+    "partial-sum-bad",
+    epsilon=EPSILON,
+    true_epsilon=2 * EPSILON,
+    source=f"{_CHECKDP} BadPartialSum",
+    why="the noise has scale 1/(2ε)",
+)
 @claimed(data=STREAM, unit=_UNIT)
-def partial_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _partial_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadPartialSum: Σ q_i + Lap(1/(2ε)). Half the noise, twice the loss."""
     return np.sum(data) + rng.laplace(scale=1.0 / (2.0 * EPSILON), size=lanes)
 
@@ -40,8 +55,15 @@ def _prefixes(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatAr
     return np.cumsum(data + rng.laplace(scale=1.0 / EPSILON, size=(lanes, LENGTH)), axis=1)
 
 
+@specimen(
+    "prefix-sum",
+    epsilon=EPSILON,
+    true_epsilon=EPSILON,
+    source=_SHADOW,
+    why="the running sums are computed from noisy terms, of which one moves by 1",
+)
 @claimed(data=STREAM, unit=_UNIT)
-def prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PrefixSum: running sums of q_i + Lap(1/ε). Correct where one place changes.
 
     The running sums are a function of the noisy q_i, of which one moves.
@@ -49,8 +71,15 @@ def prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatA
     return _prefixes(data, rng, lanes)
 
 
+@specimen(
+    "prefix-sum-all",
+    epsilon=EPSILON,
+    true_epsilon=LENGTH * EPSILON,
+    source=f"{_SHADOW}; neighbours as in DP-Sniper",
+    why="all ten terms move, and each costs ε",
+)
 @claimed(data=ALL_MOVE, unit="one individual, who is in all ten places and moves each by at most 1")
-def prefix_sum_all(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _prefix_sum_all(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PrefixSum held to a stronger neighbouring relation: every place may change by 1. The loss is 10 ε.
 
     So DP-Sniper tests it. The differences of the outputs are the noisy q_i, each of which shows ε.
@@ -58,7 +87,7 @@ def prefix_sum_all(data: FloatArray, rng: np.random.Generator, lanes: int) -> Fl
     return _prefixes(data, rng, lanes)
 
 
-def _smart_sum(data: FloatArray, ends: FloatArray, inner: FloatArray, *, restart: bool = True) -> FloatArray:
+def _in_blocks(data: FloatArray, ends: FloatArray, inner: FloatArray, *, restart: bool = True) -> FloatArray:
     """SmartSum with given noise: `ends` on each block's sum, `inner` within blocks.
 
     The output at a block's end is the noisy sum of the block, and within a block the last output plus the noisy
@@ -83,112 +112,47 @@ def _smart_noise(rng: np.random.Generator, lanes: int, scale: float) -> tuple[Fl
     return rng.laplace(scale=scale, size=(lanes, SMART_LENGTH // BLOCK)), inner
 
 
+@specimen(
+    "smart-sum",
+    epsilon=EPSILON,
+    true_epsilon=EPSILON,
+    source=f"Chan, Shi, Song 2011; {_CHECKDP} SmartSum",
+    why="a place is in one inner release and in one block sum, each of ε/2",
+)
 @claimed(data=SMART_STREAM, unit=_UNIT)
-def smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SmartSum: a noise Lap(2/ε) for each place within a block and for each block's sum. Correct.
 
     A place is in one inner release and in one block sum: ε/2 each.
     """
-    return _smart_sum(data, *_smart_noise(rng, lanes, 2.0 / EPSILON))
+    return _in_blocks(data, *_smart_noise(rng, lanes, 2.0 / EPSILON))
 
 
+@specimen(
+    "smart-sum-bad",
+    epsilon=EPSILON,
+    true_epsilon=math.inf,
+    source=f"{_CHECKDP} BadSmartSum",
+    why="the block sums are released without noise",
+)
 @claimed(data=SMART_STREAM, unit=_UNIT)
-def smart_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _smart_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadSmartSum: the block sums carry no noise, so they are released exactly."""
     ends, inner = _smart_noise(rng, lanes, 2.0 / EPSILON)
-    return _smart_sum(data, 0.0 * ends, inner)
+    return _in_blocks(data, 0.0 * ends, inner)
 
 
+@specimen(
+    "smart-sum-unreset",
+    epsilon=EPSILON,
+    true_epsilon=1.5 * EPSILON,
+    source=f"{_CHECKDP} SmartSum, without the line sum = 0",
+    why="the first block's places are in two block sums: three releases of ε/2",
+)
 @claimed(data=SMART_STREAM, unit=_UNIT)
-def smart_sum_unreset(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
+def _smart_sum_unreset(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SmartSum that forgets to set the block's sum back to 0: block sums are prefix sums.
 
     A place of the first block is then in two block sums besides its inner release: 3 · ε/2.
     """
-    return _smart_sum(data, *_smart_noise(rng, lanes, 2.0 / EPSILON), restart=False)
-
-
-_SUM = "the sum is at most t"
-_LOSSES = "the sum of the losses of the noisy terms is at least t"
-_CHECKDP = "Wang, Ding, Kifer, Zhang 2020, CheckDP,"
-_SHADOW = "Wang, Ding, Wang, Kifer, Zhang 2019, Proving differential privacy with shadow execution, PrefixSum"
-_ZEROS, _ONES = np.zeros(LENGTH), np.ones(LENGTH)
-_FIRST, _SMART_ZEROS, _SMART_FIRST = np.eye(LENGTH)[0], np.zeros(SMART_LENGTH), np.eye(SMART_LENGTH)[0]
-
-SPECIMENS = (
-    Specimen(
-        "partial-sum",
-        partial_sum,
-        EPSILON,
-        EPSILON,
-        True,
-        f"{_CHECKDP} PartialSum",
-        "one place moves the sum by 1, and the noise has scale 1/ε",
-        Oracle(_ZEROS, _FIRST, _SUM, lambda: shifted_laplace(1.0 / EPSILON)),
-    ),
-    Specimen(
-        "partial-sum-bad",
-        partial_sum_bad,
-        EPSILON,
-        2 * EPSILON,
-        False,
-        f"{_CHECKDP} BadPartialSum",
-        "the noise has scale 1/(2ε)",
-        Oracle(_ZEROS, _FIRST, _SUM, lambda: shifted_laplace(0.5 / EPSILON)),
-    ),
-    Specimen(
-        "prefix-sum",
-        prefix_sum,
-        EPSILON,
-        EPSILON,
-        True,
-        _SHADOW,
-        "the running sums are computed from noisy terms, of which one moves by 1",
-        Oracle(_ZEROS, _FIRST, "the first sum is at most t", lambda: shifted_laplace(1.0 / EPSILON)),
-    ),
-    Specimen(
-        "prefix-sum-all",
-        prefix_sum_all,
-        EPSILON,
-        LENGTH * EPSILON,
-        False,
-        f"{_SHADOW}; neighbours as in DP-Sniper",
-        "all ten terms move, and each costs ε",
-        Oracle(_ZEROS, _ONES, _LOSSES, lambda: laplace_sum(1.0 / EPSILON, LENGTH)),
-    ),
-    Specimen(
-        "smart-sum",
-        smart_sum,
-        EPSILON,
-        EPSILON,
-        True,
-        f"Chan, Shi, Song 2011; {_CHECKDP} SmartSum",
-        "a place is in one inner release and in one block sum, each of ε/2",
-        Oracle(_SMART_ZEROS, _SMART_FIRST, _LOSSES, lambda: laplace_sum(2.0 / EPSILON, 2)),
-    ),
-    Specimen(
-        "smart-sum-bad",
-        smart_sum_bad,
-        EPSILON,
-        math.inf,
-        False,
-        f"{_CHECKDP} BadSmartSum",
-        "the block sums are released without noise",
-        Oracle(
-            _SMART_ZEROS,
-            _SMART_FIRST,
-            "the fifth output is 0",
-            lambda: (np.array([1.0]), np.array([0.0])),
-        ),
-    ),
-    Specimen(
-        "smart-sum-unreset",
-        smart_sum_unreset,
-        EPSILON,
-        1.5 * EPSILON,
-        False,
-        f"{_CHECKDP} SmartSum, without the line sum = 0",
-        "the first block's places are in two block sums: three releases of ε/2",
-        Oracle(_SMART_ZEROS, _SMART_FIRST, _LOSSES, lambda: laplace_sum(2.0 / EPSILON, 3)),
-    ),
-)
+    return _in_blocks(data, *_smart_noise(rng, lanes, 2.0 / EPSILON), restart=False)

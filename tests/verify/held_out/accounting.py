@@ -6,14 +6,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import gaussian_epsilon, gaussian_masses, laplace_cdf
+from oracle import Masses, Oracle
 
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo
-from verify.zoo import Oracle
-from verify.zoo.gaussian_noise import gaussian_epsilon, gaussian_masses
-from verify.zoo.laws import laplace_cdf
-from verify.zoo.oracle import Masses
 
 DELTA = 1e-3
 

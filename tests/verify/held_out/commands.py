@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 from held_out_entry import COMMAND, HeldOut, impossible
+from noise_laws import shifted_laplace
+from oracle import Oracle, by_likelihood_ratio
 
 from mechanisms import Categories, Interval
 from verify import AnyTwo, ReplaceOne
 from verify.functions.command_subject import command_subject
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
-from verify.zoo import Oracle
-from verify.zoo.laplace_noise import shifted_laplace
-from verify.zoo.oracle import by_likelihood_ratio
 
 FOLDER = Path(__file__).parent / "commands"
 
@@ -33,7 +32,6 @@ HELD_OUT = (
         subject=script("awk -f laplace.awk", AnyTwo(Interval(0, 1))),
         epsilon=1.0,
         true_epsilon=1.0,
-        correct=True,
         source="Dwork, McSherry, Nissim, Smith 2006, in awk",
         why="x + Lap(1/ε), printed to nine digits",
         oracle=Oracle(np.array(0.0), np.array(1.0), "the output is at most t", lambda: shifted_laplace(1.0)),
@@ -45,7 +43,6 @@ HELD_OUT = (
         subject=script("perl randomized_response.pl", AnyTwo(Categories(4))),
         epsilon=1.0,
         true_epsilon=1.0 + math.log(1.5),
-        correct=False,
         source="Warner 1965 with four answers, in Perl",
         why="the truth has weight 1.5 e^ε in place of e^ε; objects with a word",
         oracle=Oracle(
@@ -64,7 +61,6 @@ HELD_OUT = (
         subject=script("bash suppressed_count.sh", ReplaceOne(Categories(2), 6)),
         epsilon=1.0,
         true_epsilon=math.inf,
-        correct=False,
         source="suppression of small cells, in bash",
         why="an exact count, null below three: no noise at all",
         oracle=Oracle(np.array([1, 1, 1, 0, 0, 0]), np.array([1, 1, 0, 0, 0, 0]), "a count", impossible(1.0)),

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import laplace_cdf
+from oracle import Masses, Oracle, by_likelihood_ratio, half_lines
 
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo, Within
-from verify.zoo import Oracle
-from verify.zoo.laws import laplace_cdf
-from verify.zoo.oracle import Masses, by_likelihood_ratio, half_lines
 
 COUNT = Within(Interval(0, 10), linf=1)
 UNIT = AnyTwo(Interval(0, 1))

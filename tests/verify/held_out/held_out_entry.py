@@ -7,17 +7,25 @@ A held-out file is read by `verify.subjects.resolve.load_object`, so every mecha
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from mechanisms import Domain
 from verify import PlainBandit, claimed
 from verify.neighbouring.adjacency import Adjacency
-from verify.zoo import Oracle, Specimen
-from verify.zoo.oracle import Masses
+from verify.zoo import Specimen
+
+if TYPE_CHECKING:
+    from oracle import Masses, Oracle
+
+sys.path.append(
+    str(Path(__file__).parents[1] / "zoo")
+)  # where the oracle and the exact laws stand, for the files
 
 BATCHED, SINGLE, COMMAND = 2_250_112, 60_000, 200_000
 """Final draws a side at the default effort: of functions of many lanes, of one lane, of commands."""
@@ -36,6 +44,9 @@ class HeldOut(Specimen):
         where it is false.
     draws
         Final draws a side for which `limit` is.
+    oracle
+        The pair and the events by which a test that knew the law would tell the neighbours apart; None where the law
+        is not known in closed form.
     limit
         The oracle's limit at `draws` (95 %) as another program computed it, from a law derived a second time
         (for the bandits: not known).
@@ -43,6 +54,7 @@ class HeldOut(Specimen):
 
     exact: bool = True
     draws: int = BATCHED
+    oracle: Oracle | None = None
     limit: float | None = None
 
 
@@ -71,7 +83,6 @@ def held_out(
             subject=marked,
             epsilon=epsilon,
             true_epsilon=true_epsilon,
-            correct=true_epsilon <= epsilon * (1 + 1e-12),
             source=source,
             why=why,
             oracle=oracle,
@@ -96,7 +107,6 @@ def held_out_bandit(
     bandit: PlainBandit,
     *,
     true_epsilon: float,
-    correct: bool,
     source: str,
     why: str,
     epsilon: float = 1.0,
@@ -106,5 +116,5 @@ def held_out_bandit(
 ) -> HeldOut:
     """What is known of a bandit; the oracle's limit is not."""
     return HeldOut(
-        name, bandit, epsilon, true_epsilon, correct, source, why, delta=delta, hidden=hidden, exact=exact
+        name, bandit, epsilon, true_epsilon, source, why, delta=delta, hidden=hidden, exact=exact
     )  # fmt: skip

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import shifted_laplace
+from oracle import Oracle
 
 from mechanisms import Box, Categories, Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo, ReplaceOne, Within
-from verify.zoo import Oracle
-from verify.zoo.laplace_noise import shifted_laplace
 
 UNIT = AnyTwo(Interval(0, 1))
 BIT = AnyTwo(Categories(2))

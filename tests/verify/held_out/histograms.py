@@ -6,14 +6,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import analytic_mu, laplace_sum
+from oracle import Masses, Oracle, by_likelihood_ratio
 
 from mechanisms import Categories, Integers, OneHot
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
-from verify.zoo import Oracle
-from verify.zoo.gaussian_noise import analytic_mu
-from verify.zoo.laplace_noise import laplace_sum
-from verify.zoo.oracle import Masses, by_likelihood_ratio
 
 LOSS = "the sum of the losses of the cells that move is at least t"
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import analytic_mu, gaussian_epsilon, gaussian_masses
+from oracle import Oracle
 
 from mechanisms import Box, Interval
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne
-from verify.zoo import Oracle
-from verify.zoo.gaussian_noise import analytic_mu, gaussian_epsilon, gaussian_masses
 
 DELTA = 1e-3
 MU = analytic_mu(1.0, DELTA)  # sensitivity / σ at which the Gaussian mechanism is (1, 0.001)-private

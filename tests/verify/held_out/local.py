@@ -7,12 +7,11 @@ from itertools import product
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from oracle import Masses, Oracle, by_likelihood_ratio
 
 from mechanisms import Categories
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo
-from verify.zoo import Oracle
-from verify.zoo.oracle import Masses, by_likelihood_ratio
 
 E = math.e
 BEST = "the message is among the best"

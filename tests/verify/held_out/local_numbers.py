@@ -7,15 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import shifted_laplace
+from oracle import Masses, Oracle
 from scipy.integrate import quad
 from scipy.special import k0, ndtr
 
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo
-from verify.zoo import Oracle
-from verify.zoo.laplace_noise import shifted_laplace
-from verify.zoo.oracle import Masses
 
 UNIT = AnyTwo(Interval(0, 1))
 ZERO, ONE = np.array(0.0), np.array(1.0)

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import analytic_mu, gaussian_masses, laplace_sum, shifted_laplace
+from oracle import Masses, Oracle
 from scipy.special import chdtrc
 
 from mechanisms import Ball, Box, Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo, Within
-from verify.zoo import Oracle
-from verify.zoo.gaussian_noise import analytic_mu, gaussian_masses
-from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
-from verify.zoo.oracle import Masses
 
 ANSWER = Within(Interval(-10, 10), linf=1)
 UNIT = AnyTwo(Interval(0, 1))

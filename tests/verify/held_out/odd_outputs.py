@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import shifted_laplace
+from oracle import Oracle
 
 from mechanisms import Interval
 from mechanisms.arrays import FloatArray
 from verify import AnyTwo, ReplaceOne
-from verify.zoo import Oracle
-from verify.zoo.laplace_noise import shifted_laplace
 
 UNIT = AnyTwo(Interval(0, 1))
 ZERO, ONE = np.array(0.0), np.array(1.0)

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import gaussian_epsilon, laplace_survival
+from oracle import Masses, Oracle
 from scipy.special import chdtrc, ndtr
 
 from mechanisms import Box, Interval
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne
-from verify.zoo import Oracle
-from verify.zoo.gaussian_noise import gaussian_epsilon
-from verify.zoo.laws import laplace_survival
-from verify.zoo.oracle import Masses
 
 FEW = AddOrRemoveOne(Interval(0, 1), 3)
 BALLE = "Balle, Barthe, Gaboardi 2018, Privacy amplification by subsampling, Theorem 8"

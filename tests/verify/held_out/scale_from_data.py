@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import laplace_survival
+from oracle import Masses, Oracle
 
 from mechanisms import Categories, Integers, Interval
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
-from verify.zoo import Oracle
-from verify.zoo.laws import laplace_survival
-from verify.zoo.oracle import Masses
 
 NINE = ReplaceOne(Interval(0, 1), 9)
 COUNTS = Within(Integers(0, 40, 3), l1=1)

@@ -7,14 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import laplace_cdf, laplace_density, quadrature
+from oracle import Oracle, by_likelihood_ratio
 from scipy.special import ndtr
 
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify import Listed, Within
-from verify.zoo import Oracle
-from verify.zoo.laws import laplace_cdf, laplace_density, quadrature
-from verify.zoo.oracle import by_likelihood_ratio
 
 FOUR = Within(Box(-5, 5, 4), linf=1)
 WORDS = np.array(["ann", "bob", "cy", "dee"])

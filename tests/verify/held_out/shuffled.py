@@ -8,12 +8,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from held_out_entry import held_out
+from oracle import Oracle, by_likelihood_ratio
 
 from mechanisms import Categories
 from mechanisms.arrays import FloatArray
 from verify import ReplaceOne
-from verify.zoo import Oracle
-from verify.zoo.oracle import by_likelihood_ratio
 
 USERS, OPTIONS = 5, 3
 TRUTH = math.exp(3.0) / (math.exp(3.0) + OPTIONS - 1)

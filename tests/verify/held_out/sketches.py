@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import laplace_sum
+from oracle import Oracle
 
 from mechanisms import Categories
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne
-from verify.zoo import Oracle
-from verify.zoo.laplace_noise import laplace_sum
 
 LOSS = "the sum of the losses of the cells that move is at least t"
 LEBEDA = "Lebeda and Tětek 2023, Better differentially private approximate histograms (the error of Chan et al. 2012)"

@@ -6,13 +6,12 @@ import math
 
 import numpy as np
 from held_out_entry import held_out
+from oracle import Masses, Oracle, by_likelihood_ratio
+from sparse_vector_laws import transcripts
 
 from mechanisms import Box, Integers
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
-from verify.zoo import Oracle
-from verify.zoo.oracle import Masses, by_likelihood_ratio
-from verify.zoo.sparse_vector_law import transcripts
 
 QUERIES, MOST = 6, 2
 LYU = "Lyu, Su, Li 2017, Understanding the sparse vector technique"

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import laplace_sum, laplace_survival
+from oracle import Masses, Oracle
 
 from mechanisms import Integers, Interval
 from mechanisms.arrays import FloatArray
 from verify import AddOrRemoveOne, ReplaceOne, Within
-from verify.zoo import Oracle
-from verify.zoo.laplace_noise import laplace_sum
-from verify.zoo.laws import laplace_survival
-from verify.zoo.oracle import Masses
 
 BITS = ReplaceOne(Integers(0, 1), 8)
 NUMBERS = ReplaceOne(Interval(0, 1), 8)

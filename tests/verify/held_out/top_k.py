@@ -6,13 +6,12 @@ from itertools import permutations
 
 import numpy as np
 from held_out_entry import held_out
+from noise_laws import laplace_cdf, laplace_density, laplace_survival, quadrature
+from oracle import Masses, Oracle, by_likelihood_ratio
 
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from verify import Within
-from verify.zoo import Oracle
-from verify.zoo.laws import laplace_cdf, laplace_density, laplace_survival, quadrature
-from verify.zoo.oracle import Masses, by_likelihood_ratio
 
 FOUR = Within(Box(-5, 5, 4), linf=1)
 BEHIND, CLOSER = np.array([-3.0, -3.0, 3.0, 3.0]), np.array([-2.0, -2.0, 2.0, 2.0])

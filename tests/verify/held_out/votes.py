@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 from held_out_entry import held_out, impossible
+from noise_laws import analytic_mu
+from oracle import Masses, Oracle
 from scipy.special import ndtr
 
 from mechanisms import Categories
 from mechanisms.arrays import FloatArray
 from verify import ReplaceOne
-from verify.zoo import Oracle
-from verify.zoo.gaussian_noise import analytic_mu
-from verify.zoo.oracle import Masses
 
 
 @held_out(

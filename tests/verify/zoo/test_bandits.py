@@ -5,16 +5,16 @@ import inspect
 import pytest
 
 from verify import verify
-from verify.zoo import bandits
+from verify.zoo import specimens
 
 LINES = {
-    "bandit-reused-rewards": (bandits.EpisodicUCB.end_episode, "gate.release", "overspent"),
-    "bandit-raw-phase": (bandits.PhaseOnRawRewards.observe, "the bug", "raw-read"),
-    "bandit-shared-noise": (bandits.SharedNoise.end_episode, "the bug", "declassified"),
-    "bandit-raw-first": (bandits.RawFirstReward.end_episode, "the bug", "declassified"),
-    "bandit-tree-level": (bandits.TreeUCB.observe, "gate.release", "overspent"),
-    "bandit-tree-raw-leaves": (bandits.TreeRawLeaves.end_episode, "the bug", "declassified"),
-    "bandit-variance": (bandits.VarianceForDeviation.end_episode, "the bug", "overspent"),
+    "bandit-reused-rewards": ("end_episode", "gate.release", "overspent"),
+    "bandit-raw-phase": ("observe", "the bug", "raw-read"),
+    "bandit-shared-noise": ("end_episode", "the bug", "declassified"),
+    "bandit-raw-first": ("end_episode", "the bug", "declassified"),
+    "bandit-tree-level": ("observe", "gate.release", "overspent"),
+    "bandit-tree-raw-leaves": ("end_episode", "the bug", "declassified"),
+    "bandit-variance": ("end_episode", "the bug", "overspent"),
 }
 
 
@@ -27,10 +27,10 @@ def place(function, text):
 @pytest.mark.parametrize("name", sorted(LINES))
 def test_a_planted_bug_is_refuted_and_its_line_is_named(name):
     result = verify(f"zoo/{name}", effort="quick" if name != "bandit-variance" else "default")
-    function, text, kind = LINES[name]
+    method, text, kind = LINES[name]
     assert result.verdict == "refuted"
     assert result.lower.epsilon > (1.7 if name == "bandit-variance" else 1.0)
-    where = place(function, text)
+    where = place(getattr(specimens[name].subject, method), text)
     assert (kind, where) in {(finding.kind, finding.where) for finding in result.findings}
 
 
@@ -50,4 +50,6 @@ def test_a_records_charges_are_counted():
 
 
 def test_every_specimen_has_its_row():
-    assert set(LINES) == {s.name for s in bandits.SPECIMENS if not s.correct}
+    assert set(LINES) == {
+        name for name, s in specimens.items() if name.startswith("bandit-") and not s.correct
+    }

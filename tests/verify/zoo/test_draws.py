@@ -9,16 +9,25 @@ import math
 
 import numpy as np
 import pytest
+from discrete_laws import (
+    exponential_index_law,
+    grr_law,
+    laplace_index_law,
+    olh_law,
+    pure_ldp_rates,
+    subset_law,
+    truncated_law,
+    unary_law,
+)
+from oracles import oracles
 from scipy import stats
+from sparse_vector_laws import SCALES, first_value_cells, gap_cells, transcripts
 
-from verify.zoo import discrete, exponential, local, noisy_max, rappor, specimens
-from verify.zoo import gaussian_noise as gaussian
+from verify.zoo import discrete, gaussian_noise, local, rappor, selection, specimens
 from verify.zoo.histograms import THRESHOLD
-from verify.zoo.rounded_noise import LATTICE, SNAPPING_SCALE
+from verify.zoo.laplace_noise import LATTICE, SNAPPING_SCALE
 from verify.zoo.secrets_in_the_noise import LEAK
 from verify.zoo.sparse_vector import GAP_VALUE_EPSILON
-from verify.zoo.sparse_vector_law import first_value_cells, gap_cells, transcripts
-from verify.zoo.sparse_vector_specimens import SCALES
 
 N = 60_000
 LEVEL = 1e-7
@@ -63,12 +72,12 @@ ADDITIVE = [  # name, data, law of output - data (coordinate by coordinate)
     ("laplace-half-noise", 1.5, stats.laplace(scale=5)),
     ("laplace-parallel", 1.5, stats.laplace(scale=200)),
     ("laplace-per-coordinate", np.arange(5.0), stats.laplace(scale=10)),
-    ("gaussian", 1.5, stats.norm(scale=gaussian.SIGMA)),
+    ("gaussian", 1.5, stats.norm(scale=gaussian_noise.SIGMA)),
     ("gaussian-classic", 1.5, stats.norm(scale=math.sqrt(2 * math.log(125)) / 0.9)),
     ("gaussian-classic-large", 1.5, stats.norm(scale=math.sqrt(2 * math.log(6.25)) / 8)),
     ("gaussian-wrong-delta", 1.5, stats.norm(scale=math.sqrt(2 * math.log(12.5)))),
-    ("gaussian-wrong-sensitivity", np.arange(4.0), stats.norm(scale=gaussian.SIGMA)),
-    ("gaussian-variance", 1.5, stats.norm(scale=gaussian.VARIANCE_SIGMA**2)),
+    ("gaussian-wrong-sensitivity", np.arange(4.0), stats.norm(scale=gaussian_noise.SIGMA)),
+    ("gaussian-variance", 1.5, stats.norm(scale=gaussian_noise.VARIANCE_SIGMA**2)),
     ("noisy-hist-1", np.arange(5.0), stats.laplace(scale=10)),
     ("noisy-hist-2", np.arange(5.0), stats.laplace(scale=0.1)),
     ("float-laplace", 1.5, stats.laplace(scale=1)),
@@ -139,8 +148,8 @@ def test_clipping_clamping_rounding_and_snapping():
 def test_noisy_max():
     counts = [9.0, -9.0, -9.0, 0.0, 4.0]
     for name, law in (
-        ("noisy-max-1", noisy_max.laplace_index_law),
-        ("noisy-max-2", noisy_max.exponential_index_law),
+        ("noisy-max-1", laplace_index_law),
+        ("noisy-max-2", exponential_index_law),
     ):
         assert_law(draws(name, np.array(counts), 400_000), dict(enumerate(law(counts))))
     for name, noise in (("noisy-max-3", stats.laplace(scale=20)), ("noisy-max-4", stats.expon(scale=20))):
@@ -154,7 +163,7 @@ def test_noisy_max():
 def test_exponential_mechanism():
     utilities = np.array([1.0, 0.0, -3.0, 2.0, 0.5])
     for name, rate in (("exponential", 0.5), ("exponential-missing-half", 1.0)):
-        assert_law(draws(name, utilities), dict(enumerate(exponential.selection_law(utilities, rate))))
+        assert_law(draws(name, utilities), dict(enumerate(selection.selection_law(utilities, rate))))
 
 
 def words(transcript):
@@ -183,7 +192,7 @@ def test_svt5_shows_the_order_of_the_answers():
         assert_frequency((out[:, i] == 1).sum(), law.cdf(answer - 1.0))
     assert np.all(np.diff(out[:, np.argsort(ANSWERS)], axis=1) >= 0)
     # The oracle's event: equal answers never part, and split ones part as often as the oracle says.
-    oracle = specimens["svt5"].oracle
+    oracle = oracles["svt5"]
     for data, probability in ((oracle.data, oracle.masses()[0][0]), (oracle.other, 0.0)):
         pairs = draws("svt5", data).reshape(N, 5, 2)
         assert_frequency((pairs[:, :, 0] != pairs[:, :, 1]).any(axis=1).sum(), probability)
@@ -247,16 +256,16 @@ def test_histograms():
 
 def test_local_randomizers():
     value = 2
-    assert_law(draws("grr", value), dict(enumerate(local.grr_law(value))))
-    assert_law(draws("grr-too-honest", value), dict(enumerate(local.grr_law(value, too_honest=True))))
+    assert_law(draws("grr", value), dict(enumerate(grr_law(value))))
+    assert_law(draws("grr-too-honest", value), dict(enumerate(grr_law(value, too_honest=True))))
     powers = 2 ** np.arange(local.SIZE)[::-1]
-    for name, rates in (("sue", local.SUE), ("oue", local.OUE), ("oue-pure-ldp", local.pure_ldp_rates())):
-        assert_law(draws(name, value) @ powers, dict(enumerate(local.unary_law(value, rates))))
+    for name, rates in (("sue", local.SUE), ("oue", local.OUE), ("oue-pure-ldp", pure_ldp_rates())):
+        assert_law(draws(name, value) @ powers, dict(enumerate(unary_law(value, rates))))
     a, b, report = draws("olh", value).T
     place = ((a - 1) * local.PRIME + b) * local.BUCKETS + report
-    assert_law(place, dict(enumerate(local.olh_law(value))))
+    assert_law(place, dict(enumerate(olh_law(value))))
     rows, columns = np.triu_indices(local.SUBSET_SIZE, 1)
-    subsets = dict(zip((2**rows + 2**columns).tolist(), local.subset_law(value), strict=True))
+    subsets = dict(zip((2**rows + 2**columns).tolist(), subset_law(value), strict=True))
     assert_law(draws("subset-selection", value) @ 2 ** np.arange(local.SUBSET_SIZE), subsets)
 
 
@@ -277,7 +286,7 @@ def test_discrete_noise():
         law = {k + 4: (1 - alpha) / (1 + alpha) * alpha ** abs(k) for k in range(-200, 201)}
         assert_law(draws(name, np.array([4])), law)
     for count in (0, 2, 5):
-        law = {z: float(mass) for z, mass in enumerate(discrete.truncated_law(count))}
+        law = {z: float(mass) for z, mass in enumerate(truncated_law(count))}
         assert_law(draws("truncated-geometric", np.array([count])), law)
     noise = draws("staircase", 0.5) - 0.5
     b, gamma = math.exp(-1), discrete.GAMMA

@@ -4,15 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from discrete_laws import bit_masses, laplace_index_law
+from noise_laws import gaussian_masses, laplace_sum, shifted_laplace
+from oracle import by_likelihood_ratio, limit_of_events
+from oracles import oracles
+from sparse_vector_laws import svt5_masses, transcript_masses
 
 from verify.statistics.binomial_bounds import epsilon_lower
-from verify.zoo import specimens
-from verify.zoo.gaussian_noise import gaussian_masses
-from verify.zoo.laplace_noise import laplace_sum, shifted_laplace
-from verify.zoo.noisy_max import laplace_index_law
-from verify.zoo.oracle import by_likelihood_ratio, limit_of_events
-from verify.zoo.rappor import bit_masses
-from verify.zoo.sparse_vector_specimens import svt5_masses, transcript_masses
 
 ONES = np.ones(10)
 SPLIT = np.repeat([2.0, 0.0], 5)
@@ -61,7 +59,7 @@ def test_the_limits_of_the_research_table(row):
 )
 def test_the_limits_at_two_million(name, published):
     # For PrefixSum the best event on all ten differences gives 0.9313; the table's 0.928 is a coarser event.
-    assert published - 1e-3 <= specimens[name].oracle_limit(2_000_000) <= published + 5e-3
+    assert published - 1e-3 <= oracles[name].limit(2_000_000) <= published + 5e-3
 
 
 def test_the_limit_is_what_a_test_expects():
@@ -119,7 +117,7 @@ def test_sums_of_losses_have_the_right_total_and_the_pure_ratio():
 
 @pytest.mark.parametrize("name", ["svt3", "gap-svt-value", "gap-svt", "numerical-svt"])
 def test_the_laws_with_values_add_up_to_one(name):
-    p, q = specimens[name].oracle.masses()
+    p, q = oracles[name].masses()
     assert (p[-1], q[-1]) == pytest.approx((1.0, 1.0), abs=3e-6)
 
 

@@ -6,19 +6,24 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from discrete_laws import (
+    exponential_index_law,
+    grr_law,
+    laplace_index_law,
+    olh_law,
+    pure_ldp_rates,
+    subset_law,
+    truncated_law,
+    unary_law,
+)
+from noise_laws import analytic_mu, gaussian_epsilon
+from oracles import oracles
 from scipy import integrate, stats
+from sparse_vector_laws import SCALES, gap_masses, numerical_masses, transcript_masses, value_masses
 
 from mechanisms import GaussianProfile
-from verify.zoo import exponential, local, noisy_max, rappor, specimens
-from verify.zoo import gaussian_noise as gaussian
-from verify.zoo.discrete import PEOPLE, truncated_law
-from verify.zoo.sparse_vector_specimens import (
-    SCALES,
-    gap_masses,
-    numerical_masses,
-    transcript_masses,
-    value_masses,
-)
+from verify.zoo import gaussian_noise, local, rappor, selection, specimens
+from verify.zoo.discrete import PEOPLE
 
 CLOSED = {
     "laplace": 0.1,
@@ -93,7 +98,7 @@ ELSEWHERE = {"svt1", "svt2", "svt4", "svt6", "numerical-svt", "gap-svt", "noisy-
 @pytest.mark.parametrize("name", sorted((CLOSED.keys() | COMPUTED) - ELSEWHERE))
 def test_the_oracles_events_attain_the_truth(name):
     specimen = specimens[name]
-    assert specimen.oracle.epsilon(specimen.delta) == pytest.approx(specimen.true_epsilon, rel=1e-5)
+    assert oracles[name].epsilon(specimen.delta) == pytest.approx(specimen.true_epsilon, rel=1e-5)
 
 
 # --- enumeration ---------------------------------------------------------------------------------
@@ -109,18 +114,18 @@ def worst(laws):
 
 def test_local_randomizers_by_enumeration():
     laws = {
-        "grr": local.grr_law,
-        "grr-too-honest": lambda value: local.grr_law(value, too_honest=True),
-        "sue": lambda value: local.unary_law(value, local.SUE),
-        "oue": lambda value: local.unary_law(value, local.OUE),
-        "oue-pure-ldp": lambda value: local.unary_law(value, local.pure_ldp_rates()),
-        "olh": local.olh_law,
+        "grr": grr_law,
+        "grr-too-honest": lambda value: grr_law(value, too_honest=True),
+        "sue": lambda value: unary_law(value, local.SUE),
+        "oue": lambda value: unary_law(value, local.OUE),
+        "oue-pure-ldp": lambda value: unary_law(value, pure_ldp_rates()),
+        "olh": olh_law,
     }
     for name, law in laws.items():
         values = [law(value) for value in range(local.SIZE)]
         assert all(row.sum() == pytest.approx(1.0) for row in values)
         assert worst(values) == pytest.approx(specimens[name].true_epsilon)
-    subsets = [local.subset_law(value) for value in range(local.SUBSET_SIZE)]
+    subsets = [subset_law(value) for value in range(local.SUBSET_SIZE)]
     assert all(row.sum() == pytest.approx(1.0) for row in subsets)
     assert worst(subsets) == pytest.approx(1.0)
 
@@ -166,21 +171,25 @@ def test_truncated_geometric_in_exact_fractions():
 # --- quadrature ----------------------------------------------------------------------------------
 
 
-def test_gaussians_against_the_librarys_profile():
+def test_gaussian_scales_and_losses():
+    """σ and ε by root finding on δ(ε), where the zoo has numbers and the library's profile."""
+    exact, variance = gaussian_noise.SIGMA, gaussian_noise.VARIANCE_SIGMA
+    assert exact == pytest.approx(1 / analytic_mu(1.0, 0.01), rel=1e-13)
+    assert variance == pytest.approx(1 / analytic_mu(4.0, 0.01), rel=1e-13)
+    assert pytest.approx(math.sqrt(2 * math.log(125)) / 0.9) == gaussian_noise.CLASSIC_SIGMA
+    assert pytest.approx(math.sqrt(2 * math.log(6.25)) / 8) == gaussian_noise.LARGE_SIGMA
     mu = {
-        "gaussian": 1 / gaussian.SIGMA,
-        "gaussian-classic": 1 / gaussian.classic_sigma(*gaussian.CLASSIC),
-        "gaussian-classic-large": 1 / gaussian.classic_sigma(*gaussian.LARGE),
-        "gaussian-wrong-delta": 1 / gaussian.LOOSE_SIGMA,
-        "gaussian-wrong-sensitivity": 2 / gaussian.SIGMA,
-        "gaussian-variance": 1 / gaussian.VARIANCE_SIGMA**2,
+        "gaussian": 1 / exact,
+        "gaussian-classic": 1 / gaussian_noise.CLASSIC_SIGMA,
+        "gaussian-classic-large": 1 / gaussian_noise.LARGE_SIGMA,
+        "gaussian-wrong-delta": 1 / gaussian_noise.LOOSE_SIGMA,
+        "gaussian-wrong-sensitivity": 2 / exact,
+        "gaussian-variance": 1 / variance**2,
     }
-    assert gaussian.classic_sigma(*gaussian.CLASSIC) == pytest.approx(math.sqrt(2 * math.log(125)) / 0.9)
-    assert gaussian.classic_sigma(*gaussian.LARGE) == pytest.approx(math.sqrt(2 * math.log(6.25)) / 8)
     for name, value in mu.items():
         specimen = specimens[name]
-        exact = GaussianProfile(value).delta(specimen.true_epsilon)
-        assert exact == pytest.approx(specimen.delta, rel=1e-9)
+        assert specimen.true_epsilon == pytest.approx(gaussian_epsilon(value, specimen.delta), rel=1e-9)
+        assert GaussianProfile(value).delta(specimen.true_epsilon) == pytest.approx(specimen.delta, rel=1e-9)
 
 
 def winner_by_quad(counts, i, scale):
@@ -200,9 +209,9 @@ def test_noisy_max_at_the_corner_of_the_box():
 
 def test_the_published_loss_of_noisy_max_on_the_patterns():
     ones, behind = 5 * [1.0], [0.0] + 4 * [2.0]
-    law, other = noisy_max.laplace_index_law(ones), noisy_max.laplace_index_law(behind)
+    law, other = laplace_index_law(ones), laplace_index_law(behind)
     assert math.log(law[0] / other[0]) == pytest.approx(0.094615, abs=1e-6)
-    law, other = noisy_max.exponential_index_law(ones), noisy_max.exponential_index_law(behind)
+    law, other = exponential_index_law(ones), exponential_index_law(behind)
     assert math.log(law[0] / other[0]) == pytest.approx(0.1, abs=1e-9)
 
 
@@ -317,10 +326,10 @@ def test_no_other_neighbours_lose_more_by_a_value():
 def test_no_other_neighbours_lose_more_by_a_choice():
     for data, other in random_pairs(5, 150):
         for name, law in (
-            ("noisy-max-1", noisy_max.laplace_index_law),
-            ("noisy-max-2", noisy_max.exponential_index_law),
-            ("exponential", lambda u: exponential.selection_law(u, 0.5)),
-            ("exponential-missing-half", lambda u: exponential.selection_law(u, 1.0)),
+            ("noisy-max-1", laplace_index_law),
+            ("noisy-max-2", exponential_index_law),
+            ("exponential", lambda u: selection.selection_law(u, 0.5)),
+            ("exponential-missing-half", lambda u: selection.selection_law(u, 1.0)),
         ):
             loss = float(np.max(np.log(law(data) / law(other))))
             assert loss <= specimens[name].true_epsilon + 1e-7

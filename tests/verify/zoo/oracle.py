@@ -1,4 +1,4 @@
-"""The best that a test by sampling can do when it knows the law: the yardstick of every bound in the zoo."""
+"""The best that a test by sampling can do when it knows the law: the yardstick of every bound of the zoo."""
 
 from __future__ import annotations
 
