@@ -44,7 +44,7 @@ def marked(entry):
     """A parameter that expects a known miss, and is skipped where a command's program is not there."""
     marks = []
     if entry.name in KNOWN_MISSES:
-        marks.append(pytest.mark.xfail(strict=False, reason=KNOWN_MISSES[entry.name]))
+        marks.append(pytest.mark.xfail(strict=True, reason=KNOWN_MISSES[entry.name]))
     if program(entry) is not None and shutil.which(program(entry)) is None:
         marks.append(pytest.mark.skip(reason=f"{program(entry)} is not here"))
     return pytest.param(entry, id=entry.name, marks=marks)
