@@ -9,8 +9,21 @@ from contextlib import contextmanager
 from types import FrameType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from verify.bandits.calling.plain_bandit import PlainBandit
+
 # A call of NumPy takes about as long as so many of others, with the array arithmetic around it.
 _NUMPY_CALL = 10
+_COUNTED = 8  # runs of a bandit of which the mean is taken
+
+
+def run_cost(bandit: PlainBandit, rounds: int) -> float:
+    """Return the cost of one run of so many rounds, on rewards drawn by coins: the mean of a few runs."""
+    table = bandit.records.coins(rounds, np.random.default_rng(0))
+    seeds = np.random.SeedSequence(0)
+    bandit.actions(table, 1, seeds)  # whatever is done once only
+    return cost_of(lambda: bandit.actions(table, _COUNTED, seeds)) / _COUNTED
 
 
 def cost_of(run: Callable[[], object]) -> int:

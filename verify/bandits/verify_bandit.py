@@ -10,15 +10,15 @@ import numpy as np
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
-from verify.bandits.call_cost import cost_of
+from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.bandit_calls import BanditError, MissingArguments, WrongArm
 from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
 from verify.bandits.calling.bandit_state import changed, state_of
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.game_scan import SCAN_ROUNDS, UNITS_OF_ROUND, run_cost
-from verify.bandits.reward_games import row_in_words
+from verify.bandits.neighbouring_tables import row_in_words
+from verify.bandits.paired_runs import SCAN_ROUNDS, UNITS_OF_ROUND
 from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
-from verify.bandits.table_leads import is_gross, table_leads
+from verify.bandits.table_search import is_gross, telling_tables
 from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
@@ -39,8 +39,8 @@ from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 _WORLD_DRAWS = 256  # of each world of an adversary, that tell whether actions vary
 _TESTED = 2  # pairs that the test takes
 _UNITS_WITH_ADVERSARY = 8  # units of cost for each lane-round of the effort, where an adversary is played
-_SHARE_OF_GROSS = 4  # so many times fewer draws where a scan promises a multiple of the claim
-_NEAR, _TIMES_OF_NEAR = 0.4, 2  # and so many times more where it promises about the claim
+_SHARE_OF_GROSS = 4  # so many times fewer draws where a scan predicts a multiple of the claim
+_NEAR, _TIMES_OF_NEAR = 0.4, 2  # and so many times more where it predicts about the claim
 _TIMES_OF_SECOND = 8  # draws of a second test, for each of a near thing's first
 _FEWEST_SAMPLES, _FEWEST_OF_PAIR = 12_000, 2_688
 _MOST_UNITS, _LEAST = (
@@ -205,18 +205,18 @@ def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Tested | None:
     """Return the pairs of reward tables that scans find most telling; None if the actions never vary."""
-    leads = table_leads(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
-    if not leads:
+    pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
+    if not pairs:
         return None
-    best = leads[0]
+    best = pairs[0]
     cost = run_cost(bandit, best.rounds)
     affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
     near = min(_TIMES_OF_NEAR * affordable, effort.single_samples)
-    if is_gross(best, claim):
+    if is_gross(best.predicted, claim):
         affordable //= _SHARE_OF_GROSS
     elif best.predicted > _NEAR * claim.epsilon:
         affordable *= _TIMES_OF_NEAR
-    short = [lead for lead in leads if lead.rounds <= best.rounds]  # others would cost draws
+    short = [pair for pair in pairs if pair.rounds <= best.rounds]  # others would cost draws
     pairs = short[: min(_TESTED, max(affordable // _FEWEST_SAMPLES, 1))]
     fewest = min(_FEWEST_OF_PAIR, max(int(_MOST_UNITS / cost), _LEAST))
     samples = max(min(affordable, effort.single_samples), fewest)

@@ -1,4 +1,4 @@
-"""What a few runs on two neighbouring tables promise, if both were played with the same random numbers.
+"""What a few runs on two neighbouring tables predict of a test, if both were played with the same random numbers.
 
 Runs that go together differ only where the changed reward made them differ, so the ratio of an event's two
 probabilities p and q is known far better than from independent runs: with d the share of run pairs of which one run is
@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.bandits.played_game import Change, PlayedGame, background_of
-from verify.bandits.round_features import quick_features
+from verify.bandits.paired_runs import Change, PairedRuns
 from verify.transcripts.action_features import (
     Feature,
     FirstSwitch,
+    PlayCount,
+    PlaysOfSame,
     PlayTime,
+    doubling,
     features_for,
     first_actions,
     without_repeats,
@@ -37,27 +39,40 @@ from verify.transcripts.predicted_bounds import (
 from verify.transcripts.transcript import ActionSpace, Transcript
 from verify.transcripts.view_pair import ViewPair
 
+_MOST_ARMS = 4  # arms of which quick features are made: the most played
+
 
 @dataclass(frozen=True)
-class Promise:
-    """The best event of a game: what it promises, how many rounds its feature takes, and its share of the runs."""
+class BestEvent:
+    """The event in which two worlds differ most: the bound that it predicts, and what it takes.
 
-    epsilon: float
+    Attributes
+    ----------
+    predicted
+        The lower bound on epsilon that the final test is expected to give.
+    rounds
+        How many rounds its feature takes.
+    change
+        Of the round.
+    share
+        Of the runs that are in it, in the world where it is likelier.
+    """
+
+    predicted: float
     rounds: int
-    feature: Feature
     change: Change
     share: float
 
 
-def best_promise(played: PlayedGame, planned: PlannedTest, *, caution: float) -> Promise | None:
-    """Return the most promising event of a game, None if no run differs from its partner.
+def best_event(played: PairedRuns, planned: PlannedTest, *, caution: float) -> BestEvent | None:
+    """Return the event that predicts most, None if no run differs from its partner.
 
     Events are half-lines of play counts and times.
 
     Parameters
     ----------
     played
-        The game.
+        The runs and their partners.
     planned
         The final test.
     caution
@@ -66,44 +81,68 @@ def best_promise(played: PlayedGame, planned: PlannedTest, *, caution: float) ->
     runs = played.runs[played.at]
     if not len(runs) or np.array_equal(runs, played.partners):
         return None
-    n, record = len(runs), played.game.record
+    n, record = len(runs), played.tables.record
     both = Transcript(np.concatenate([runs, played.partners]))
     if planned.hidden:
         both.hide(record)
-    features = quick_features(both, record, played.game.arms, planned.hidden)
+    features = _quick_features(both, record, played.tables.arms, planned.hidden)
     values = np.empty((2 * n, len(features)), dtype=np.int32)
     for place, feature in enumerate(features):
         values[:, place] = feature.of(both)
-    best: Promise | None = None
+    found: list[BestEvent] = []
     for change in played.changes():
         first, second = values[:n], values[n:]
         here = (played.own == change.arm)[:, np.newaxis]
-        subsets: list[BoolArray | None] = [None]
+        subsets: list[BoolArray] = [np.ones(n, dtype=np.bool_)]
         if change.swapped:
             first, second = np.where(here, second, first), np.where(here, first, second)
         elif change.arm is not None:
             second = np.where(here, second, first)
             if not planned.hidden:  # the round's own action is seen, too
-                subsets = [here[:, 0]] if played.arm is not None else [None, here[:, 0]]
+                subsets = [here[:, 0]] if played.arm is not None else [*subsets, here[:, 0]]
         for subset in subsets:
-            found = _best_half_line(first, second, played.weights, subset, features, planned, caution)
-            if found is not None and (best is None or found[0] > best.epsilon):
-                best = Promise(found[0], found[1], found[2], change, found[3])
-    return best
+            weights = played.weights[subset]
+            event = _best_half_line(
+                first[subset], second[subset], weights, features, change, planned, caution
+            )
+            if event is not None:
+                found.append(event)
+    return max(found, key=lambda event: event.predicted, default=None)
+
+
+def _quick_features(transcript: Transcript, record: int, arms: int, hidden: bool) -> list[Feature]:
+    """Return counts and times around the changed round, and from the start, of the arms most played."""
+    rounds, arms = transcript.rounds, max(arms, 1 + int(transcript.actions.max()))
+    played = np.bincount(transcript.actions[transcript.actions >= 0].astype(np.int64), minlength=arms)
+    shown = np.argsort(-played, kind="stable")[: 1 if arms == 2 else _MOST_ARMS].tolist()
+    found: list[Feature] = []
+    ends = sorted({*(last for last in doubling(rounds) if last > record), rounds})
+    later = sorted({*(record + step for step in doubling(rounds - record)), *ends})
+    for arm in shown:
+        found += [PlayCount(arm, 1, last) for last in ends]
+        found += [PlayCount(arm, record + 1, last) for last in later if record < last]
+    for arm in range(arms) if arms == 2 else shown:
+        found += [
+            PlayTime(arm, number, 0, rounds) for number in doubling(rounds) if 2 * number > record / arms
+        ]
+        found += [PlayTime(arm, number, record, rounds) for number in (1, 2, 4) if record < rounds]
+    if 1 <= record < rounds:
+        found.append(FirstSwitch(record, rounds))
+        if not hidden:
+            found += [PlaysOfSame(record, last) for last in later if last > record]
+    return found
 
 
 def _best_half_line(
     first: npt.NDArray[np.int32],
     second: npt.NDArray[np.int32],
     weights: FloatArray,
-    subset: BoolArray | None,
     features: Sequence[Feature],
+    change: Change,
     planned: PlannedTest,
     caution: float,
-) -> tuple[float, int, Feature, float] | None:
-    """Return the promise of the best half-line of any feature, its rounds, its feature and its share of the runs."""
-    if subset is not None:
-        first, second, weights = first[subset], second[subset], weights[subset]
+) -> BestEvent | None:
+    """Return the best half-line of any feature, None if it tells no pair apart."""
     m = len(first)
     both = np.concatenate([first, second])
     order = np.argsort(both, axis=0, kind="stable")
@@ -128,13 +167,12 @@ def _best_half_line(
     shares = np.stack([np.concatenate([a, total - a]), np.concatenate([b, total - b])])
     likely, rare = shares.max(axis=0), np.maximum(shares.min(axis=0), 0.0)
     one = float(weights.mean())
-    promise = paired_promise(likely, rare, np.tile(apart, 2), one, np.tile(draws, 2), planned.delta, caution)
-    k = int(np.argmax(promise))
-    where = k % len(at)
-    return float(promise[k]), int(last[where]), features[column[where]], float(likely[k])
+    bounds = paired_bound(likely, rare, np.tile(apart, 2), one, np.tile(draws, 2), planned.delta, caution)
+    best = int(np.argmax(bounds))
+    return BestEvent(float(bounds[best]), int(last[best % len(at)]), change, float(likely[best]))
 
 
-def paired_promise(
+def paired_bound(
     likely: FloatArray,
     rare: FloatArray,
     apart: FloatArray,
@@ -162,47 +200,47 @@ def paired_promise(
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt((apart + one * one) / (p * q))
         spread = np.sqrt((1.0 / p + 1.0 / q) / final)
-        promise = np.log(p / q) - caution * error - STANDARD_ERRORS * spread
-    return np.where(p > 0.0, promise, -np.inf)
+        bound = np.log(p / q) - caution * error - STANDARD_ERRORS * spread
+    return np.where(p > 0.0, bound, -np.inf)
 
 
 def view_pair_of(
-    played: PlayedGame, change: Change, space: ActionSpace, planned: PlannedTest, *, caution: float
+    played: PairedRuns, change: Change, space: ActionSpace, planned: PlannedTest, *, caution: float
 ) -> ViewPair | None:
-    """Return a game's two tables, with the features of all kinds that tell most; None if no feature varies.
+    """Return the two tables of a change, with the features of all kinds that tell most; None if no feature varies.
 
     Parameters
     ----------
     played
-        The game; all runs that the change may touch have partners.
+        The runs; all that the change may touch have partners.
     change
-        Of its round.
+        Of the round.
     space
         What actions are made of.
     planned, caution
-        As for `best_promise`.
+        As for `best_event`.
     """
-    game, hidden = played.game, planned.hidden
+    record, hidden = played.tables.record, planned.hidden
     both = Transcript(np.concatenate(played.worlds(change)))
     if hidden:
-        both.hide(game.record)
+        both.hide(record)
     features = without_repeats(
-        [*quick_features(both, game.record, space.arms, hidden), *features_for(both, space, game.record)]
+        [*_quick_features(both, record, space.arms, hidden), *features_for(both, space, record)]
     )
     scored = [
         found
         for feature in features
         if (found := _scored(feature, feature.of(both), planned, caution)) is not None
     ]
-    pair = best_pair(background_of(game, change), [scored], space)
-    if pair is None or hidden or game.record > pair.rounds:
+    pair = best_pair(played.background(change), [scored], space)
+    if pair is None or hidden or record > pair.rounds:
         return pair
-    own = first_actions(game.record, space, first=game.record)
+    own = first_actions(record, space, first=record)
     return replace(pair, features=without_repeats([*pair.features, *own]))
 
 
 def _scored(feature: Feature, values: IntArray, planned: PlannedTest, caution: float) -> ScoredFeature | None:
-    """Return the promise of a feature's best event: a half-line, or a set of labels; None if it never varies."""
+    """Return what a feature's best event predicts: a half-line, or a set of labels; None if it never varies."""
     found, index, _ = distinct_values(feature, values)
     k = len(found)
     if k == 1:
@@ -227,6 +265,6 @@ def _scored(feature: Feature, values: IntArray, planned: PlannedTest, caution: f
     hits_of = np.stack([np.concatenate([a, n - a]), np.concatenate([b, n - b])])
     draws = np.tile(planned.draws(last[:-1]), 2)
     likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
-    promises = paired_promise(likely, rare, np.tile(apart, 2) / n**2, 1.0 / n, draws, planned.delta, caution)
-    best = int(np.argmax(promises))
-    return ScoredFeature(float(promises[best]), int(last[best % (k - 1)]), feature)
+    bounds = paired_bound(likely, rare, np.tile(apart, 2) / n**2, 1.0 / n, draws, planned.delta, caution)
+    best = int(np.argmax(bounds))
+    return ScoredFeature(float(bounds[best]), int(last[best % (k - 1)]), feature)

@@ -1,0 +1,254 @@
+"""Runs on a reward table, with partners on its neighbour, and the ways to change the round that they tell of.
+
+Runs of one number have the same random numbers on all tables (`verify.bandits.calling.plain_bandit`). A run and its
+partner, in which the changed round pays every arm another reward, tell of all ways to change that round: where only arm
+a's reward differs, the runs that played another arm in that round are the same in both worlds; and where arm a's reward
+falls and all others rise, the runs that played a change places with their partners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from algorithms.claim import Claim, View
+from mechanisms.arrays import FloatArray, IntArray
+from verify.bandits.call_cost import run_cost
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.neighbouring_tables import NeighbouringTables
+from verify.conduct.effort import Effort
+from verify.transcripts.neighbours import Background, Neighbour
+from verify.transcripts.predicted_bounds import PlannedTest
+from verify.transcripts.transcript import ActionArray
+
+SCAN_ROUNDS = 32
+"""Rounds of the runs by which their cost is told."""
+UNITS_OF_ROUND = 5
+"""Units of cost that a test of plain Python may spend for each lane-round of the effort."""
+
+_MOST_CHANGES = 2  # arms, those most played in the round, whose reward alone is changed
+_FEWEST_LANE_ROUNDS = 3_000_000
+_MOST_FINAL = 100_000  # draws that pairs are ranked for
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """One way to change the round.
+
+    Attributes
+    ----------
+    first, second
+        The round's rows in the two worlds.
+    arm
+        The arm whose reward changes, None if all do.
+    swapped
+        Whether all others' rewards change, too, and in the opposite sense.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    arm: int | None = None
+    swapped: bool = False
+
+    @property
+    def only_arm(self) -> int | None:
+        """The arm without whose play in the round both worlds are the same; None if there is none."""
+        return None if self.swapped else self.arm
+
+
+class PairedRuns:
+    """Runs on a table, and partners of some of them on its neighbour.
+
+    Where few runs play an arm in the changed round, most of the partners can be theirs: a pair counts with the share
+    of its arm's runs over its arm's pairs.
+
+    Attributes
+    ----------
+    tables
+        What was played on.
+    runs
+        Actions on the table; shape (runs, rounds, 1).
+    at
+        Which of the runs have a partner, in increasing order.
+    partners
+        Actions on the neighbour; shape (pairs, rounds, 1).
+    arm
+        The only arm of which runs have partners, None if those of all have.
+    own
+        The arms that runs with a partner played in the changed round; shape (pairs,).
+    weights
+        What the pairs count; shape (pairs,).
+    """
+
+    def __init__(
+        self,
+        tables: NeighbouringTables,
+        runs: ActionArray,
+        at: IntArray,
+        partners: ActionArray,
+        arm: int | None = None,
+    ) -> None:
+        self.tables, self.runs, self.at, self.partners, self.arm = tables, runs, at, partners, arm
+        own = runs[:, tables.record - 1, 0]
+        self.own = own[at]
+        arms = tables.arms
+        pairs = np.bincount(self.own, minlength=arms + 1)  # arm number `arms`: the bandit had stopped
+        self.weights = (np.bincount(own, minlength=arms + 1) / (len(own) * np.maximum(pairs, 1)))[self.own]
+
+    def cut(self, rounds: int) -> PairedRuns:
+        """Return the first rounds of the runs; all, if there are no more."""
+        if rounds >= self.tables.rounds:
+            return self
+        tables = replace(self.tables, table=self.tables.table[: rounds + 1], family=-1)
+        return PairedRuns(tables, self.runs[:, :rounds], self.at, self.partners[:, :rounds], self.arm)
+
+    def changes(self) -> list[Change]:
+        """Return the ways to change the round that these runs tell of: one reward, all, one against the others."""
+        tables = self.tables
+        row, every = tables.table[tables.record], np.arange(tables.row.size)
+        if not np.array_equal(row[tables.arms :], tables.row[tables.arms :]):
+            return [Change(row, tables.row)]  # another context: another arm may be played, too
+        if self.arm is not None:
+            return [Change(row, np.where(every == self.arm, tables.row, row), self.arm)]
+        arms, counts = np.unique(self.own[self.own < tables.arms], return_counts=True)
+        common = arms[np.argsort(-counts, kind="stable")].tolist()
+        found = [Change(row, tables.row)]
+        if len(arms) > 1:
+            for arm in common[: 1 if len(arms) == 2 else _MOST_CHANGES]:
+                here = every == arm
+                first, second = np.where(here, tables.row, row), np.where(here, row, tables.row)
+                found.append(Change(first, second, arm, swapped=True))
+            for arm in common[:_MOST_CHANGES]:
+                found.append(Change(row, np.where(every == arm, tables.row, row), arm))
+        return found
+
+    def worlds(self, change: Change) -> tuple[ActionArray, ActionArray]:
+        """Return all runs in both worlds of a change of which all runs have partners."""
+        first, second = self.runs, self.runs.copy()
+        second[self.at] = self.partners
+        if change.arm is None:
+            return first, second
+        own = self.runs[:, self.tables.record - 1, :, np.newaxis] == change.arm
+        if change.swapped:
+            return np.where(own, second, first), np.where(own, first, second)
+        return first, np.where(own, second, first)
+
+    def background(self, change: Change) -> Background:
+        """Return the first world's table, and the second's as its neighbour."""
+        table = self.tables.table.copy()
+        table[self.tables.record] = change.first
+        neighbour = Neighbour(self.tables.record, change.second, "the round's other row")
+        return Background(table, (neighbour,), self.tables.others)
+
+
+class PairedPlayer:
+    """Plays a bandit on neighbouring tables with the same random numbers, and says how much can be afforded.
+
+    Parameters
+    ----------
+    bandit, claim
+        The bandit, and what it is held to.
+    effort
+        How much work.
+    seed
+        Of all runs.
+
+    Attributes
+    ----------
+    cost
+        Of a round, in units of `verify.bandits.call_cost`.
+    planned
+        The final test.
+    """
+
+    def __init__(
+        self, bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
+    ) -> None:
+        self.bandit, self.seed = bandit, seed
+        few = min(bandit.rounds, SCAN_ROUNDS)
+        self.cost = run_cost(bandit, few) / few
+        self.planned = PlannedTest(
+            delta=claim.delta,
+            hidden=claim.view == View.OTHER_ACTIONS.value,
+            units=UNITS_OF_ROUND * effort.lane_rounds / 4.0,
+            most_draws=_MOST_FINAL,
+            round_cost=self.cost,
+        )
+        # A test of few draws needs a good pair even more.
+        self._lane_rounds = max(effort.lane_rounds, _FEWEST_LANE_ROUNDS)
+        self._longest: dict[int, FloatArray] = {}
+        self._shared: dict[int, ActionArray] = {}
+
+    def share_runs(self, every: Iterable[NeighbouringTables]) -> None:
+        """Play tables of one family, which are beginnings of one another, by the same runs on the longest of them."""
+        for tables in every:
+            longest = self._longest.get(tables.family)
+            if longest is None or tables.rounds >= len(longest):
+                self._longest[tables.family] = tables.table
+
+    def affordable(self, units: float, rounds: float) -> float:
+        """Return how often so many rounds can be played for so many units a lane-round of the effort."""
+        return units * self._lane_rounds / (self.cost * max(rounds, 1.0))
+
+    def play(
+        self,
+        tables: NeighbouringTables,
+        runs: int,
+        pairs: int | None,
+        *,
+        arm: int | None = None,
+        before: PairedRuns | None = None,
+    ) -> PairedRuns:
+        """Play a table until there are so many runs, and its neighbour.
+
+        Parameters
+        ----------
+        tables
+            The two.
+        runs
+            How many runs there shall be.
+        pairs
+            How many of them get partners for every arm of the changed round, at most; None: all.
+        arm
+            Only runs of this arm get partners; None: of all.
+        before
+            What was played of the same tables, and is gone on with.
+        """
+        found = self._runs(tables, runs, before)
+        own = found[:, tables.record - 1, 0]
+        wanted = np.zeros(len(found), dtype=np.bool_)
+        for each in np.unique(own) if arm is None else [arm]:
+            wanted[np.flatnonzero(own == each)[:pairs]] = True
+        at = np.flatnonzero(wanted)
+        partners = np.empty((len(at), tables.rounds, 1), dtype=np.int16)
+        known = np.zeros(len(at), dtype=np.bool_)
+        if before is not None:
+            known = np.isin(at, before.at)
+            partners[known] = before.partners[np.isin(before.at, at)]
+        partners[~known] = self._play(tables.neighbour, at[~known].tolist())
+        return PairedRuns(tables, found, at, partners, arm)
+
+    def _runs(self, tables: NeighbouringTables, number: int, before: PairedRuns | None) -> ActionArray:
+        """Return so many runs on the table, those of before first, or all of them if they are more."""
+        if before is not None and number <= len(before.runs):
+            return before.runs
+        if tables.family < 0:
+            known = None if before is None else before.runs
+            return self._further(tables.table, number, known)
+        shared = self._further(self._longest[tables.family], number, self._shared.get(tables.family))
+        self._shared[tables.family] = shared
+        return shared[:number, : tables.rounds]
+
+    def _further(self, table: FloatArray, number: int, known: ActionArray | None) -> ActionArray:
+        """Return runs number 0 .. `number` - 1 on a table, and those known beyond."""
+        if known is None:
+            return self._play(table, range(number))
+        if number <= len(known):
+            return known
+        return np.concatenate([known, self._play(table, range(len(known), number))])
+
+    def _play(self, table: FloatArray, numbers: Sequence[int]) -> ActionArray:
+        """Play the runs of these numbers."""
+        return self.bandit.actions(table, numbers, self.seed)

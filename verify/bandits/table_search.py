@@ -1,0 +1,337 @@
+"""Search for the neighbouring reward tables on which a bandit in plain Python tells most, by successive halving.
+
+Many tables are played on few pairs of runs, the best of them and variants of theirs on more, and again, since what is
+found in few runs is mostly luck; runs are kept from round to round. To the tables that are made for it
+(`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
+(`verify.transcripts.table_bisection`). How many there are follows from what a run costs (`verify.bandits.call_cost`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from algorithms.claim import Claim
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.neighbouring_tables import NeighbouringTables, first_tables, variants
+from verify.bandits.paired_events import BestEvent, best_event, view_pair_of
+from verify.bandits.paired_runs import PairedPlayer, PairedRuns
+from verify.conduct.effort import Effort
+from verify.transcripts.table_bisection import anchor_tables, bisect_tables
+from verify.transcripts.view_pair import ViewPair
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Round:
+    """A round of successive halving.
+
+    Attributes
+    ----------
+    units
+        That may be spent for each lane-round of the effort.
+    most_pairs
+        Of runs for each arm.
+    caution
+        Standard errors that are taken off every estimate. Few at first: what a rare event tells is not known yet.
+    enter
+        Tables that go on from the round before.
+    longer
+        Tables are cut to so many times the rounds that their best event takes.
+    parents, children
+        Tables that get variants, and how many each.
+    all_partners
+        Whether every run gets a partner, and features of all kinds are looked at.
+    """
+
+    units: float
+    most_pairs: int
+    caution: float
+    enter: int = 0
+    longer: float = 1.0
+    parents: int = 0
+    children: int = 0
+    all_partners: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SearchSize:
+    """How much is searched.
+
+    The values were chosen by hand; the verdicts on the plain bandits of the zoo and of the held-out set rest on them.
+
+    Attributes
+    ----------
+    rounds
+        The fewest and the most of the first tables.
+    fewest_pairs
+        Of runs for every arm of the changed round.
+    runs_per_pair, runs_of_small, small_family
+        Runs of a family for each of those pairs, of which some arms have few; and of a family of so few tables.
+    runs_later
+        Runs for each of those pairs of a table by itself.
+    first, again
+        The first round, and that of tables that told nothing on few pairs.
+    halvings
+        The later rounds.
+    kept
+        Pairs of tables that are returned at most.
+    enough_if_gross
+        Tables that enter the rounds that are left out if much is predicted.
+    pair_caution
+        Standard errors that are taken off the estimates on the pairs that are returned.
+    bisected_rounds
+        Rounds of the tables between which bisection looks: longer ones if the shorter tell nothing.
+    anchor_units, anchor_draws
+        Units for each lane-round of the effort that drawing on all these tables may take; fewest and most draws.
+    bisection_units, bisections
+        Units that bisection may take, and how many there are at most.
+    """
+
+    rounds: tuple[int, int] = (32, 512)
+    fewest_pairs: int = 6
+    runs_per_pair: int = 32
+    runs_of_small: int = 8
+    small_family: int = 4
+    runs_later: int = 4
+    first: _Round = _Round(units=2.0, most_pairs=64, caution=0.5)
+    again: _Round = _Round(units=2.0, most_pairs=256, caution=0.5)
+    halvings: tuple[_Round, ...] = (
+        _Round(units=1.5, most_pairs=256, caution=0.75, enter=24, longer=4.0),
+        _Round(units=1.5, most_pairs=512, caution=1.0, enter=12, longer=2.0, parents=4, children=4),
+        _Round(units=1.5, most_pairs=2_048, caution=1.5, enter=8, all_partners=True),
+        _Round(units=1.5, most_pairs=8_192, caution=1.5, enter=3, all_partners=True),
+    )
+    kept: int = 3
+    enough_if_gross: int = 8
+    pair_caution: float = 1.5
+    bisected_rounds: tuple[int, ...] = (512, 4_096, 32_768)
+    anchor_units: float = 1.0 / 6.0
+    anchor_draws: tuple[int, int] = (8, 128)
+    bisection_units: float = 2.0
+    bisections: int = 3
+
+
+_SIZE = _SearchSize()
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """Tables that were played on, their best event and, once all partners were played, the pair for the test."""
+
+    event: BestEvent
+    played: PairedRuns
+    pair: ViewPair | None = None
+
+
+def telling_tables(
+    bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
+) -> list[ViewPair]:
+    """Return the most telling pairs of tables, the best first; none if the actions never vary.
+
+    Parameters
+    ----------
+    bandit, claim
+        The bandit, and what it is held to.
+    effort
+        How much work.
+    seed
+        Of all randomness.
+
+    Raises
+    ------
+    BanditError
+        If the bandit cannot be called as it was said, or does not return arms.
+    """
+    search = _TableSearch(bandit, claim, effort, seed)
+    first = search.affordable_tables()
+    found = search.candidates(search.first_runs(first), _SIZE.first)
+    others: list[NeighbouringTables] = []
+    for number, rounds in enumerate(_SIZE.bisected_rounds):
+        rounds = min(bandit.rounds, rounds)
+        bisected = search.bisected(rounds, _child(seed, 5, number))
+        others += bisected
+        found += search.candidates(search.runs_of(bisected, _SIZE.fewest_pairs), _SIZE.first)
+        if rounds == bandit.rounds or any(each.event.predicted > 0.0 for each in found):
+            break
+    if not found:  # perhaps what a change does is seen too rarely, or too late, for a first round
+        whole = np.tile(first[0].table[0], (bandit.rounds + 1, 1))
+        others.append(replace(first[0], table=whole, family=-1))
+        pairs = search.affordable_pairs(_SIZE.again, search.rounds_of(others))
+        found = search.candidates(search.runs_of(others, pairs), _SIZE.again)
+    if not found:  # no change of a round changes anything: whichever tables there are, if actions vary at all
+        pair = search.any_pair(others[-1])
+        return [] if pair is None else [pair]
+    for halving in _SIZE.halvings:
+        found = _best(found, halving.enter)
+        if halving.enter <= _SIZE.enough_if_gross and is_gross(found[0].event.predicted, claim):
+            break
+        found = search.halved(halving, found) or found
+    pairs_found = [each.pair or search.completed(each).pair for each in found[: _SIZE.kept]]
+    return sorted((pair for pair in pairs_found if pair is not None), key=lambda pair: -pair.predicted)
+
+
+def is_gross(predicted: float, claim: Claim) -> bool:
+    """Whether so much is predicted that few draws will do: three times the claim, and two more than it."""
+    return predicted > max(3.0 * claim.epsilon, claim.epsilon + 2.0)
+
+
+class _TableSearch:
+    """A search for the tables on which a bandit tells most; parameters as for `telling_tables`."""
+
+    def __init__(
+        self, bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
+    ) -> None:
+        self.bandit = bandit
+        self.rng = np.random.default_rng(_child(seed, 0))
+        self.player = PairedPlayer(bandit, claim, effort, _child(seed, 1))
+        self.partners = min(bandit.arms, 3)  # arms of a round for which there are partners, about
+
+    def affordable_tables(self) -> list[NeighbouringTables]:
+        """Return first tables of as many rounds as the fewest pairs of runs can be played of, and not of fewer."""
+        fewest, most = _SIZE.rounds
+        state = self.rng.bit_generator.state
+        rounds = min(self.bandit.rounds, most)
+        while True:
+            self.rng.bit_generator.state = state
+            found = first_tables(self.bandit.records, rounds, self.rng)
+            affordable = self.player.affordable(_SIZE.first.units, self._first_rounds(found))
+            if rounds <= fewest or affordable >= _SIZE.fewest_pairs:
+                self.player.share_runs(found)
+                return found
+            rounds = max(rounds // 2, fewest)
+
+    def first_runs(self, every: Sequence[NeighbouringTables]) -> list[PairedRuns]:
+        """Play all first tables."""
+        runs = _runs_of_families(every)
+        pairs = self.affordable_pairs(_SIZE.first, self._first_rounds(every))
+        return [self.player.play(tables, runs[tables.family] * pairs, pairs) for tables in every]
+
+    def runs_of(self, every: Sequence[NeighbouringTables], pairs: int) -> list[PairedRuns]:
+        """Play tables by themselves, with so many pairs for every arm."""
+        return [self.player.play(tables, _SIZE.runs_later * pairs, pairs) for tables in every]
+
+    def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
+        """Return what was played with its best events, without those on which no run differs."""
+        events = [(best_event(each, self.player.planned, caution=within.caution), each) for each in every]
+        return [_Candidate(event, played) for event, played in events if event is not None]
+
+    def halved(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:
+        """Play more of the tables that entered a round, and some of their variants."""
+        entered = [
+            replace(
+                each,
+                played=each.played.cut(
+                    max(int(within.longer * each.event.rounds), each.played.tables.record + 1)
+                ),
+            )
+            for each in entered
+        ]
+        children = [
+            child
+            for parent in entered[: within.parents]
+            for child in itertools.islice(
+                variants(parent.played.tables, self.bandit.records, self.rng), within.children
+            )
+        ]
+        every = [*(each.played.tables for each in entered), *children]
+        together = np.cumsum([self.rounds_of([tables]) for tables in every])
+        affordable = self.player.affordable(within.units, 1.0) / _SIZE.fewest_pairs
+        kept = max(int(np.searchsorted(together, affordable, "right")), 1)  # of long tables the best alone
+        children = children[: max(kept - len(entered), 0)]
+        entered = entered[:kept]
+        pairs = self.affordable_pairs(within, together[min(kept, len(every)) - 1])
+        runs = _SIZE.runs_later * pairs
+        if within.all_partners:
+            completed = [self.completed(each, runs) for each in entered]
+            return [each for each in completed if each.pair is not None]
+        again = [self.player.play(each.played.tables, runs, pairs, before=each.played) for each in entered]
+        return self.candidates([*again, *self.runs_of(children, pairs)], within)
+
+    def completed(self, candidate: _Candidate, runs: int = 0) -> _Candidate:
+        """Give all runs that the change may touch their partners; and play until there are so many."""
+        event, before = candidate.event, candidate.played
+        played = self.player.play(before.tables, runs, None, arm=event.change.only_arm, before=before)
+        pair = view_pair_of(
+            played, event.change, self.bandit.action_space, self.player.planned, caution=_SIZE.pair_caution
+        )
+        if pair is not None:
+            event = replace(event, predicted=pair.predicted, rounds=pair.rounds)
+        return _Candidate(event, played, pair)
+
+    def any_pair(self, tables: NeighbouringTables) -> ViewPair | None:
+        """Return tables as a pair, with all that is different in their rows; None if the actions never vary."""
+        played = self.player.play(tables, _SIZE.runs_later * _SIZE.fewest_pairs, None)
+        return view_pair_of(
+            played,
+            played.changes()[0],
+            self.bandit.action_space,
+            self.player.planned,
+            caution=_SIZE.pair_caution,
+        )
+
+    def bisected(self, rounds: int, seed: np.random.SeedSequence) -> list[NeighbouringTables]:
+        """Return what bisection between tables of so many rounds finds; nothing where contexts are private."""
+        bandit, player = self.bandit, self.player
+        if bandit.records.private:
+            return []
+        tables = anchor_tables(bandit.record_domain, rounds, self.rng)
+        fewest, most = _SIZE.anchor_draws
+        draws = int(min(max(player.affordable(_SIZE.anchor_units, len(tables) * rounds), fewest), most))
+        looks = 2 + rounds.bit_length()
+        affordable = int(player.affordable(_SIZE.bisection_units, draws * looks * rounds))
+        found = bisect_tables(
+            bandit.actions,
+            tables,
+            bandit.action_space,
+            draws=draws,
+            seed=seed,
+            most=min(max(affordable, 1), _SIZE.bisections),
+        )
+        return [
+            NeighbouringTables(each.data, neighbour.record, neighbour.value, bandit.arms, each.others)
+            for each in found
+            for neighbour in each.neighbours
+        ]
+
+    def affordable_pairs(self, within: _Round, rounds: float) -> int:
+        """Return how many pairs for each arm a round has, if one pair of all its tables takes so many rounds."""
+        affordable = self.player.affordable(within.units, rounds)
+        return int(min(max(affordable, _SIZE.fewest_pairs), within.most_pairs))
+
+    def rounds_of(self, every: Iterable[NeighbouringTables]) -> int:
+        """Return how many rounds tables that are played by themselves take for a pair of each arm."""
+        return (_SIZE.runs_later + self.partners) * sum(tables.rounds for tables in every)
+
+    def _first_rounds(self, every: Sequence[NeighbouringTables]) -> int:
+        """Return how many rounds first tables take for a pair of each arm."""
+        runs = _runs_of_families(every)
+        longest: dict[int, int] = {}
+        for tables in every:
+            longest[tables.family] = max(longest.get(tables.family, 0), tables.rounds)
+        rounds = sum(runs[family] * rounds for family, rounds in longest.items())
+        return rounds + self.partners * sum(tables.rounds for tables in every)
+
+
+def _runs_of_families(every: Sequence[NeighbouringTables]) -> dict[int, int]:
+    """Return how many runs each family has for a pair of each arm."""
+    sizes = Counter(tables.family for tables in every)
+    return {
+        family: _SIZE.runs_per_pair if size > _SIZE.small_family else _SIZE.runs_of_small
+        for family, size in sizes.items()
+    }
+
+
+def _best(candidates: Sequence[_Candidate], most: int) -> list[_Candidate]:
+    """Return those that predict most; of those that predict the very same, whose runs are the same, the first."""
+    distinct: dict[tuple[float, float, int], _Candidate] = {}
+    for each in sorted(candidates, key=lambda each: -each.event.predicted):
+        distinct.setdefault((each.event.predicted, each.event.share, each.event.rounds), each)
+    return list(distinct.values())[:most]
+
+
+def _child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
