@@ -100,10 +100,30 @@ def test_a_theorem_for_bounded_rewards_says_nothing_of_others() -> None:
         assert math.isfinite(bound(name, 1000, UNBOUNDED)) == finite
 
 
-@pytest.mark.parametrize("name", LINEAR_THEOREMS)
-def test_simulated_regret_is_below_the_bound(name: str) -> None:
-    """4 runs of each; every bound is loose by a factor of 3 and more, so a false alarm is out of the question."""
+@pytest.mark.parametrize("name", [name for name in LINEAR_THEOREMS if name.startswith("published/")])
+def test_a_printed_learner_keeps_the_best_action(name: str) -> None:
     build = linear_learners[name].build(PROBLEM, epsilon=EPSILON, delta=DELTA, horizon=1500)
-    trace = simulate_phases(build, PROBLEM, runs=4, seed=9)
+    assert simulate_phases(build, PROBLEM, runs=2, seed=9).best_kept.all()
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "horizon"),
+    [
+        ("dpe", EPSILON, 20_000),
+        ("dp-dpe-central", 200.0, 30_000),
+        ("dp-dpe-shuffle", 200.0, 30_000),
+        ("published/dpe", EPSILON, 60_000),
+    ],
+)
+def test_simulated_regret_is_below_the_bound(name: str, epsilon: float, horizon: int) -> None:
+    """Where the bound lies below the regret of uniform play; the other theorems need more rounds than fit here.
+
+    Learners lose a twentieth of it, so a false alarm is out of the question.
+    """
+    problem = linear_problems["linear"].build(dimension=2, actions=5)
+    below = BOUNDS[name].evaluate(problem, epsilon_value=epsilon, horizon=horizon, delta_value=DELTA)
+    assert below < problem.gaps.mean() * horizon
+    build = linear_learners[name].build(problem, epsilon=epsilon, delta=DELTA, horizon=horizon)
+    trace = simulate_phases(build, problem, runs=4, seed=9)
     assert trace.best_kept.all()
-    assert trace.regret.max() < bound(name, 1500)
+    assert trace.regret.max() < below
