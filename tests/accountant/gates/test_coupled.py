@@ -171,6 +171,13 @@ def test_a_declassified_difference_is_certain(shown):
     assert np.isinf(gate.loss).sum() == 32
 
 
+def test_what_is_declassified_counts_as_shown_unless_the_caller_says_otherwise():
+    gate = Coupled(5, LANES, 1)
+    gate.declassify(gate.private(side_by_side([0.25], [0.5]), Box(0, 1, 1), 1), "line 7")
+    assert np.isinf(gate.loss).all()
+    assert not gate.hidden.any()
+
+
 def test_whole_numbers_take_discrete_noise():
     gate = Coupled(5, LANES, 1)
     values = side_by_side([1.0], [0.0])

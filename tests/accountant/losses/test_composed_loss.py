@@ -332,6 +332,17 @@ def test_infinite_losses() -> None:
     assert compose([(NoPrivacy(), 1), (gaussian(5), 2)]).epsilon(0.5).upper == math.inf
 
 
+def test_at_the_largest_finite_loss_only_the_infinite_one_is_left() -> None:
+    loss = compose([(ApproximateProfile(Fraction(1, 4), 1e-7), 3)])
+    mass = -math.expm1(3 * math.log1p(-1e-7))
+    interval = loss.delta(0.75)
+    assert interval.lower <= mass * (1 + 1e-12)
+    assert mass * (1 - 1e-12) <= interval.upper < mass * (1 + 1e-6)
+    pure = compose([(PureProfile(Fraction(1, 4)), 3)])
+    assert pure.delta(0.75).upper == 0.0
+    assert pure.delta(math.nextafter(0.75, 0.0)).upper > 0.0
+
+
 def test_a_million_releases() -> None:
     for profile, delta in ((laplace(1000), 1e-100), (response(0.001), 1e-30), (gaussian(1000), 1e-6)):
         interval = compose([(profile, 10**6)]).epsilon(delta)

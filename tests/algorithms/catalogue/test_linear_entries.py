@@ -40,6 +40,28 @@ def test_the_papers_setting_is_within_reach() -> None:
         make.build(few, epsilon=10, delta=0.25, horizon=5000)(Simulation(0, 1))
 
 
+@pytest.mark.parametrize(
+    ("name", "rewards", "settings", "expected"),
+    [
+        ("dpe", "signs", {}, 1.0),
+        ("dpe", "signs", {"reward_bound": 0.0}, 1.0),
+        ("dpe", "signs", {"reward_bound": 2.5}, 2.5),
+        ("dpe", "gaussian", {}, None),
+        ("dpe", "gaussian", {"reward_bound": 2.5}, 2.5),
+        ("pe", "signs", {}, 1.0),
+        ("pe", "signs", {"reward_bound": 2.5}, 2.5),
+    ],
+)
+def test_rewards_are_bounded_as_the_problem_says_unless_a_setting_does(
+    name: str, rewards: str, settings: dict[str, float], expected: float | None
+) -> None:
+    problem = LINEAR.build(rewards=rewards)
+    learner = linear_learners[name].build(problem, epsilon=1.0, horizon=200, settings=settings)(
+        Simulation(0, 1)
+    )
+    assert learner.reward_bound == expected  # type: ignore[union-attr]
+
+
 def test_layouts() -> None:
     assert np.linalg.norm(LINEAR.build().actions, axis=1) == pytest.approx(np.ones(20))
     ball = np.linalg.norm(LINEAR.build(layout="ball", actions=500).actions, axis=1)

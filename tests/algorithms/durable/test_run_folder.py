@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget
+from accountant.durable.journal import Journal
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms.durable.run_folder import RunFolder
 from algorithms.durable.state import Encoder
 from algorithms.problems import RankedLists, TopK
 
@@ -250,6 +252,7 @@ import sys
 import numpy as np
 from pathlib import Path
 from accountant import Accountant, Budget
+from accountant.durable.journal import Journal
 from algorithms import CUCBLDPBit, DurableRun
 from algorithms.problems import TopK
 
@@ -287,3 +290,23 @@ def test_a_killed_server_has_forgotten_nothing_that_it_showed(tmp_path: Path) ->
             charged = set(run.accountant.ledger.records())
         assert charged in (set(range(last + 1)), set(range(last + 2)))  # the last save may not have been told
         first = len(charged)
+
+
+def test_what_an_abandoned_first_save_left_is_removed(tmp_path: Path) -> None:
+    """Also its unfinished state, of whatever name; the folder and its lock stay."""
+    folder = RunFolder.claim(tmp_path / "run", Journal())
+    (folder.path / "state.npz.1234.partial").write_bytes(b"half")
+    assert not folder.kept
+    folder.close()
+    assert [path.name for path in folder.path.iterdir()] == ["lock"]
+
+
+def test_what_another_first_save_left_is_removed_when_the_next_one_begins(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.mkdir()
+    for name in ("first-save.partial", "state.npz.1234.partial", "journal.jsonl"):
+        (path / name).write_bytes(b"half")
+    folder = RunFolder.claim(path, Journal())
+    assert sorted(entry.name for entry in path.iterdir()) == ["first-save.partial", "journal.jsonl", "lock"]
+    assert (path / "journal.jsonl").read_bytes() == b""
+    folder.close()

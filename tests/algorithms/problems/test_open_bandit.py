@@ -1,6 +1,13 @@
 import numpy as np
+import pytest
 
-from algorithms.problems import open_bandit, open_bandit_cascade, open_bandit_counts, open_bandit_rates
+from algorithms.problems import (
+    ProblemError,
+    open_bandit,
+    open_bandit_cascade,
+    open_bandit_counts,
+    open_bandit_rates,
+)
 
 
 def test_the_counts_are_those_of_the_log():
@@ -28,3 +35,12 @@ def test_the_best_three_items():
     rates = [3 / 114, 2 / 105, 2 / 112]
     assert np.isclose(problem.optimum, sum(rates), rtol=1e-12)
     assert np.isclose(open_bandit_cascade().optimum, 1 - np.prod(1 - np.array(rates)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [open_bandit, open_bandit_cascade])
+@pytest.mark.parametrize("items", [0, 81])
+def test_items_that_the_log_does_not_have_are_refused(make, items):
+    with pytest.raises(ProblemError, match=f"items = {items}: must be at (least 1|most .* in the log, 80)"):
+        make(items)
+    assert make(80).means.size == 80
+    assert make(4).means.tolist() == open_bandit_rates()[:4].tolist()
