@@ -18,7 +18,8 @@ from verify.conduct.progress import Progress, silent
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding
 from verify.functions.runs import FunctionRuns, same_data
-from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
+from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.neighbouring.generation import generated_pairs
 from verify.neighbouring.path import first_change, path
 
 MOST_TRIED, MOST_TRIED_COMMAND = 96, 12
@@ -108,7 +109,7 @@ def _others(
         if left > most // 2 and new(data):
             left -= 1
             yield data, None
-    for pair in _generated(adjacency, most, seed):
+    for pair in generated_pairs(adjacency, most, seed):
         for data in (pair.data, pair.other):
             if left > 0 and new(data):
                 left -= 1
@@ -122,31 +123,3 @@ def _between(adjacency: Adjacency, known: Sequence[Data]) -> Iterator[Data]:
         if along is not None and along.steps > 1:
             places = np.unique(np.linspace(0, along.steps, _ON_A_PATH + 2).astype(int)[1:-1])
             yield from (along.at(int(place)) for place in places)
-
-
-def _generated(adjacency: Adjacency, count: int, seed: int) -> list[Pair]:
-    """Return pairs of neighbours that Hypothesis generates."""
-    import hypothesis
-    from hypothesis import HealthCheck, Phase, Verbosity, settings
-
-    found: list[Pair] = []
-
-    def keep(pair: Pair) -> None:
-        try:
-            adjacency.check(pair)
-        except NotNeighbours:
-            return
-        found.append(pair)
-
-    configured = settings(
-        max_examples=count,
-        phases=(Phase.generate,),
-        database=None,
-        deadline=None,
-        derandomize=False,
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,
-        backend="hypothesis",
-    )
-    hypothesis.seed(seed)(configured(hypothesis.given(adjacency.pairs())(keep)))()
-    return found

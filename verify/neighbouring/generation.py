@@ -1,4 +1,4 @@
-"""Generate pairs of neighbours with Hypothesis: climb how telling they are, and shrink the best."""
+"""Generate pairs of neighbours with Hypothesis: climb their scores, and shrink the best."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from verify.neighbouring.adjacency import Adjacency, Pair
+from verify.neighbouring.adjacency import Adjacency, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.telling import ComingTest, telling
+from verify.neighbouring.pair_score import FinalTest, halves, score_pair
 
 TRIES = 4  # times the examples that Hypothesis may run, those among them that it rejects or has run before
 
-_LABEL = "how telling"
+if TYPE_CHECKING:
+    import hypothesis
 
 
 @dataclass(eq=False)
-class Scores:
-    """How telling pairs are on one look of `rows` draws of each world, each looked at once."""
+class PairScorer:
+    """Scores of pairs (`PairScore.lower`), each worked out once, on `rows` draws of each world."""
 
     draws: PairDraws
-    tested: ComingTest
-    cautions: tuple[float, float]
+    test: FinalTest
     rows: int
     known: dict[bytes, float] = field(default_factory=dict)
 
@@ -39,31 +40,30 @@ class Scores:
             worlds = self.draws.of(pair, self.rows, 0)
             if worlds is None:
                 raise Spent
-            caution = self.cautions[0 if self.draws.alike else 1]
-            test = self.tested
-            self.known[pair.key] = telling(*worlds, test.delta, test.error, test.final_samples, caution)
+            score = score_pair(*halves(worlds), self.test, coupled=bool(self.draws.coupled))
+            self.known[pair.key] = score.lower
         return self.known[pair.key]
 
 
-def climb(adjacency: Adjacency, scores: Scores, examples: int, seed: int) -> list[tuple[float, Pair]]:
+def climb(adjacency: Adjacency, scorer: PairScorer, examples: int, seed: int) -> list[tuple[float, Pair]]:
     """Let Hypothesis generate pairs and climb their score; return them, the best first."""
     import hypothesis
 
     seen: dict[bytes, tuple[float, Pair]] = {}
 
     def look(pair: Pair) -> None:
-        score = scores.of(pair)
+        score = scorer.of(pair)
         if math.isfinite(score):
             seen.setdefault(pair.key, (score, pair))
-            hypothesis.target(score, label=_LABEL)
+            hypothesis.target(score)
 
-    scores.draws.left = 2 * scores.rows * examples
+    scorer.draws.left = 2 * scorer.rows * examples
     with contextlib.suppress(Spent):
         _run(adjacency, look, examples, seed, shrinks=False)
     return sorted(seen.values(), key=lambda entry: -entry[0])
 
 
-def shrink(adjacency: Adjacency, scores: Scores, enough: float, examples: int, seed: int) -> Pair | None:
+def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: int, seed: int) -> Pair | None:
     """Generate the same pairs again until one has a score of `enough`, and shrink that one.
 
     Where the draws are spent before the shrinker is done, the last pair that has the score: the shrinker tries nothing
@@ -74,16 +74,16 @@ def shrink(adjacency: Adjacency, scores: Scores, enough: float, examples: int, s
     plainest: list[Pair] = []
 
     def look(pair: Pair) -> None:
-        score = scores.of(pair)
+        score = scorer.of(pair)
         if score >= enough:
             plainest.append(pair)
-            raise _Telling(pair)
+            raise _Found(pair)
         if math.isfinite(score):
-            hypothesis.target(score, label=_LABEL)
+            hypothesis.target(score)
 
     try:
         _run(adjacency, look, examples, seed, shrinks=True)
-    except _Telling as found:
+    except _Found as found:
         return found.pair
     except Spent:
         return plainest[-1] if plainest else None
@@ -98,8 +98,8 @@ class Spent(KeyboardInterrupt):
     """
 
 
-class _Telling(Exception):
-    """A pair keeps the bound."""
+class _Found(Exception):
+    """A pair has a score that is high enough."""
 
     def __init__(self, pair: Pair) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def _run(
         optimiser can go on and on among pairs that are none, or that it has seen.
     """
     import hypothesis
-    from hypothesis import HealthCheck, Phase, Verbosity, settings
+    from hypothesis import Phase
     from hypothesis import strategies as st
 
     pairs, tries = adjacency.pairs(), itertools.count()
@@ -129,8 +129,37 @@ def _run(
             raise Spent
         return draw(pairs)
 
-    phases = (Phase.generate, Phase.target, *((Phase.shrink,) if shrinks else ()))
-    configured = settings(
+    configured = _settings(examples, Phase.generate, Phase.target, *((Phase.shrink,) if shrinks else ()))
+    try:
+        hypothesis.seed(seed)(configured(hypothesis.given(limited())(look)))()
+    except hypothesis.errors.FlakyStrategyDefinition:
+        # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
+        if next(tries) < TRIES * examples:
+            raise
+        raise Spent from None
+
+
+def generated_pairs(adjacency: Adjacency, examples: int, seed: int) -> list[Pair]:
+    """Return pairs of neighbours as they come, at most so many."""
+    import hypothesis
+
+    found: list[Pair] = []
+
+    def keep(pair: Pair) -> None:
+        with contextlib.suppress(NotNeighbours):
+            adjacency.check(pair)
+            found.append(pair)
+
+    configured = _settings(examples, hypothesis.Phase.generate)
+    hypothesis.seed(seed)(configured(hypothesis.given(adjacency.pairs())(keep)))()
+    return found
+
+
+def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
+    """Settings under which Hypothesis keeps nothing, reports nothing, and repeats itself for a seed."""
+    from hypothesis import HealthCheck, Verbosity, settings
+
+    return settings(
         max_examples=examples,
         phases=phases,
         database=None,
@@ -142,10 +171,3 @@ def _run(
         verbosity=Verbosity.quiet,
         backend="hypothesis",
     )
-    try:
-        hypothesis.seed(seed)(configured(hypothesis.given(limited())(look)))()
-    except hypothesis.errors.FlakyStrategyDefinition:
-        # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
-        if next(tries) < TRIES * examples:
-            raise
-        raise Spent from None

@@ -1,10 +1,10 @@
-"""Search for the pair of neighbours that tells most: known patterns first, then Hypothesis.
+"""Search for the pair of neighbours whose worlds are told apart best: known patterns first, then Hypothesis.
 
-1. *Seeds.* The adjacency's known pairs are compared in rounds (`verify.neighbouring.contest`).
-2. *Climb.* Hypothesis generates pairs from the adjacency; `hypothesis.target` climbs how telling they are.
+1. *Seeds.* The adjacency's known pairs are compared in rounds (`verify.neighbouring.successive_halving`).
+2. *Climb.* Hypothesis generates pairs from the adjacency; `hypothesis.target` climbs their scores.
 3. *Compare.* The best of both are compared on larger samples: the best of many noisy scores owes much to luck.
 4. *Shrink.* If a generated pair beats the seeds there, the same generation is run again as a property that fails
-   where the bound is within a few per cent of the best, so that Hypothesis shrinks the pair to the plainest that
+   where the score is within a few per cent of the best, so that Hypothesis shrinks the pair to the plainest that
    keeps it.
 
 Nothing here decides about a claim: the search hands a few pairs over, and draws of its own decide. Its effort is a
@@ -13,37 +13,58 @@ number of draws, not of seconds; `verify.neighbouring.pair_draws` says why it re
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from verify.conduct.progress import Progress, silent
 from verify.neighbouring.adjacency import Adjacency, Pair
-from verify.neighbouring.contest import Contest, Standing, in_turns
-from verify.neighbouring.generation import Scores, climb, shrink
+from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
-from verify.neighbouring.telling import APART_CAUTION, CAUTION, ComingTest
+from verify.neighbouring.pair_score import FinalTest
+from verify.neighbouring.successive_halving import ComparedPair, PairComparison, whole_blocks
 
-FINALISTS = 2  # pairs that are handed over
-COMPARED = 3  # seeds, and as many generated pairs, that are compared on larger samples
-KEEPS = 0.97  # a shrunk pair keeps this part of the best pair's score
-BEATS = 1.1  # a generated pair must reach this multiple of the best seed's score: seeds are plainer
-SEEDS, GENERATED, PLAYOFF = (
-    0.5,
-    0.2,
-    0.3,
-)  # of all draws: for known pairs, generated ones, and the best of both
-ROUNDS = (0.25, 0.35, 0.4)  # of the draws for the known pairs: their three rounds, of ever fewer pairs
-GO_ON = (0.4, 0.34, 0.0)  # of the pairs of a round, that go on to the next
-NAMED = (
-    6  # of so many places in the second round one is of a pattern that is named first: few draws rank badly
-)
-LEAST_ROWS = 256  # draws of a world below which events cannot be laid out
-LEAST_CLIMB = 512  # draws of a world and generated pair; fewer pairs are generated rather
-MOST_EXAMPLES = 40  # pairs that are generated to climb
-NARROW = 4  # columns up to which a look costs little
-NARROW_EXAMPLES = 3  # times as many pairs that are generated of such views
-SHRINKS = 1.0  # as many times the draws of the examples may go into shrinking
+MOST_EXAMPLES = 40
+"""Pairs that are generated to climb."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """How a search spends its draws; chosen by hand on the zoo's functions.
+
+    Attributes
+    ----------
+    finalists
+        Pairs that are handed over.
+    compared
+        Seeds, and as many generated pairs, that are compared on larger samples.
+    seeds, generated, comparison
+        Of all draws: for known pairs, generated ones, and the best of both.
+    beats
+        A generated pair must exceed the best seed's score by this part of it: seeds are plainer.
+    loses
+        A shrunk pair may lose this part of the best pair's score.
+    least_climb
+        Draws of a world and generated pair; fewer pairs are generated rather.
+    narrow, narrow_examples
+        Columns up to which a look costs little, and how many times as many pairs are generated of such views.
+    shrinks
+        As many times the draws of the generated pairs may go into shrinking.
+    """
+
+    finalists: int = 2
+    compared: int = 3
+    seeds: float = 0.5
+    generated: float = 0.2
+    comparison: float = 0.3
+    beats: float = 0.1
+    loses: float = 0.03
+    least_climb: int = 512
+    narrow: int = 4
+    narrow_examples: int = 3
+    shrinks: float = 1.0
+
+
+_PLAN = _Plan()
 
 
 @dataclass(frozen=True)
@@ -53,7 +74,7 @@ class SearchResult:
     Attributes
     ----------
     pairs
-        The pairs to test, the most promising first; at least one.
+        The pairs to test, the best first; at least one.
     samples
         Draws that were spent, both worlds of all pairs.
     generated
@@ -78,7 +99,7 @@ def search_neighbours(
     final_samples: int | None = None,
     tell: Progress | None = None,
 ) -> SearchResult:
-    """Return the most promising pairs of neighbours.
+    """Return the pairs of neighbours that are told apart best.
 
     Parameters
     ----------
@@ -104,83 +125,58 @@ def search_neighbours(
     """
     told: Progress = tell if tell is not None else silent
     draws = PairDraws(draw, seed)
-    tested = ComingTest(delta, error, samples // 4 if final_samples is None else final_samples)
-    cautions = CAUTION, APART_CAUTION
-    contest = Contest(draws, tested, cautions)
-    known = _best_seeds(list(adjacency.seeds())[:seeds], contest, int(SEEDS * samples), told)
+    test = FinalTest(delta, error, samples // 4 if final_samples is None else final_samples)
+    comparison = PairComparison(draws, test)
+    listed = list(adjacency.seeds())[:seeds]
+    known = comparison.best(listed, _PLAN.compared, int(_PLAN.seeds * samples), told)
 
-    budget = int(GENERATED * samples)
-    most = examples * (NARROW_EXAMPLES if draws.columns <= NARROW else 1)
-    count = min(most, int(budget / (2 * LEAST_CLIMB * (1.0 + SHRINKS))))
-    rows = _rows(int(budget / (2 * count * (1.0 + SHRINKS)))) if count else 0
-    scores = Scores(draws, tested, cautions, rows)
+    budget = int(_PLAN.generated * samples)
+    most = examples * (_PLAN.narrow_examples if draws.columns <= _PLAN.narrow else 1)
+    count = min(most, int(budget / (2 * _PLAN.least_climb * (1.0 + _PLAN.shrinks))))
+    rows = whole_blocks(int(budget / (2 * count * (1.0 + _PLAN.shrinks)))) if count else 0
+    scorer = PairScorer(draws, test, rows)
     told(0.33, "searching for telling neighbours")
-    generated = climb(adjacency, scores, count, seed) if rows else []
-    playoff = _rows(int(PLAYOFF * samples) // (2 * (2 * COMPARED + 1)))
+    generated = climb(adjacency, scorer, count, seed) if rows else []
+    playoff = whole_blocks(int(_PLAN.comparison * samples) // (2 * (2 * _PLAN.compared + 1)))
     if not playoff:
-        return SearchResult(tuple(one.pair for one in known[:FINALISTS]), draws.spent, len(generated))
+        return SearchResult(tuple(one.pair for one in known[: _PLAN.finalists]), draws.spent, len(generated))
 
     told(0.66, "comparing the best pairs")
-    taken = {one.pair.key for one in known[:COMPARED]}
-    fresh = [Standing(pair) for _, pair in generated if pair.key not in taken][:COMPARED]
-    contest.look_at_all(known[:COMPARED], playoff)
-    contest.look_at_all(fresh, playoff)
-    ranked = _handed_over(known[:COMPARED])
-    best = max(fresh, key=lambda one: one.promise, default=None)
-    if best is not None and best.promise > _beaten(ranked[0].promise):
+    known = known[: _PLAN.compared]
+    taken = {one.pair.key for one in known}
+    fresh = [ComparedPair(pair) for _, pair in generated if pair.key not in taken][: _PLAN.compared]
+    comparison.look(known, playoff)
+    comparison.look(fresh, playoff)
+    ranked = _ranked(known)
+    best = max(fresh, key=lambda one: one.score.lower, default=None)
+    if best is not None and best.score.lower > _beaten(ranked[0].score.lower):
         told(0.75, "shrinking the best pair")
         # The smaller of the two estimates: the one that won the climb was lucky more often than not.
-        reached = min(best.promise, scores.known[best.pair.key])
-        draws.left = int(2 * rows * count * SHRINKS)
-        shrunk = shrink(adjacency, scores, _kept(reached), count, seed)
+        reached = min(best.score.lower, scorer.known[best.pair.key])
+        draws.left = int(2 * rows * count * _PLAN.shrinks)
+        shrunk = shrink(adjacency, scorer, _kept(reached), count, seed)
         if shrunk is not None:
-            plain = Standing(shrunk)
-            contest.look_at_all([plain], playoff)
-            if plain.promise >= _kept(best.promise):
+            plain = ComparedPair(shrunk)
+            comparison.look([plain], playoff)
+            if plain.score.lower >= _kept(best.score.lower):
                 best = plain
         ranked = [best, *ranked]
     pairs = {one.pair.key: one.pair for one in ranked}
-    return SearchResult(tuple(pairs.values())[:FINALISTS], draws.spent, len(generated))
+    return SearchResult(tuple(pairs.values())[: _PLAN.finalists], draws.spent, len(generated))
 
 
-def _best_seeds(seeds: Sequence[Pair], contest: Contest, samples: int, tell: Progress) -> list[Standing]:
-    """Compare the seeds in three rounds."""
-    left = [Standing(pair) for pair in seeds[: max(1, int(ROUNDS[0] * samples / (2 * LEAST_ROWS)))]]
-    for turn, share in enumerate(ROUNDS):
-        rows = _rows(int(share * samples / (2 * len(left))))
-        if len(left) == 1 or rows == 0:
-            break
-        tell(0.11 * turn, f"comparing {len(left)} known pairs")
-        contest.look_at_all(left, rows, keep=turn == len(ROUNDS) - 1)
-        count = max(COMPARED, math.ceil(len(left) * GO_ON[turn]))
-        best = in_turns(_scores(left), count, count // NAMED if turn == 0 else 0)
-        left = [left[i] for i in best]
-    return left
-
-
-def _scores(known: Sequence[Standing]) -> tuple[list[float], ...]:
-    promises = [one.promise for one in known]
-    return promises, [one.hope for one in known], promises
-
-
-def _handed_over(known: Sequence[Standing]) -> list[Standing]:
-    """The best promise, then the best hope if it is larger by a tenth than the first's, then the other promises."""
-    ranked = sorted(known, key=lambda one: -one.promise)
-    bold = max(ranked, key=lambda one: one.hope)
-    if bold is not ranked[0] and bold.hope > _beaten(ranked[0].hope):
-        ranked = [ranked[0], bold, *(one for one in ranked[1:] if one is not bold)]
+def _ranked(known: Sequence[ComparedPair]) -> list[ComparedPair]:
+    """Rank by lower bounds; but the largest upper bound comes second, if it exceeds the first's by a tenth."""
+    ranked = sorted(known, key=lambda one: -one.score.lower)
+    hopeful = max(ranked, key=lambda one: one.score.upper)
+    if hopeful is not ranked[0] and hopeful.score.upper > _beaten(ranked[0].score.upper):
+        ranked = [ranked[0], hopeful, *(one for one in ranked[1:] if one is not hopeful)]
     return ranked
 
 
 def _beaten(known: float) -> float:
-    return known + (BEATS - 1.0) * abs(known)
+    return known + _PLAN.beats * abs(known)
 
 
 def _kept(score: float) -> float:
-    return score - (1.0 - KEEPS) * abs(score)
-
-
-def _rows(rows: int) -> int:
-    """Round down to whole blocks of lanes; 0 if events could not be laid out on so few."""
-    rounded = rows // 64 * 64
-    return rounded if rounded >= LEAST_ROWS else 0
+    return score - _PLAN.loses * abs(score)

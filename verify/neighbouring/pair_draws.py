@@ -17,7 +17,7 @@ import numpy as np
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.telling import fitted_score
+from verify.neighbouring.pair_score import fitted_score
 from verify.sampling.worlds import NeighbouringWorlds
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
@@ -38,7 +38,7 @@ class PairDraws:
         Draws that may still be made.
     spent
         Draws that were made, both worlds of all pairs.
-    alike
+    coupled
         Whether both worlds get the same random numbers; None before the first pair shows whether these go against each
         other.
     columns
@@ -49,7 +49,7 @@ class PairDraws:
     seed: int
     left: int = 0
     spent: int = 0
-    alike: bool | None = None
+    coupled: bool | None = None
     columns: int = 0
 
     def of(self, pair: Pair, rows: int, look: int) -> WorldSamples | None:
@@ -60,20 +60,20 @@ class PairDraws:
         self.spent += 2 * rows
         first, second = self._world(pair, rows, look, False), self._world(pair, rows, look, True)
         self.columns = len(first.columns)
-        if self.alike is None:
-            self.alike = not against(first, second)
-            if not self.alike:
+        if self.coupled is None:
+            self.coupled = not _against(first, second)
+            if not self.coupled:
                 self.spent += rows
                 second = self._world(pair, rows, look, True)
         return first, second
 
     def _world(self, pair: Pair, rows: int, look: int, other: bool) -> ViewSample:
         words = np.frombuffer(hashlib.sha256(pair.key).digest(), dtype=np.uint32)
-        key = (look, rows, int(other and self.alike is False), *map(int, words[:4]))
+        key = (look, rows, int(other and self.coupled is False), *map(int, words[:4]))
         return self.draw(pair, other, rows, SpawnKey.NEIGHBOUR_SEARCH.sequence(self.seed, *key))
 
 
-def against(first: ViewSample, second: ViewSample) -> bool:
+def _against(first: ViewSample, second: ViewSample) -> bool:
     """Whether draws from the same random numbers go against each other, as those do that flip a bit of the data.
 
     Judged by a score's covariance over pairs of rows that it was not fitted to: a difference of means is then known

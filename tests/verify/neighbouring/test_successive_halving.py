@@ -1,18 +1,18 @@
-"""Pairs go on for what they promise and for what may be hoped of them; no draw finds an event and counts it."""
+"""Pairs go on for their lower bounds and for their upper ones; no draw finds an event and counts it."""
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from verify.events.view_sample import Column, ViewSample
-from verify.neighbouring import contest
+from verify.neighbouring import successive_halving
 from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.contest import Contest, Standing, in_turns
 from verify.neighbouring.neighbour_search import search_neighbours
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.telling import ComingTest
+from verify.neighbouring.pair_score import FinalTest, PairScore, score_pair
+from verify.neighbouring.successive_halving import ComparedPair, PairComparison, in_turns
 
-PROMISES, HOPES = (5.0, 4.0, 3.0, 0.0, 0.0), (5.5, 0.0, 3.5, 9.0, 3.6)
+LOWER, UPPER = (5.0, 4.0, 3.0, 0.0, 0.0), (5.5, 0.0, 3.5, 9.0, 3.6)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ PROMISES, HOPES = (5.0, 4.0, 3.0, 0.0, 0.0), (5.5, 0.0, 3.5, 9.0, 3.6)
         (4, 2, [0, 3, 1, 4]),
     ],
 )
-def test_places_go_to_promise_and_hope_in_turns(places, named, chosen):
-    assert in_turns((PROMISES, HOPES), places, named) == chosen
+def test_places_go_to_lower_and_upper_bounds_in_turns(places, named, chosen):
+    assert in_turns((LOWER, UPPER), places, named) == chosen
 
 
 def test_of_equal_scores_those_named_first_go_on_and_the_named_take_the_last_places():
@@ -69,27 +69,30 @@ def search(seed):
 
 
 def test_a_pair_with_a_rare_event_is_not_lost(monkeypatch):
-    """Seen once or twice in the first round, it promises nothing there, but much may be hoped of it."""
+    """Seen once or twice in the first round, its lower bound is nothing there, but the upper one is large."""
     assert [int(search(seed).pairs[0].data) for seed in range(3)] == [7, 7, 7]
 
-    both = contest.promise_and_hope
-    monkeypatch.setattr(contest, "promise_and_hope", lambda *given: (both(*given)[0],) * 2)
-    assert 7 not in [int(search(seed).pairs[0].data) for seed in range(3)], "by promise alone it is"
+    def lower_only(*given, coupled):
+        lower = score_pair(*given, coupled=coupled).lower
+        return PairScore(lower, lower)
+
+    monkeypatch.setattr(successive_halving, "score_pair", lower_only)
+    assert 7 not in [int(search(seed).pairs[0].data) for seed in range(3)], "by lower bounds alone it is"
 
 
 def test_kept_draws_find_events_that_all_new_draws_count(monkeypatch):
     looks = []
 
-    def watched(sample, fresh, tested, caution):
+    def watched(sample, fresh, test, coupled):
         looks.append((sample, fresh))
-        return 0.0, 0.0
+        return PairScore(0.0, 0.0)
 
-    monkeypatch.setattr(contest, "promise_and_hope", watched)
-    match = Contest(PairDraws(rare_leak, 0), ComingTest(0.0, 1e-4, 10_000), (0.75, 1.5))
-    standing = [Standing(pair) for pair in Labels().seeds()[:1]]
-    match.look_at_all(standing, 512, keep=True)
-    match.look_at_all(standing, 640)
-    match.look_at_all(standing, 640)
+    monkeypatch.setattr(successive_halving, "score_pair", watched)
+    comparison = PairComparison(PairDraws(rare_leak, 0), FinalTest(0.0, 1e-4, 10_000))
+    pairs = [ComparedPair(pair) for pair in Labels().seeds()[:1]]
+    comparison.look(pairs, 512, keep=True)
+    comparison.look(pairs, 640)
+    comparison.look(pairs, 640)
     sizes = [(len(sample[0].values), len(fresh[0].values)) for sample, fresh in looks]
     assert sizes == [(256, 256), (512, 640), (320, 320)]
     drawn = [fresh[0].values for _, fresh in looks]
@@ -99,8 +102,8 @@ def test_kept_draws_find_events_that_all_new_draws_count(monkeypatch):
 
 
 def test_draws_that_are_too_many_are_not_kept(monkeypatch):
-    monkeypatch.setattr(contest, "MOST_KEPT", 500)
-    match = Contest(PairDraws(rare_leak, 0), ComingTest(0.0, 1e-4, 10_000), (0.75, 1.5))
-    standing = [Standing(pair) for pair in Labels().seeds()[:1]]
-    match.look_at_all(standing, 512, keep=True)
-    assert standing[0].kept is None
+    monkeypatch.setattr(successive_halving, "_MOST_KEPT", 500)
+    comparison = PairComparison(PairDraws(rare_leak, 0), FinalTest(0.0, 1e-4, 10_000))
+    pairs = [ComparedPair(pair) for pair in Labels().seeds()[:1]]
+    comparison.look(pairs, 512, keep=True)
+    assert pairs[0].kept is None

@@ -1,0 +1,141 @@
+"""The score of a pair of neighbours: roughly the epsilon that draws of its two worlds show.
+
+Two estimates make it. One is the lower bound on ε that the final test of some event is predicted to report: a few
+events are found on some draws and counted on others, so that how lucky an event was on the draws that it was found on
+does not count. It sees events that are rare in both worlds. The other, the divergence, is √J, with J the symmetric
+Kullback-Leibler divergence of a naive-Bayes score: a privacy loss of ±ε has J = ε tanh(ε/2)·2 ≈ ε². J uses all draws
+at once, so that on few draws it ranks pairs long before any single event's frequency does.
+
+Both are the sharper, the more row i of the one world goes together with row i of the other, as it does where both come
+from the same random numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from verify.events.features import Draws, features
+from verify.events.readings import Value
+from verify.events.score_fit import naive_bayes
+from verify.events.scores import AdditiveScore
+from verify.events.search import search_events
+from verify.events.view_sample import WorldSamples
+from verify.sampling.count_events import count_pairs
+from verify.statistics.predicted_bound import promised_epsilon
+from verify.statistics.score_slope import slope
+
+_ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class FinalTest:
+    """The test that pairs are sought for: its δ, its error, and its draws a side."""
+
+    delta: float
+    error: float
+    samples: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StandardErrors:
+    """By how many standard errors the bounds of an event are moved off its estimate.
+
+    Chosen by hand on the zoo's functions. Errors are larger on independent worlds: √J is the better guide there.
+    """
+
+    below: float = 0.75
+    below_if_independent: float = 1.5
+    above: float = 1.0
+
+
+_STANDARD_ERRORS = _StandardErrors()
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """The bound on ε that the final test of a pair is predicted to report.
+
+    Attributes
+    ----------
+    lower
+        Some standard errors below its estimate, for the best event.
+    upper
+        One standard error above it, for the event for which this is most.
+    """
+
+    lower: float = -math.inf
+    upper: float = -math.inf
+
+
+def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, coupled: bool) -> PairScore:
+    """Return the score of a pair.
+
+    Parameters
+    ----------
+    sample
+        Draws of both worlds on which events are found (laid out on the first half, compared on the second) and a score
+        is fitted.
+    fresh
+        Draws on which these are judged. On few of them the divergence counts as a lower bound, too.
+    test
+        The final test.
+    coupled
+        Whether both worlds were drawn with the same random numbers.
+    """
+    fit, choose = halves(sample)
+    events = search_events(
+        fit,
+        choose,
+        final_samples=test.samples,
+        delta=test.delta,
+        error=test.error,
+        quick=fitted_score(fit),
+        shortlist=True,
+    ).shortlist
+    hits, split = count_pairs([event.event for event in events], *fresh)
+    # Draws in the event of the world in which it was found to be the likelier one come first.
+    counts = [
+        both[::-1] if event.swapped else both for event, both in zip(events, hits.T.tolist(), strict=True)
+    ]
+    drawn = len(fresh[0].values)
+
+    def best(caution: float) -> float:
+        return max(
+            promised_epsilon(first, second, drawn, test.samples, test.delta, test.error, caution, apart)
+            for (first, second), apart in zip(counts, split.tolist(), strict=True)
+        )
+
+    errors = _STANDARD_ERRORS
+    lower = best(errors.below if coupled else errors.below_if_independent)
+    if drawn < _ENOUGH:
+        lower = max(lower, _divergence(sample, fresh))
+    return PairScore(lower, best(-errors.above))
+
+
+def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
+    """Return the first and the second half of the draws."""
+    first, second = worlds
+    half = len(first.values) // 2
+    return (first.rows(0, half), second.rows(0, half)), (
+        first.rows(half, 2 * half),
+        second.rows(half, 2 * half),
+    )
+
+
+def fitted_score(fit: WorldSamples) -> AdditiveScore:
+    """Return a naive-Bayes score of all columns."""
+    values = [Value(i, column) for i, column in enumerate(fit[0].columns)]
+    return naive_bayes(features(fit, values), Draws.of((len(fit[0].values), len(fit[1].values))))
+
+
+def _divergence(sample: WorldSamples, fresh: WorldSamples) -> float:
+    """Return √J of a score fitted to a sample, one standard error below its estimate on fresh draws; J if negative.
+
+    The score counts twice what two columns say; `slope` takes that back.
+    """
+    score = fitted_score(sample)
+    ours, theirs = score.of(fresh[0]), score.of(fresh[1])
+    spread = math.sqrt(float((ours - theirs).var()) / len(ours))
+    least = slope(ours, theirs) * (float(ours.mean()) - float(theirs.mean()) - spread)
+    return math.sqrt(least) if least > 0.0 else least

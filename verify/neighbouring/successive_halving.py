@@ -1,0 +1,159 @@
+"""Compare pairs of neighbours in rounds, of ever fewer pairs on ever more draws (successive halving).
+
+Two sorts of pairs go on to the next round, in turns: those with the largest lower bound of their score, and those with
+the largest upper one. A pair that is told apart by a rare event has a small lower bound on few draws, however much it
+will say on many; and a pair that is better by a tenth is hidden behind those with lucky rare events, if upper bounds
+alone decide. (Jamieson and Talwalkar 2016, AISTATS, on successive halving; Kalyanakrishnan et al. 2012, ICML, on lower
+and upper bounds together, LUCB.)
+
+Every round judges by its own draws: counts that are added up would favour for ever what was lucky once. But what was
+drawn in a round may serve to find the events of the next, so that all new draws count them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from verify.conduct.progress import Progress
+from verify.events.view_sample import WorldSamples
+from verify.neighbouring.adjacency import Pair
+from verify.neighbouring.pair_draws import PairDraws
+from verify.neighbouring.pair_score import FinalTest, PairScore, halves, score_pair
+
+LEAST_ROWS = 256
+"""Draws of a world below which events cannot be laid out."""
+
+_MOST_KEPT = 1 << 19  # values of a world that are kept to find the next round's events on (4 MB)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rounds:
+    """How the draws for known pairs are divided into rounds; chosen by hand on the zoo's functions.
+
+    Attributes
+    ----------
+    shares
+        Of the draws, for each round.
+    go_on
+        The share of a round's pairs that go on to the next.
+    places_of_named
+        Of so many places in the second round one is of a pattern that is named first: few draws rank badly.
+    """
+
+    shares: tuple[float, ...] = (0.25, 0.35, 0.4)
+    go_on: tuple[float, ...] = (0.4, 0.34, 0.0)
+    places_of_named: int = 6
+
+
+_ROUNDS = _Rounds()
+
+
+@dataclass(eq=False)
+class ComparedPair:
+    """What is known of a pair.
+
+    Attributes
+    ----------
+    pair
+        The pair.
+    rounds
+        In how many rounds draws of it were looked at.
+    score
+        Of the last of them.
+    kept
+        Draws on which the next round may find events.
+    """
+
+    pair: Pair
+    rounds: int = 0
+    score: PairScore = field(default_factory=PairScore)
+    kept: WorldSamples | None = None
+
+
+@dataclass(eq=False)
+class PairComparison:
+    """A comparison of pairs: where draws come from, and the final test."""
+
+    draws: PairDraws
+    test: FinalTest
+
+    def look(self, pairs: Sequence[ComparedPair], rows: int, *, keep: bool = False) -> None:
+        """Look at `rows` new draws of each world of each pair, and keep them, if they are few enough."""
+        self.draws.left = 2 * rows * len(pairs)
+        for compared in pairs:
+            new = self.draws.of(compared.pair, rows, compared.rounds)
+            assert new is not None, "there are as many draws as pairs need"
+            sample, fresh = halves(new)
+            if compared.kept is not None and len(compared.kept[0].values) >= len(sample[0].values):
+                sample, fresh = compared.kept, new
+            compared.score = score_pair(sample, fresh, self.test, coupled=bool(self.draws.coupled))
+            compared.rounds += 1
+            compared.kept = new if keep and rows * self.draws.columns <= _MOST_KEPT else None
+
+    def best(self, pairs: Sequence[Pair], least: int, samples: int, tell: Progress) -> list[ComparedPair]:
+        """Return the best of some pairs after three rounds, at least so many.
+
+        Parameters
+        ----------
+        pairs
+            Those that are known to tell most come first: where there are few draws, only these are compared.
+        least
+            How many to return, if there are as many.
+        samples
+            The largest number of draws, all pairs and both worlds.
+        tell
+            Called with the share done and what is being done.
+        """
+        left = [
+            ComparedPair(pair)
+            for pair in pairs[: max(1, int(_ROUNDS.shares[0] * samples / (2 * LEAST_ROWS)))]
+        ]
+        for number, (share, go_on) in enumerate(zip(_ROUNDS.shares, _ROUNDS.go_on, strict=True)):
+            rows = whole_blocks(int(share * samples / (2 * len(left))))
+            if len(left) == 1 or rows == 0:
+                break
+            tell(0.11 * number, f"comparing {len(left)} known pairs")
+            self.look(left, rows, keep=number == len(_ROUNDS.shares) - 1)
+            places = max(least, math.ceil(len(left) * go_on))
+            lower, upper = [each.score.lower for each in left], [each.score.upper for each in left]
+            named = places // _ROUNDS.places_of_named if number == 0 else 0
+            left = [left[i] for i in in_turns((lower, upper, lower), places, named)]
+        return left
+
+
+def whole_blocks(rows: int) -> int:
+    """Round draws of a world down to whole blocks of lanes; 0 if events could not be laid out on so few."""
+    rounded = rows // 64 * 64
+    return rounded if rounded >= LEAST_ROWS else 0
+
+
+def in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
+    """Return the indices of those that go on: the best by the first scores, the best of the others by the next, ...
+
+    Parameters
+    ----------
+    scores
+        Of each candidate, by one sort of score after the other; of equal ones those named first are taken.
+    places
+        How many go on; all, if there are no more.
+    named
+        As many as are named first go on in any case, and take places of those that would have been the last: few draws
+        rank badly.
+
+    Returns
+    -------
+    list of int
+        In the order in which they were taken, and then those that were only named first.
+    """
+    candidates = range(len(scores[0]))
+    orders = [sorted(candidates, key=[-score for score in of].__getitem__) for of in scores]
+    kept = set(candidates[: min(named, places)])
+    taken: list[int] = []
+    for turn in itertools.count():
+        if len(kept.union(taken)) >= min(places, len(candidates)):
+            return [*taken, *sorted(kept.difference(taken))]
+        taken.append(next(i for i in orders[turn % len(orders)] if i not in taken))
+    raise AssertionError("unreachable")
