@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, intervals, numbers that come again and again, scores."""
+"""Families of events that cut one line: half-lines, intervals, scores."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, Interval, Near
-from verify.events.families import Family, Pairs, Sorted, disjoint, nested, quantiles, runs
+from verify.events.event import Event, HalfLine, Interval
+from verify.events.families import Family, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
-
-NEAR_CENTRES = 8  # numbers that a difference takes again and again
 
 
 def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
@@ -98,33 +96,6 @@ def tails_family(sorted_values: Sorted) -> Iterator[Family]:
 def intervals(mass: FloatArray) -> FloatArray:
     """Alternatives of intervals of one line: they may shift, and be a little longer or shorter."""
     return 1.0 + 4.0 / np.maximum(mass, 1e-300)
-
-
-def near_family(sorted_values: Sorted, scale: float) -> Iterator[Family]:
-    """Numbers that a difference of values of size `scale` takes again and again, to rounding."""
-    reading = sorted_values.reading
-    pooled = sorted_values.pooled
-    pooled = pooled[np.isfinite(pooled)]
-    # Rounding of x + z is relative to the size of z, so that the tolerance must grow with the values.
-    tolerance = max(1e-9, 1e-12 * scale)
-    with np.errstate(over="ignore"):
-        starts, lengths = runs(np.round(pooled / tolerance))
-    most = np.argsort(-lengths, kind="stable")[:NEAR_CENTRES]
-    most = most[lengths[most] >= max(8.0, 1e-3 * pooled.size)]
-    if most.size == 0:
-        return
-    exact = pooled[starts[most] + lengths[most] // 2]
-    tidy = np.round(exact, 9)  # 1 rather than 0.99999999999999989, where both lie well within the tolerance
-    centres = np.where(np.abs(tidy - exact) <= 0.1 * tolerance, tidy, exact) + 0.0
-    upper = sorted_values.up_to(centres + tolerance, "right")
-    lower = sorted_values.up_to(centres - tolerance, "left")
-    yield Family(
-        upper[0] - lower[0],
-        upper[1] - lower[1],
-        sorted_values.all_size,
-        lambda at: Near(reading, float(centres[at]), tolerance),
-        disjoint,
-    )
 
 
 def score_family(score: Reading, *samples: WorldSamples) -> Family:

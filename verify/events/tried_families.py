@@ -15,13 +15,11 @@ from verify.events.float_lattice import LatticeReading
 from verify.events.line_families import (
     half_line_family,
     interval_family,
-    near_family,
     score_family,
     tails_family,
 )
 from verify.events.one_sided import one_sided_families
 from verify.events.plane import FEW_COLUMNS, plane_families
-from verify.events.quadrant_family import quadrant_family
 from verify.events.readings import Difference, Reading, Value, Where
 from verify.events.relations import relation_families
 from verify.events.report_families import certain_family, report_count_family
@@ -105,9 +103,8 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
     pairs = _nearest_pairs(kinds.smooth, MOST_PAIRS)
     rounding = Rounding(fit)
     steps = [rounding.applied(Difference(j, columns[j], i, columns[i]), (i, j)) for i, j in pairs]
-    for (i, _), step in zip(pairs, steps, strict=True):
+    for step in steps:
         view = Sorted.of(step, fit, choose)
-        yield from near_family(view, _size(fit, i))
         yield from half_line_family(view)
         if len(kinds.smooth) <= FEW_COLUMNS:
             yield from interval_family(view)
@@ -121,8 +118,6 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
         yield from half_line_family(view)
     for reading in _placed(columns, kinds, rounding):
         yield from half_line_family(Sorted.of(reading, fit, choose))
-    for cell, number in _cells(columns, kinds, rounding):
-        yield from quadrant_family(fit, choose, cell, number)
     if kinds.absent:
         for entries in lists:
             if not set(entries).isdisjoint(kinds.few):
@@ -141,15 +136,11 @@ def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> I
     columns = fit[0].columns
     values = [Value(i, column) for i, column in enumerate(columns)]
     yield from report_count_family(fit, choose)
-    kinds = _Kinds()
     for value in values:
         view = Sorted.of(value, fit, choose)
-        kinds.note(value.index, value.column, view)
         yield from value_families(view)
         if value.column.kind == "real":
             yield from half_line_family(view)
-    for cell, reading in _cells(columns, kinds):
-        yield from quadrant_family(fit, choose, cell, reading)
     yield from relation_families(fit, choose)
     yield score_family(score, choose)
     if len(values) > 1:
@@ -259,20 +250,6 @@ def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
     return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
 
 
-def _cells(
-    columns: Sequence[Column], kinds: _Kinds, rounding: Rounding | None = None
-) -> list[tuple[Reading, Reading]]:
-    """A reading that takes few values, and a measurement to be read together with it."""
-    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
-    if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
-        return []
-    of = tuple(columns[i] for i in real)
-    if kinds.absent:
-        return [(Summary("present", real, of), Summary("last", real, of))]
-    step = 0.0 if rounding is None else rounding.step(real)
-    return [(Summary("place of largest", real, of, step), Summary("largest", real, of))]
-
-
 def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
     """The last measurement by its place, or the largest if measurements are mixed with a default: a sequence
     that ends with a number (a noisy value above a threshold) has its length and that number to be read together.
@@ -288,13 +265,6 @@ def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> lis
 
 
 _OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest", "place of largest", "place of smallest")
-
-
-def _size(fit: WorldSamples, index: int) -> float:
-    """How large the finite values of a column are, from some of them."""
-    values = np.abs(np.concatenate([world.values[:SOME_ROWS, index] for world in fit]))
-    values = values[np.isfinite(values)]
-    return float(np.quantile(values, 0.99)) if values.size else 0.0
 
 
 def _nearest_pairs(indices: Sequence[int], limit: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
-from verify.events.event import Both, Event, HalfLine, Interval, Near, ReportCount, RowTable
+from verify.events.event import Event, HalfLine, Interval, Near, ReportCount, RowTable
 from verify.events.float_lattice import LatticeReading
 from verify.events.readings import Difference, Reading, Value, Where
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
@@ -59,7 +59,6 @@ EVENTS: tuple[Event, ...] = (
     Interval(Difference(2, THREE[2], 0, THREE[0]), -0.5, 0.5),
     Interval(LARGEST, 0.0, 0.5, complement=True),
     Near(B, 0.5, 0.25),
-    Both(HalfLine(A, 0.0, True), HalfLine(TOTAL, 0.0, False)),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
     RowTable((LARGEST,), ((0.0,), (2.0,)), complement=True),
     ReportCount(2, True, 3),
