@@ -6,8 +6,8 @@ Each mutant lives in a temporary copy of the tree. Its tests run in three stages
 passed: the mirrored test file, the tests that call the mutated function, the rest of the default suite
 (``--no-rest`` leaves that out). Which tests call a function is measured once by ``--map`` (the default suite runs
 once, about as long as usual) and kept in ``.benchmarks/``; without the map, the tests of the files that import
-the mutated module stand in (where none does: of its package). A failure counts only where the same test passes on the code as it is; a mutant that
-hangs is caught, too.
+the mutated module stand in (where none does: of its package). A failure counts only where the same test passes
+on the code as it is; a mutant that hangs is caught, too.
 """
 
 from __future__ import annotations
