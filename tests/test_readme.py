@@ -27,7 +27,8 @@ def test_python_blocks_run(block, tmp_path):
     tests = first[0] == "#" and first[1].startswith("test_")  # such a block is a test file
     script = tmp_path / (first[1] if tests else "block.py")
     script.write_text(block)
-    command = [sys.executable, *(["-m", "pytest", "-q", "-p", "no:cacheprovider"] if tests else []), script]
+    runner = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--dp-effort", "quick"] if tests else []
+    command = [sys.executable, *runner, script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 
@@ -33,10 +34,18 @@ from mutants import ROOT, Mutant, chosen
 MAP = ROOT / ".benchmarks" / "function_calls.json"
 
 
+@dataclass(frozen=True)
+class TestCalls:
+    """The functions that a test calls, each as ``file:name``, and its CPU seconds."""
+
+    functions: frozenset[str]
+    seconds: float
+
+
 class Tree:
     """A copy of the packages and the tests, in which one mutant at a time is tried."""
 
-    def __init__(self, folder: Path, calls: dict[str, object]) -> None:
+    def __init__(self, folder: Path, calls: dict[str, TestCalls]) -> None:
         self.folder, self.calls = folder, calls
         self.fails_anyway: dict[str, bool] = {}
         ignored = shutil.ignore_patterns("__pycache__", ".*")
@@ -93,25 +102,23 @@ class Tree:
         mirrored = str(Path("tests", *path.parts[:-1], f"test_{path.name}"))
         if (self.folder / mirrored).exists():
             yield "mirrored", [mirrored], None, 300.0
-        tests = self.calls.get("tests", {})
-        if tests:
+        if self.calls:
             key = f"{mutant.file}:{mutant.function}"
-            covering = [test for test in tests if key in tests[test]["calls"]] or [
-                test
-                for test in tests
-                if any(name.startswith(f"{mutant.file}:") for name in tests[test]["calls"])
-            ]  # a function that is new, or the module's level: the tests of the module
-            covering = [test for test in covering if not test.startswith(mirrored)]
-            covering = [test for test in covering if (self.folder / test.partition("::")[0]).exists()]
-            covering.sort(key=lambda test: tests[test]["seconds"])
+            covering = [test for test, called in self.calls.items() if key in called.functions]
+            if not covering:  # a function that is new, or the module's level: the tests of the module
+                covering = [
+                    test for test, called in self.calls.items()
+                    if any(name.startswith(f"{mutant.file}:") for name in called.functions)
+                ]  # fmt: skip
+            covering = [
+                test for test in covering
+                if not test.startswith(mirrored) and (self.folder / test.partition("::")[0]).exists()
+            ]  # fmt: skip
+            covering.sort(key=lambda test: self.calls[test].seconds)
             files = sorted({test.partition("::")[0] for test in covering})
             if files:
-                yield (
-                    "covering",
-                    files,
-                    covering,
-                    120.0 + 8 * sum(tests[test]["seconds"] for test in covering),
-                )
+                work = sum(self.calls[test].seconds for test in covering)
+                yield "covering", files, covering, 120.0 + 10.0 * work
         else:
             module = re.escape(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
             importing = [
@@ -156,6 +163,17 @@ def measure() -> None:
     subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "function_calls"], cwd=ROOT, env=environment)
 
 
+def known_calls() -> dict[str, TestCalls]:
+    """What ``--map`` has measured; empty if it has not run."""
+    found: dict[str, TestCalls] = {}
+    for file in MAP.parent.glob(f"{MAP.stem}*.json"):  # one for each process that ran tests
+        held = json.loads(file.read_text())
+        for test, entry in held["tests"].items():
+            functions = frozenset(held["names"][i] for i in entry["calls"])
+            found[test] = TestCalls(functions, entry["seconds"])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -174,7 +192,7 @@ def main() -> None:
     if options.list:
         print(*mutants, sep="\n")
         return
-    calls = json.loads(MAP.read_text()) if MAP.exists() else {}
+    calls = known_calls()
     fates: dict[Mutant, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         trees: Queue[Tree] = Queue()

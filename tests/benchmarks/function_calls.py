@@ -126,8 +126,9 @@ class CallMap:
         return result
 
     def pytest_sessionfinish(self) -> None:
-        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-        Path(self.file + worker).write_text(json.dumps({"names": self.counter.names, "tests": self.tests}))
+        file = Path(self.file)
+        file = file.with_stem(file.stem + os.environ.get("PYTEST_XDIST_WORKER", ""))
+        file.write_text(json.dumps({"names": self.counter.names, "tests": self.tests}))
 
 
 class OnlyThese:

@@ -39,7 +39,7 @@ def test_ctrl_c_leaves_a_report(tmp_path: Path, workers: int, after: int, stage:
             sys.executable, "-c", "from verify.command_line import main; main()", "verify", f"{path}:laplace",
             "--epsilon", "1", "--samples", "3000000", "--workers", str(workers), "--json",
         ],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True,
     )  # fmt: skip
     result = json.loads(run.stdout)
     kinds = [finding["kind"] for finding in result["findings"]]

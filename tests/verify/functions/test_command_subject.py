@@ -1,25 +1,24 @@
 """Commands as subjects: what they read and print, and what is said of those that do something else."""
 
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mechanisms import Box, Interval
-from verify import AnyTwo, SubjectError, Within, verify
+from mechanisms import Interval
+from verify import AnyTwo, Listed, SubjectError, verify
 from verify.functions.command_subject import Command, command_subject, subject_from_file
 
 SCRIPT = Path(__file__).parents[1] / "subjects" / "command.py"
 
 
-def subject(how, neighbours=None):
-    return command_subject([sys.executable, str(SCRIPT), how], neighbours or AnyTwo(Interval(0, 1)))
+ONE_PAIR = Listed([(0.0, 1.0)])  # every further pair starts the command again
 
 
-def checked(how, neighbours=None, **options):
-    result = verify(subject(how, neighbours), epsilon=1.0, effort="quick", samples=60_000, **options)
+def checked(how, neighbours=ONE_PAIR, **options):
+    subject = command_subject([sys.executable, str(SCRIPT), how], neighbours)
+    result = verify(subject, epsilon=1.0, effort="quick", samples=20_000, **options)
     return result, {finding.kind: finding for finding in result.findings}
 
 
@@ -38,7 +37,7 @@ def test_words_truth_values_and_nothing_are_outputs():
 
 
 def test_vectors_are_read_and_printed():
-    result, _ = checked("histogram", Within(Box(0, 5, 2), l1=1))
+    result, _ = checked("histogram", Listed([([0.0, 5.0], [1.0, 5.0])]))
     assert result.verdict == "unproven"
     assert result.lower.epsilon > 0.5
     assert len(result.witness.neighbours["data"].split(",")) == 2
@@ -71,10 +70,8 @@ def test_what_a_command_must_not_do(how, words):
 
 
 def test_a_command_that_never_ends_is_ended():
-    start = time.monotonic()
-    _, findings = checked("never-ends", time_limit=2.0)
-    assert time.monotonic() - start < 15.0
-    assert "one call for 64 lanes on data = 0.0 took longer than 1 s" in findings["time-limit"].message
+    _, findings = checked("never-ends", time_limit=4.0)
+    assert "one call for 64 lanes on data = 0.0 took longer than 2 s" in findings["time-limit"].message
 
 
 def test_a_command_that_does_not_exist():
@@ -99,7 +96,7 @@ def test_a_subject_file(tmp_path):
     )
     found = subject_from_file(str(file))
     assert (found.claimed_epsilon, found.form.model, found.form.unit) == (1.0, "local", "one user's value")
-    result = verify(str(file), effort="quick", samples=60_000)
+    result = verify(str(file), effort="quick", samples=20_000)
     assert result.verdict == "refuted"
     assert result.witness.reproduce.startswith(f"dpwitness verify {file} --epsilon 1")
 

@@ -69,12 +69,13 @@ def test_members_of_a_set_have_columns_of_their_own(outputs):
     readings = read_outputs(outputs)
     layout = layout_of([readings])
     sample = layout.sample(readings)
-    for place, name in enumerate(c.name for c in layout.columns):
-        if name.endswith("}"):
-            member = name.removeprefix("output{")[:-1]
-            held = [any(repr(item) == member for item in output) for output in outputs]
-            np.testing.assert_equal(sample.values[:, place], np.where(held, 1.0, math.nan))
-            assert layout.columns[place].words == f"{member} in the output"
+    members = [place for place, column in enumerate(layout.columns) if column.name.endswith("}")]
+    assert members
+    for place in members:
+        member = layout.columns[place].name.removeprefix("output{")[:-1]
+        held = [any(repr(item) == member for item in output) for output in outputs]
+        np.testing.assert_equal(sample.values[:, place], np.where(held, 1.0, math.nan))
+        assert layout.columns[place].words == f"{member} in the output"
 
 
 def test_the_order_of_keys_is_a_word_where_it_varies():

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -97,9 +97,9 @@ def test_epsilon_and_delta_bounds_are_one_statement(
     count: tuple[int, int], other: tuple[int, int], epsilon: float, error: float
 ) -> None:
     delta = delta_lower(*count, *other, epsilon, error)
-    if 1e-6 < delta < 1.0:
-        # p_low = e^ε q_up + δ, read for ε instead of δ
-        assert epsilon_lower(*count, *other, delta, error) == pytest.approx(epsilon, abs=1e-6)
+    assume(1e-6 < delta < 1.0)
+    # p_low = e^ε q_up + δ, read for ε instead of δ
+    assert epsilon_lower(*count, *other, delta, error) == pytest.approx(epsilon, abs=1e-6)
 
 
 def test_bounds_of_uninformative_and_extreme_events() -> None:
