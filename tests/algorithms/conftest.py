@@ -1,5 +1,6 @@
 """Learners run under a gate that keeps its noise, so that pseudocode can be replayed on the same draws."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,8 +114,12 @@ def recorded_run():
 def greedy_basis():
     """Return a literal greedy algorithm: by decreasing weight, ties by id, whatever stays independent."""
 
+    @functools.cache
+    def bases_of(structure):
+        return [frozenset(basis) for basis in structure.bases()]
+
     def greedy(structure, weights):
-        bases = [set(basis) for basis in structure.bases()]
+        bases = bases_of(structure)
         chosen = set()
         for element in sorted(range(structure.arms), key=lambda e: (-weights[e], e)):
             if any(chosen | {element} <= basis for basis in bases):

@@ -88,7 +88,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 9.0])
 def test_a_bit_of_any_value_in_0_1_is_unbiased(epsilon):
     """Within 5 s.e. of X for 5 values: false alarm 3e-6; and the flip rate is randomized response's."""
-    samples = 64 * 4000
+    samples = 64 * 500
     for value in (0.0, 0.1, 0.5, 0.9, 1.0):
         gate = Simulation(3, samples)
         learner = CUCBLDPBit(TopK(1, 1), gate, epsilon=epsilon, horizon=10)

@@ -27,7 +27,7 @@ WHERE = {
     "journal",
     "ledger",
     "provenance",
-    "durable",
+    "stored_accountant",
     "whole_file",
     "file_lock",
     "run_folder",
@@ -108,14 +108,18 @@ def loaded(folder: Path, copy: Path) -> list[Any]:
     return found
 
 
-def test_stopped_at_any_line_the_next_save_is_whole(tmp_path: Path) -> None:
+every_line = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.slow)])
+
+
+@every_line
+def test_stopped_at_any_line_the_next_save_is_whole(tmp_path: Path, stride: int) -> None:
     """Before it, the folder holds the run of some save: what a kill at that moment would leave."""
     run = begin()
     play(run, 0, 4)
     run.save(tmp_path / "run")
     line, user, ended = 0, 4, False
     while not ended:
-        reserved = reserve(run, f"user-{user}", 0.25 + line % 3 / 8)  # sometimes a kind of its own
+        reserved = reserve(run, f"user-{user}", 0.25 + user % 3 / 8)  # sometimes a kind of its own
         before = contents(run)
         run.save()
         play(run, user, 2)
@@ -129,11 +133,12 @@ def test_stopped_at_any_line_the_next_save_is_whole(tmp_path: Path) -> None:
             assert loaded(tmp_path / "run", tmp_path / "copy") in (before, now)
         run.save()
         assert loaded(tmp_path / "run", tmp_path / "copy") == now, line
-        line += 1
+        line += stride
     assert line > 100
 
 
-def test_a_first_save_that_is_stopped_at_any_line_binds_nothing(tmp_path: Path) -> None:
+@every_line
+def test_a_first_save_that_is_stopped_at_any_line_binds_nothing(tmp_path: Path, stride: int) -> None:
     line, ended = 0, False
     run = begin()
     play(run, 0, 3)
@@ -153,7 +158,7 @@ def test_a_first_save_that_is_stopped_at_any_line_binds_nothing(tmp_path: Path) 
             other.save(folder)  # another may begin there
             assert loaded(folder, tmp_path / "copy") == contents(other), line
             other.close()
-        line += 1
+        line += stride
     assert line > 100
 
 

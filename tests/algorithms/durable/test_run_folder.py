@@ -96,7 +96,8 @@ def test_stopped_at_any_byte_it_is_the_run_of_the_save_before(
     assert before != after
     assert loaded(folder, build) == after
     (folder / "state.npz").write_bytes(old_state)
-    for end in range(old_size, len(journal) + 1):  # the journal is torn, or whole and the state not yet there
+    step = 1 if build is bits else 7  # a journal is torn alike, whoever wrote it
+    for end in range(old_size, len(journal) + 1, step):  # or it is whole and the state not yet there
         (folder / "journal.jsonl").write_bytes(journal[:end])
         assert loaded(folder, build, twice=False) == before
     (folder / "journal.jsonl").write_bytes(journal[:old_size] + b"\0" * 50)  # a block that was never written
@@ -165,8 +166,15 @@ REAL: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize(
+    ("saved", "after"),
+    [
+        (False, True),
+        (True, False),
+        pytest.param(False, False, marks=pytest.mark.slow),
+        pytest.param(True, True, marks=pytest.mark.slow),
+    ],
+)
 def test_every_call_may_fail_and_the_next_save_mends_it(tmp_path: Path, saved: bool, after: bool) -> None:
     at, total = 0, 1
     while at < total:
