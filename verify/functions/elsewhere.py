@@ -22,10 +22,26 @@ from verify.neighbouring.adjacency import Adjacency, Data, Pair
 from verify.neighbouring.generation import generated_pairs
 from verify.neighbouring.path import first_change, path
 
-MOST_TRIED, MOST_TRIED_COMMAND = 96, 12
-"""Data sets that are tried; of a command, each of whose calls starts a process."""
 
-_CALLS, _LANES, _COMMAND_CALLS = 8, 64, 2  # outputs on each
+@dataclass(frozen=True, kw_only=True)
+class _Tries:
+    """How many other data sets are tried, and how many outputs are drawn on each.
+
+    Attributes
+    ----------
+    datasets
+        Data sets.
+    lanes, calls
+        Outputs on each, in one call or in several.
+    """
+
+    datasets: int = 96
+    lanes: int = 64
+    calls: int = 8
+
+
+_TRIES = _Tries()
+_COMMAND_TRIES = _Tries(datasets=12, calls=2)  # each call starts a process
 _ON_A_PATH = 8  # data sets between two known ones
 _SECONDS = 10.0  # for a call in a process of its own
 
@@ -50,15 +66,15 @@ def look_elsewhere(
     runs: FunctionRuns, adjacency: Adjacency, known: Sequence[Data], same: object, seed: int
 ) -> Elsewhere:
     """Try other data sets, until one shows something else than `same`, a row of `Readings.rows`, or all were tried."""
-    n = _LANES if runs.together else (_CALLS if runs.subject.single_lanes else _COMMAND_CALLS)
-    most = MOST_TRIED if runs.subject.single_lanes else MOST_TRIED_COMMAND
+    tries = _TRIES if runs.subject.single_lanes else _COMMAND_TRIES
+    n = tries.lanes if runs.together else tries.calls
     tried = 0
     sequence = SpawnKey.PROBE.sequence(seed, 5)
 
     def rows(data: Data) -> list[tuple[Any, ...]]:
         return runs.watched(data, n, sequence).rows
 
-    for data, pair in _others(adjacency, known, most, seed):
+    for data, pair in _others(adjacency, known, tries.datasets, seed):
         tried += 1
         if any(row != same for row in rows(data)):
             along = path(adjacency, known[0], data)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from verify.findings import Statement
-from verify.functions.probe_result import Probe, words_of
+from verify.findings import Finding, Statement
+from verify.functions.probe_result import SeenOutputs, words_of
 from verify.functions.runs import FunctionRuns
-from verify.neighbouring.adjacency import Data
 from verify.outputs.output_readings import Readings
 from verify.outputs.shapes import shown
 from verify.subject_error import SubjectError
 
 
-def check_readable(runs: FunctionRuns, seen: Sequence[Readings], tried: int) -> None:
+def check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int) -> None:
     """Refuse a function of which nothing can be read; `tried` is how many other data sets were tried.
 
     Raises
@@ -24,16 +23,20 @@ def check_readable(runs: FunctionRuns, seen: Sequence[Readings], tried: int) -> 
         If it always raises, or returns nothing.
     """
     beside = f" ({tried} other data sets were tried)" if tried else ""
-    if all(len(readings.raised) == len(readings) for readings in seen):
-        error = seen[0].raised[0]
+    readings = [one.readings for one in seen]
+    if all(len(r.raised) == len(r) for r in readings):
+        error = readings[0].raised[0]
         raise SubjectError(f"{runs.name} raised {error.message} (at {error.where}) in every call{beside}")
-    empty = [
-        r for r in seen if not r.raised and not r.words and np.isnan(r.values).all() and r.shapes != ("",)
-    ]
-    if len(empty) == len(seen) or all(map(_is_none, seen)):
+    if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
         raise SubjectError(
             f"{runs.name} returned nothing in every call{beside}: must return a number or an array of numbers, or words"
         )
+
+
+def _is_empty(readings: Readings) -> bool:
+    """Return whether all outputs are lists of nothing."""
+    no_number = bool(np.isnan(readings.values).all()) and readings.shapes != ("",)
+    return not readings.raised and not readings.words and no_number
 
 
 def _is_none(readings: Readings) -> bool:
@@ -47,35 +50,38 @@ def _is_none(readings: Readings) -> bool:
     )
 
 
-def look_at_outputs(datasets: Sequence[Data], seen: Sequence[Readings], result: Probe) -> None:
-    """Look for outputs that are errors, not numbers, or of several shapes."""
-    raised = [(data, r) for data, r in zip(datasets, seen, strict=True) if r.raised]
-    if raised:
-        data, readings = raised[0]
-        error = next(iter(readings.raised.values()))
-        never = next((words_of(d) for d, r in zip(datasets, seen, strict=True) if not r.raised), None)
-        result.findings.append(
-            Statement.RAISES.finding(
-                error.where,
-                error=error.message,
-                raised=len(readings.raised),
-                calls=len(readings),
-                data=words_of(data),
-                never=f", and in none on {never}" if never else "",
-            )
+def unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
+    """Yield what is unusual about outputs: errors, what is no number, several shapes."""
+    raised = next((one for one in seen if one.readings.raised), None)
+    if raised is not None:
+        error = next(iter(raised.readings.raised.values()))
+        never = next((words_of(one.data) for one in seen if not one.readings.raised), None)
+        yield Statement.RAISES.finding(
+            error.where,
+            error=error.message,
+            raised=len(raised.readings.raised),
+            calls=len(raised.readings),
+            data=words_of(raised.data),
+            never=f", and in none on {never}" if never else "",
         )
-    missing = [
-        (data, int(np.isnan(r.values).any(axis=1).sum()), len(r))
-        for data, r in zip(datasets, seen, strict=True)
-        if not r.raised and not r.words and len(r.shapes) == 1 and np.isnan(r.values).any()
-        if not any(name.endswith("}") for name in r.names)  # what a set may hold is absent where it does not
-    ]
-    if missing:
-        data, count, n = missing[0]
-        nothing_else = all(np.isnan(r.values).all() for r in seen)
-        found = Statement.NAN.finding(failing=nothing_else, count=count, outputs=n, data=words_of(data))
-        result.findings.append(found)
-    shapes = dict.fromkeys(shown(shape) for r in seen for shape in r.shapes if shape != "nothing")
+    missing = next((one for one in seen if _misses_numbers(one.readings)), None)
+    if missing is not None:
+        yield Statement.NAN.finding(
+            failing=all(np.isnan(one.readings.values).all() for one in seen),
+            count=int(np.isnan(missing.readings.values).any(axis=1).sum()),
+            outputs=len(missing.readings),
+            data=words_of(missing.data),
+        )
+    shapes = dict.fromkeys(
+        shown(shape) for one in seen for shape in one.readings.shapes if shape != "nothing"
+    )
     if len(shapes) > 1:
         listed = ", ".join([*list(shapes)[:4], *(["..."] if len(shapes) > 4 else [])])
-        result.findings.append(Statement.SHAPES.finding(shapes=listed))
+        yield Statement.SHAPES.finding(shapes=listed)
+
+
+def _misses_numbers(readings: Readings) -> bool:
+    """Return whether an output of numbers holds NaN; what a set may hold is absent where it does not."""
+    numbers = not readings.raised and not readings.words and len(readings.shapes) == 1
+    in_sets = any(name.endswith("}") for name in readings.names)
+    return numbers and bool(np.isnan(readings.values).any()) and not in_sets

@@ -6,25 +6,46 @@ two global random states, and on one data set with many generators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding, Statement
+from verify.findings import Finding, FindingKind, Statement
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
-from verify.functions.noise_checks import look_at_calls, look_at_noise, look_at_repeats
-from verify.functions.output_checks import check_readable, look_at_outputs
-from verify.functions.probe_result import Probe, words_of
+from verify.functions.noise_checks import foreign_randomness, never_varies, repeated_noise, without_noise
+from verify.functions.output_checks import check_readable, unusual_outputs
+from verify.functions.probe_result import Probe, SeenOutputs, words_of
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
 from verify.outputs.output_layout import Layout, layout_of
-from verify.outputs.output_readings import Readings
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_COLUMNS
 
-LANES, CALLS = 64, 8  # outputs on a data set: in one call, or at least so many calls
-ALL_CALLS = 256  # calls on all data sets together, if there are few
-MORE = 1_024  # outputs on either data set of the first pair, of functions whose outputs vary in form
-CALL_SECONDS = 10.0  # for the outputs on one data set
+
+@dataclass(frozen=True, kw_only=True)
+class _Look:
+    """How much a first look sees; chosen by hand so that it costs a small part of a quick verification.
+
+    Attributes
+    ----------
+    lanes, calls
+        Outputs on a data set: in one call, or at least so many calls.
+    all_calls
+        Calls on all data sets together, if there are few.
+    more
+        Outputs on either data set of the first pair, of functions whose outputs vary in form.
+    seconds
+        For the outputs on one data set.
+    """
+
+    lanes: int = 64
+    calls: int = 8
+    all_calls: int = 256
+    more: int = 1_024
+    seconds: float = 10.0
+
+
+_LOOK = _Look()
 
 
 class NeverEnds(Exception):
@@ -49,80 +70,87 @@ def probe(
     RaisedInLanes
         If it raises while it works on several lanes at once.
     """
-    datasets = _different([data for pair in pairs for data in (pair.data, pair.other)])
-    n = LANES if runs.together else max(CALLS, ALL_CALLS // len(datasets))
-    seen = [_first_outputs(runs, data, number, n, seed, seconds) for number, data in enumerate(datasets)]
+    datasets = _new([data for pair in pairs for data in (pair.data, pair.other)], [])
+    n = _LOOK.lanes if runs.together else max(_LOOK.calls, _LOOK.all_calls // len(datasets))
+    seen: list[SeenOutputs] = []
+
+    def look_on(datasets: Sequence[Data]) -> None:
+        for data in datasets:
+            seen.append(_first_outputs(runs, data, len(seen), n, seed, min(seconds / 2.0, _LOOK.seconds)))
+
+    look_on(datasets)
     others = Elsewhere(0, None)
-    first = seen[0].rows[0]
-    if all(row == first for readings in seen for row in readings.rows):
-        others = look_elsewhere(runs, adjacency, datasets, first, seed)
-        if others.pair is not None:
-            pairs = [others.pair, *pairs]
-            more = _different([*datasets, others.pair.data, others.pair.other])[len(datasets) :]
-            seen += [
-                _first_outputs(runs, data, number, n, seed, seconds)
-                for number, data in enumerate(more, start=len(datasets))
-            ]
-            datasets += more
+    if len({row for one in seen for row in one.readings.rows}) == 1:
+        others = look_elsewhere(runs, adjacency, datasets, seen[0].readings.rows[0], seed)
+    first = pairs[0] if others.pair is None else others.pair
+    look_on(_new([first.data, first.other], datasets))
     check_readable(runs, seen, others.tried)
-    result = Probe(_layout(runs, pairs[0], seen, seed), elsewhere=others.pair)
-    runs.width = result.layout.width
-    look_at_repeats(runs, pairs[0], n, seed, result)
-    look_at_noise(runs, adjacency, pairs[0], datasets, seen, others.tried, seed, result)
-    if runs.together:
-        look_at_calls(runs, pairs[0].data, seed, result)
-    look_at_outputs(datasets, seen, result)
-    _look_beside(runs, result)
-    return result
+    layout = _layout(runs, first, seen, seed)
+    runs.width = layout.width
+
+    randomness = foreign_randomness(runs, first, n, seed)
+    findings = [] if randomness is None else [randomness.finding()]
+    unlike = None
+    if never_varies(runs, first, seen, seed):
+        reason = without_noise(runs, adjacency, seen, others.tried, seed)
+        findings.append(reason)
+        if reason.kind is FindingKind.DETERMINISTIC:
+            output = seen[0].readings.rows[0]
+            unlike = seen[0].data, next(one.data for one in seen if one.readings.rows[0] != output)
+    else:
+        # What varies with the global random state only is said already.
+        if not runs.seen.drew and randomness is Statement.OWN_RANDOMNESS:
+            findings.append(Statement.IGNORES_GENERATOR.finding())
+        if runs.together:
+            findings += repeated_noise(runs, first.data, seed)
+    findings += unusual_outputs(seen)
+    findings += _side_effects(runs)
+    return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
 
 
-def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[Readings], seed: int) -> Layout:
+def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: int) -> Layout:
     """Return the layout for outputs like those seen; more of them are drawn where words and shapes vary."""
-    layout = layout_of(seen)
+    readings = [one.readings for one in seen]
+    layout = layout_of(readings)
     if not (runs.subject.single_lanes and layout.varied):
         return layout
-    more = [
-        runs.outputs(data, MORE, SpawnKey.PROBE.sequence(seed, 7, world))
-        for world, data in enumerate((pair.data, pair.other))
-    ]
-    return layout_of([*seen, *more])
+    for world, data in enumerate((pair.data, pair.other)):
+        readings.append(runs.outputs(data, _LOOK.more, SpawnKey.PROBE.sequence(seed, 7, world)))
+    return layout_of(readings)
 
 
-def _different(datasets: Sequence[Data]) -> list[Data]:
-    """Return each data set once."""
+def _new(datasets: Sequence[Data], known: Sequence[Data]) -> list[Data]:
+    """Return each data set once that is not known."""
     found: list[Data] = []
     for data in datasets:
-        if not any(same_data(data, known) for known in found):
+        if not any(same_data(data, other) for other in (*known, *found)):
             found.append(data)
     return found
 
 
 def _first_outputs(
-    runs: FunctionRuns, data: Data, number: int, n: int, seed: int, seconds: float
-) -> Readings:
+    runs: FunctionRuns, data: Data, before: int, n: int, seed: int, seconds: float
+) -> SeenOutputs:
     """Return n outputs on a data set, before which there were so many others."""
-    sequence = SpawnKey.PROBE.sequence(seed, 0, number)
-    limit = min(seconds / 2.0, CALL_SECONDS)
     try:
-        with time_limit(limit):
-            return runs.watched(data, n, sequence)
+        with time_limit(seconds):
+            return SeenOutputs(data, runs.watched(data, n, SpawnKey.PROBE.sequence(seed, 0, before)))
     except TimeLimitReached:
-        raise NeverEnds(_endless(runs, data, n, runs.together, limit, number)) from None
+        calls = f"one call for {n} lanes" if runs.together else f"{n} calls"
+        others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
+        finding = Statement.CALLS_TOO_LONG.finding(
+            calls=calls, data=words_of(data), seconds=seconds, others=others
+        )
+        raise NeverEnds(finding) from None
 
 
-def _look_beside(runs: FunctionRuns, result: Probe) -> None:
-    """Say what calls did besides returning something."""
-    if result.layout.width > MOST_COLUMNS:
-        result.findings.append(Statement.WIDE.finding(entries=result.layout.width, kept=KEPT, blocks=BLOCKS))
+def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
+    """Yield what calls did besides returning something, and that not all of it is looked at."""
+    if runs.width > MOST_COLUMNS:
+        yield Statement.WIDE.finding(entries=runs.width, kept=KEPT, blocks=BLOCKS)
     if runs.seen.warned:
-        result.findings.append(Statement.WARNS.finding(warnings=runs.seen.warned))
+        yield Statement.WARNS.finding(warnings=runs.seen.warned)
     if runs.seen.printed:
-        result.findings.append(Statement.PRINTS.finding(text=" ".join(runs.seen.printed.split())))
+        yield Statement.PRINTS.finding(text=" ".join(runs.seen.printed.split()))
     if runs.seen.changed_data:
-        result.findings.append(Statement.CHANGES_DATA.finding())
-
-
-def _endless(runs: FunctionRuns, data: Data, n: int, together: bool, limit: float, before: int) -> Finding:
-    calls = f"one call for {n} lanes" if together else f"{n} calls"
-    others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
-    return Statement.CALLS_TOO_LONG.finding(calls=calls, data=words_of(data), seconds=limit, others=others)
+        yield Statement.CHANGES_DATA.finding()

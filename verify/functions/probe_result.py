@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from verify.findings import Finding, FindingKind
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import Layout
+from verify.outputs.output_readings import Readings
 
-NOTHING_TO_TEST = frozenset({FindingKind.CONSTANT, FindingKind.REMEMBERS, FindingKind.REPEATS})
-"""Kinds of findings after which no draws say anything."""
+_NOTHING_TO_TEST = frozenset({FindingKind.CONSTANT, FindingKind.REMEMBERS, FindingKind.REPEATS})
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
+class SeenOutputs:
+    """A few outputs on a data set."""
+
+    data: Data
+    readings: Readings
+
+
+@dataclass(frozen=True)
 class Probe:
     """What a first look showed.
 
@@ -31,15 +40,15 @@ class Probe:
     """
 
     layout: Layout
-    findings: list[Finding] = field(default_factory=list)
-    repeatable: bool = True
-    unlike: tuple[Data, Data] | None = None
-    elsewhere: Pair | None = None
+    findings: Sequence[Finding]
+    repeatable: bool
+    unlike: tuple[Data, Data] | None
+    elsewhere: Pair | None
 
     @property
     def nothing_to_test(self) -> bool:
         """Whether no draws would say anything."""
-        return any(finding.kind in NOTHING_TO_TEST for finding in self.findings)
+        return any(finding.kind in _NOTHING_TO_TEST for finding in self.findings)
 
 
 def words_of(data: Data) -> str:

@@ -19,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import hypergeom
@@ -31,21 +32,22 @@ from verify.neighbouring.pair_draws import Draw
 from verify.outputs.output_readings import Readings
 from verify.sampling.black_box_result import BlackBoxResult
 
-ERROR = 1e-10
+_ERROR = 1e-10
 """Largest probability with which independent outputs count as repeated, all comparisons of one look together."""
 
-_LANES, _VALUES = (
-    1 << 17,
-    1 << 22,
-)  # lanes of the calls in which an event is looked for, and entries of all outputs
-_MOST_PLACES = (
-    32  # that are compared by themselves: noise of one entry may repeat while that of another does not
-)
+_LANES = 1 << 17  # of the calls in which an event is looked for
+_VALUES = 1 << 22  # entries of all their outputs
+_MOST_PLACES = 32  # compared by themselves: noise of one entry may repeat while that of another does not
 
-Call = Sequence[Hashable]
-Compared = tuple[
-    int, int, int
-]  # agreements on the same lanes, agreements on different ones, lanes compared of each
+_Call = Sequence[Hashable]
+
+
+class _Agreements(NamedTuple):
+    """How often two calls agree on the same lanes and on different ones, and how many lanes were compared for each."""
+
+    same: int
+    different: int
+    lanes: int
 
 
 def repeated_share(calls: Sequence[Readings]) -> float | None:
@@ -67,7 +69,10 @@ def repeated_share(calls: Sequence[Readings]) -> float | None:
         tests += [([call.values[:, place].tolist() for call in calls], apart) for place in columns]
     number = sum(3 * len(pairs) + 1 for _, pairs in tests)
     found = [
-        share for rows, pairs in tests for share in _shares(rows, pairs, apart, ERROR / number) if share > 0.0
+        share
+        for rows, pairs in tests
+        for share in _shares(rows, pairs, apart, _ERROR / number)
+        if share > 0.0
     ]
     return max(found, default=None)
 
@@ -86,11 +91,11 @@ def repeats_an_event(
         result.event.holds(draw(pair, result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call)))
         for call in range(2)
     )
-    return _coincide(ours, theirs, ERROR)
+    return _coincide(ours, theirs, _ERROR)
 
 
 def _shares(
-    rows: Sequence[Call], pairs: Sequence[tuple[int, int]], apart: Sequence[tuple[int, int]], level: float
+    rows: Sequence[_Call], pairs: Sequence[tuple[int, int]], apart: Sequence[tuple[int, int]], level: float
 ) -> Iterator[float]:
     """Yield the shares of agreeing lanes that chance does not explain: of pairs of calls, and of them all."""
     compared = {pair: _compared(rows[pair[0]], rows[pair[1]]) for pair in pairs}
@@ -98,11 +103,11 @@ def _shares(
         yield _lane_by_lane(compared[first, second], level)
         yield _exceptions(rows[first], rows[second], level)
         yield _anywhere(rows[first], rows[second], level)
-    same, different, lanes = (sum(part) for part in zip(*(compared[pair] for pair in apart), strict=True))
-    yield _lane_by_lane((same, different, lanes), level)
+    together = _Agreements(*map(sum, zip(*(compared[pair] for pair in apart), strict=True)))
+    yield _lane_by_lane(together, level)
 
 
-def _compared(first: Call, second: Call) -> Compared:
+def _compared(first: _Call, second: _Call) -> _Agreements:
     """Compare the even lanes with themselves, and the odd ones each with the next.
 
     If all draws are independent and of one law, both counts are binomial with one probability, and independent of each
@@ -111,17 +116,17 @@ def _compared(first: Call, second: Call) -> Compared:
     half = len(first) // 2
     same = sum(first[i] == second[i] for i in range(0, 2 * half, 2))
     different = sum(first[i] == second[(i + 2) % (2 * half)] for i in range(1, 2 * half, 2))
-    return same, different, half
+    return _Agreements(same, different, half)
 
 
-def _lane_by_lane(compared: Compared, level: float) -> float:
+def _lane_by_lane(compared: _Agreements, level: float) -> float:
     """Return the share of lanes on which calls agree if that is too much for chance, else 0 (Fisher's exact test)."""
-    same, different, lanes = compared
-    chance = hypergeom.sf(same - 1, 2 * lanes, same + different, lanes)
-    return same / lanes if chance < level else 0.0
+    agreed = compared.same + compared.different
+    chance = hypergeom.sf(compared.same - 1, 2 * compared.lanes, agreed, compared.lanes)
+    return compared.same / compared.lanes if chance < level else 0.0
 
 
-def _exceptions(first: Call, second: Call, level: float) -> float:
+def _exceptions(first: _Call, second: _Call, level: float) -> float:
     """Return the share of lanes on which two calls agree if their exceptions coincide too often for chance, else 0.
 
     Given what each call shows, all orders of its lanes are equally likely for independent draws: the number of lanes on
@@ -149,7 +154,7 @@ def _coincide(ours: BoolArray, theirs: BoolArray, level: float) -> bool:
     return bool(same < level < math.sqrt(level) < shifted)
 
 
-def _anywhere(first: Call, second: Call, level: float) -> float:
+def _anywhere(first: _Call, second: _Call, level: float) -> float:
     """Return the share of outputs that two calls have in common if that is too much for chance, else 0.
 
     Where no output comes twice within a call of n lanes, s of them in both, all ways to divide the 2n draws between the
