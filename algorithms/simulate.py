@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Simulation
+from accountant.gates.random_streams import RandomStream
 from algorithms.learner import PhasedLearner
 from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
@@ -21,7 +22,6 @@ from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
 from mechanisms.arrays import FloatArray
 
-_ENVIRONMENT = 2  # the stream of the users' data; 0 and 1 are the gate's
 _BLOCKS_AT_ONCE = 16  # lanes per array: large enough to hide NumPy's overhead, small enough for the cache
 
 
@@ -198,7 +198,7 @@ def _run(
     """Run `blocks` blocks of lanes from `first_block` on; return regret and reward, (checkpoints, lanes)."""
     lanes = blocks * BLOCK
     gate = Simulation(job.seed, lanes, first_block=first_block)
-    environment = LaneStreams(job.seed, lanes, first_block, key=(_ENVIRONMENT,))
+    environment = LaneStreams(job.seed, lanes, first_block, key=(RandomStream.ENVIRONMENT,))
     learner = job.build(gate)
     curve = RewardCurve(job.rounds, lanes)
     horizon = int(job.rounds[-1])

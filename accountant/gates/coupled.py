@@ -21,11 +21,10 @@ from accountant.gates.movement import distance, excess
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
+from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place, calling_place
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
-
-_NOISE, _LEARNER = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,9 @@ class Coupled(Closing):
     def __init__(self, seed: int | np.random.SeedSequence, lanes: int, neighbours: int) -> None:
         self.lanes = lanes
         self.neighbours = neighbours
-        self._noise_streams = LaneStreams(seed, lanes, key=(_NOISE,))
+        self._noise_streams = LaneStreams(seed, lanes, key=(RandomStream.NOISE,))
         self._noise = NumpyNoise(self._noise_streams)
-        self._random = LaneStreams(seed, lanes, key=(_LEARNER,))
+        self._random = LaneStreams(seed, lanes, key=(RandomStream.OWN_DRAWS,))
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
         self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
         self._divergences: dict[tuple[str, Place], Divergence] = {}

@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.movement import distance, excess
+from accountant.gates.random_streams import RandomStream
 from accountant.place import Place, calling_place
 from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
 from mechanisms.mechanism import is_categorical
-
-_NOISE, _CODE = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ class Recorder:
     lanes = 1
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
-        self.random = _generator(seed, _CODE)
-        self._noise = NumpyNoise(_generator(seed, _NOISE))
+        self.random = _generator(seed, RandomStream.OWN_DRAWS)
+        self._noise = NumpyNoise(_generator(seed, RandomStream.NOISE))
         self.calls: list[Call] = []
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
@@ -98,8 +97,8 @@ class Replay:
     lanes = 1
 
     def __init__(self, seed: np.random.SeedSequence, calls: Sequence[Call]) -> None:
-        self.random = _generator(seed, _CODE)
-        self._noise = NumpyNoise(_generator(seed, _NOISE))
+        self.random = _generator(seed, RandomStream.OWN_DRAWS)
+        self._noise = NumpyNoise(_generator(seed, RandomStream.NOISE))
         self._calls = calls
         self._position = 0
         self.loss = 0.0
@@ -198,5 +197,5 @@ def _answer(outputs: npt.NDArray[Any], raw: npt.NDArray[Any]) -> Any:
     return outputs.item() if outputs.ndim == 0 else outputs.copy()
 
 
-def _generator(seed: np.random.SeedSequence, role: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, role)))
+def _generator(seed: np.random.SeedSequence, stream: RandomStream) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, stream)))

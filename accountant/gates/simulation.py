@@ -12,11 +12,10 @@ from accountant.gates.gate import Mask
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
+from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
-
-_NOISE, _LEARNER = 0, 1
 
 
 class Simulation(Closing):
@@ -55,9 +54,9 @@ class Simulation(Closing):
     ) -> None:
         self.lanes = lanes
         self._record: RecordId | None = None
-        self._noise_streams = lane_randomness(seed, lanes, first_block, _NOISE)
+        self._noise_streams = _lane_randomness(seed, lanes, first_block, RandomStream.NOISE)
         self._noise = NumpyNoise(self._noise_streams)
-        self._random = lane_randomness(seed, lanes, first_block, _LEARNER)
+        self._random = _lane_randomness(seed, lanes, first_block, RandomStream.OWN_DRAWS)
         self._permissive = permissive
         self.published: list[tuple[RecordId | None, npt.NDArray[Any]]] | None = [] if transcript else None
 
@@ -115,13 +114,13 @@ class Simulation(Closing):
         return values
 
 
-def lane_randomness(
-    seed: int | np.random.SeedSequence, lanes: int, first_block: int, role: int
+def _lane_randomness(
+    seed: int | np.random.SeedSequence, lanes: int, first_block: int, stream: RandomStream
 ) -> Randomness:
-    """Return the randomness of one role: streams of lane blocks, or one generator for a single lane."""
+    """Return the randomness of one kind: streams of lane blocks, or one generator for a single lane."""
     if lanes != 1:
-        return LaneStreams(seed, lanes, first_block, key=(role,))
+        return LaneStreams(seed, lanes, first_block, key=(stream,))
     parent = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     return np.random.default_rng(
-        np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, role, first_block))
+        np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, stream, first_block))
     )
