@@ -114,9 +114,9 @@ def beyond_the_runs(found: LearnerSubject, rounds: int) -> str:
     looked = f"Runs of {rounds:,} rounds were looked at."
     if found.entry is not None:
         from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
-        from algorithms.theory.plans import privacy_proof
+        from algorithms.theory.plans import PLANNED, privacy_proof
 
-        proof = privacy_proof(found.entry.name)
+        proof = privacy_proof(found.entry.name) if found.entry.name in PLANNED else None
         if isinstance(proof, Proved):
             costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
             return (

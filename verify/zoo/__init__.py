@@ -11,36 +11,14 @@ inf
 'the value is released, not the index: five noises of ε/2 each are seen at once'
 """
 
-from verify.zoo import (
-    bandits,
-    discrete,
-    gaussian_noise,
-    histograms,
-    laplace_noise,
-    local,
-    plain_bandits,
-    rappor,
-    secrets_in_the_noise,
-    selection,
-    sparse_vector,
-    sums,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from verify.zoo.specimen import Specimen, specimens
 
-FAMILIES = (
-    laplace_noise,
-    gaussian_noise,
-    discrete,
-    selection,
-    sparse_vector,
-    histograms,
-    sums,
-    local,
-    rappor,
-    secrets_in_the_noise,
-    bandits,
-    plain_bandits,
-)
-"""The files, each of which registers its specimens."""
+for _file in iter_modules(
+    __path__
+):  # importing a file registers its specimens: a new file is all a family needs
+    import_module(f"{__name__}.{_file.name}")
 
-__all__ = ["FAMILIES", "Specimen", "specimens"]
+__all__ = ["Specimen", "specimens"]
