@@ -10,7 +10,7 @@ from scipy import stats
 from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
-    BasicComposition,
+    BasicCompositionProfile,
     Composed,
     DiscreteGaussianProfile,
     DiscreteLaplace,
@@ -198,7 +198,7 @@ def test_zcdp_bound_is_the_known_conversion() -> None:
 
 
 def test_basic_composition_of_two_curves() -> None:
-    pair = BasicComposition(GaussianProfile(0.6), GaussianProfile(0.8))
+    pair = BasicCompositionProfile(GaussianProfile(0.6), GaussianProfile(0.8))
     assert np.all(pair.delta(XS) >= GaussianProfile(1.0).delta(XS) - 1e-15)
     assert pair.pure_epsilon is None
     split = GaussianProfile(0.6).delta(1.0) + GaussianProfile(0.8).delta(1.0)
@@ -272,6 +272,6 @@ def test_mixtures_carry_the_bound_and_the_infinite_mass_of_both_parts() -> None:
     assert response(0.5).compose(concentrated).bound == concentrated.bound
     failing = AtomicProfile((Fraction(0),), (0.9,), 0.1)
     approximate = ApproximateProfile(Fraction(1), 0.1)
-    pair = MixtureProfile(failing, BasicComposition(approximate, GaussianProfile(1.0)))
+    pair = MixtureProfile(failing, BasicCompositionProfile(approximate, GaussianProfile(1.0)))
     assert pair.delta(math.inf) == pytest.approx(0.19)
     assert pair.delta(500.0) == pytest.approx(0.19)
