@@ -15,20 +15,20 @@ import pytest
 from accountant import Recorder, Replay
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
-from verify import claimed, verify
-from verify.functions.replay_on_neighbour import releases_finding, replay_function
+from verify import Pair, claimed, verify
+from verify.functions.gate_replay import releases_finding, replay_function
 from verify.learners.replay_run import run_replay
 from verify.transcripts.neighbours import draw_data, replacements
 
 UNIT = Laplace(scale=1.0)
-PAIR = [(np.array(0.0), np.array(1.0))]
+PAIRS = [Pair(np.array(0.0), np.array(1.0))]
 
 
 def replayed(code, *, replays=20, seed=0):
     def run(data, gate):
         return np.asarray(code(data.item(), gate), dtype=float).reshape(-1)
 
-    return replay_function(run, PAIR, words=str, replays=replays, seed=seed)
+    return replay_function(run, PAIRS, replays=replays, seed=seed)
 
 
 def kinds(code, **options):

@@ -35,8 +35,8 @@ from verify.neighbouring.registry import adjacency_from_words
 from verify.outputs.output_readings import Raised
 from verify.subject_error import SubjectError
 
-TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
-LONGEST_LINE = 120  # characters of what a command printed that a message shows
+_TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
+_LONGEST_LINE = 120  # characters of what a command printed that a message shows
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Command:
         outputs, failure = self._run(data, int(rng.integers(2**53)), lanes)
         if failure is None:
             return outputs
-        for _ in range(TRIES):
+        for _ in range(_TRIES):
             if self._run(data, int(rng.integers(2**53)), 1)[1] is None:
                 raise SubjectError(
                     f"{self} {failure.message} in some runs on data = {_json(data)} and not in others: print an output "
@@ -249,7 +249,7 @@ def _json(data: Any) -> str:
 
 
 def _excerpt(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 3] + "..."
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -1,9 +1,18 @@
-"""A function that takes a gate: recorded on one data set, replayed on its neighbour."""
+"""A function that takes a gate: recorded on one data set, replayed on its neighbour; what differs leaks.
+
+The function holds raw data and releases through a gate. Given the same released values and the same draws of
+the gate, everything that it does must be the same on both data sets: the number of its calls, their lines,
+mechanisms and shapes, and its output. A difference is reported only if it comes back every time
+(`CONFIRMATIONS`), while the recorded data set agrees with itself every time: a function with a generator of
+its own differs from itself too, and gets a finding that says so and nothing else.
+"""
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,14 +20,23 @@ from accountant import Recorder, Replay
 from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
-from verify.findings import Finding
+from verify.conduct.effort import FALSE_ALARM
+from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import words_of
-from verify.functions.replay_on_neighbour import releases_finding, replay_function
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
+from verify.sentences import number
+from verify.statistics.sampled_losses import LossBound, loss_lower_bound
 from verify.subject_error import SubjectError, failing_place
 
+_Run = Callable[[Data, Recorder | Replay], FloatArray]
+"""Runs the function on data and a gate; its output as a flat array."""
+
+CONFIRMATIONS = 8
+"""A coin of the function's own, thrown once per run, passes for a leak with probability at most 4⁻⁹."""
+
+_LOSES_ITS_MEANING = frozenset({FindingKind.MORE_CALLS, FindingKind.FEWER_CALLS, FindingKind.SHAPE})
 _REPLAYED = 6  # pairs on which runs are recorded and replayed
 
 
@@ -28,8 +46,7 @@ def replay_gate(
     """Record on one data set of each of a few pairs, replay on the other, and report what still differs."""
     replayed = replay_function(
         lambda data, gate: _flat(subject, data, gate),
-        [(pair.data, pair.other) for pair in pairs[:_REPLAYED]],
-        words=words_of,
+        pairs[:_REPLAYED],
         replays=conduct.effort.replays,
         seed=conduct.seed,
     )
@@ -49,3 +66,119 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]
     return np.concatenate([readings.values[0], words])
+
+
+@dataclass
+class Replayed:
+    """What all replays of a function showed.
+
+    Attributes
+    ----------
+    findings
+        One per kind and line.
+    losses
+        For each pair and order ``ln P_D(releases) / P_D'(releases)``, sampled under D; -inf where the calls
+        do not match or a density is unknown.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    losses: list[list[float]] = field(default_factory=list)
+
+    def loss_bound(self, delta: float) -> LossBound | None:
+        """A lower bound on the epsilon of the releases, all of them seen; None without a replay."""
+        rows = [row for row in self.losses if len(row) > 1]
+        if not rows:
+            return None
+        shortest = min(map(len, rows))
+        return loss_lower_bound(np.array([row[:shortest] for row in rows]), delta, FALSE_ALARM)
+
+
+def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int) -> Replayed:
+    """Record on one data set of each pair and replay on the other, in both orders by turns.
+
+    Parameters
+    ----------
+    run
+        The function.
+    pairs
+        Neighbouring data sets.
+    replays
+        Recorded runs per pair.
+    seed
+        Of everything random.
+
+    Returns
+    -------
+    Replayed
+        Findings and losses; replaying stops at the first run that does not repeat itself.
+    """
+    replayed = Replayed()
+    for index, pair in enumerate(pairs):
+        rows: tuple[list[float], list[float]] = ([], [])
+        replayed.losses.extend(rows)
+        for turn, child in enumerate(np.random.SeedSequence([seed, index]).spawn(replays)):
+            first, second = (pair.data, pair.other) if turn % 2 == 0 else (pair.other, pair.data)
+            recorded = _Recorded(run, first, second, child)
+            if not recorded.repeats():
+                add_once(replayed.findings, Statement.GATE_RUNS_DIFFER.finding())
+                return replayed
+            loss, found = recorded.compared()
+            new = [f for f in found if f.kind not in {known.kind for known in replayed.findings}]
+            if new and not recorded.confirms(found):
+                add_once(replayed.findings, Statement.GATE_RUNS_DIFFER.finding())
+                return replayed
+            for finding in found:
+                add_once(replayed.findings, finding)
+            rows[turn % 2].append(loss)
+    return replayed
+
+
+def releases_finding(replayed: Replayed, epsilon: float, delta: float) -> Finding | None:
+    """Say if the releases, taken together, lose more than the claim: a scale that is too small for it.
+
+    It is a remark and refutes nothing: the output may show less than was released, as a noisy maximum does.
+    """
+    bound = replayed.loss_bound(delta)
+    if bound is None or not bound.epsilon > epsilon:
+        return None
+    return Statement.RELEASES_LOSE_MORE.finding(
+        epsilon=number(bound.epsilon), delta=number(delta), claimed=number(epsilon)
+    )
+
+
+class _Recorded:
+    """One recorded run, to be replayed."""
+
+    def __init__(self, run: _Run, data: Data, other: Data, seed: np.random.SeedSequence) -> None:
+        self._run, self._seed = run, seed
+        self._data, self._other = data, other
+        recorder = Recorder(seed)
+        self._output = run(data, recorder)
+        self._calls = recorder.calls
+
+    def _replayed(self, data: Data) -> tuple[float, list[Finding]]:
+        """Replay on `data`: the privacy loss of the releases, and what differs."""
+        gate = Replay(self._seed, self._calls)
+        output = self._run(data, gate)
+        gate.finish()
+        found = [Finding.of_gate(difference) for difference in gate.differences]
+        if not found and not np.array_equal(output, self._output, equal_nan=True):
+            found.append(
+                Statement.OUTPUT_DIFFERS.finding(
+                    which=f"between {words_of(self._data)} and {words_of(self._other)}"
+                )
+            )
+        meaningless = any(finding.kind in _LOSES_ITS_MEANING for finding in found) or math.isnan(gate.loss)
+        return (-math.inf if meaningless else gate.loss), found
+
+    def repeats(self) -> bool:
+        """Whether a replay on the recorded data set shows nothing."""
+        return not self._replayed(self._data)[1]
+
+    def compared(self) -> tuple[float, list[Finding]]:
+        """Replay on the neighbour."""
+        return self._replayed(self._other)
+
+    def confirms(self, found: Sequence[Finding]) -> bool:
+        """Whether the differences come back every time, and the recorded data set shows none."""
+        return all(self.compared()[1] == list(found) and self.repeats() for _ in range(CONFIRMATIONS))

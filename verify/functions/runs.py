@@ -23,10 +23,10 @@ from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
 from verify.subject_error import SubjectError, failing_place
 
-LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
-EXCERPT = 60  # characters of what a subject prints that a finding shows
-MOST_VALUES = 1 << 22  # entries of outputs that are read at once
-FEWEST = 64  # outputs that are read at once, however long they are
+_LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
+_EXCERPT = 60  # characters of what a subject prints that a finding shows
+_MOST_VALUES = 1 << 22  # entries of outputs that are read at once
+_FEWEST = 64  # outputs that are read at once, however long they are
 
 
 class RaisedInLanes(Exception):
@@ -34,7 +34,7 @@ class RaisedInLanes(Exception):
 
 
 @dataclass
-class Seen:
+class SideEffects:
     """What calls did besides returning something.
 
     Attributes
@@ -74,7 +74,7 @@ class FunctionRuns:
 
     subject: FunctionSubject
     lanes_together: bool
-    seen: Seen = field(default_factory=Seen)
+    seen: SideEffects = field(default_factory=SideEffects)
     width: int = 1
 
     @property
@@ -122,7 +122,7 @@ class FunctionRuns:
         SubjectError, RaisedInLanes
             As `outputs` does.
         """
-        most = max(FEWEST, MOST_VALUES // layout.width)
+        most = max(_FEWEST, _MOST_VALUES // layout.width)
         if n <= most:
             return layout.sample(self.outputs(data, n, seed, layout.places))
         rng, left = np.random.default_rng(seed), n
@@ -154,7 +154,7 @@ class FunctionRuns:
             returned = self._returned(data, n, rng, watch=True)
         self.seen.drew_last = str(rng.bit_generator.state) != before
         self.seen.drew = self.seen.drew or self.seen.drew_last
-        self.seen.printed = self.seen.printed or out.getvalue()[:EXCERPT]
+        self.seen.printed = self.seen.printed or out.getvalue()[:_EXCERPT]
         if warned and not self.seen.warned:
             first = warned[0]
             self.seen.warned = (
@@ -232,7 +232,7 @@ def _given(data: Data) -> Any:
 def _raised(error: BaseException) -> Raised:
     """Return what was raised, its message on one line and of a length that can be read."""
     said = " ".join(str(error).split())
-    said = said if len(said) <= LONGEST_MESSAGE else f"{said[: LONGEST_MESSAGE - 3]}..."
+    said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
     return Raised(type(error).__name__, f"{type(error).__name__}: {said}", str(failing_place(error)))
 
 

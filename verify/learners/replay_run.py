@@ -20,7 +20,7 @@ from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.findings import Finding, Statement
-from verify.functions.replay_on_neighbour import CONFIRMATIONS
+from verify.functions.gate_replay import CONFIRMATIONS
 from verify.transcripts.neighbours import Neighbour
 
 

@@ -17,7 +17,7 @@ from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.play import place_of_act
 from mechanisms.arrays import FloatArray, IntArray
 from verify.findings import Finding, Statement
-from verify.functions.replay_on_neighbour import CONFIRMATIONS
+from verify.functions.gate_replay import CONFIRMATIONS
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,28 +24,47 @@ from verify.neighbouring.distances import Distances
 _FARTHEST = 1e3
 """How far from zero points are taken where a domain has no end."""
 
-_GAPS = (
-    (2.0, -1.0, "one"),
-    (1.0, 1.0, "one"),
-    (4.0, 1.0, "half"),
-    (4.0, -1.0, "one"),
-    (1.0, -1.0, "one"),
-    (4.0, 1.0, "last third"),
-    (1.0, 1.0, "half"),
-    (6.0, -1.0, "one"),
-    (4.0, -1.0, "every fourth"),
-    (2.0, 1.0, "one"),
-    (4.0, 1.0, "one"),
-    (4.0, -1.0, "half"),
-    (2.0, 1.0, "half"),
-    (2.0, -1.0, "half"),
-    (1.0, -1.0, "every fourth"),
-)
-"""Gaps that are closed, in steps of the largest move: -1 where the part is behind, 1 where it is ahead.
 
-The parts are the first coordinate, the first half, the last third (as many queries above the threshold as the sparse
-vector technique may answer, after many below) and every fourth (where it draws the threshold again after each).
-"""
+class _Gap(NamedTuple):
+    """A gap between a part of the coordinates and the rest that is closed.
+
+    The parts are the first coordinate, the first half, the last third (as many queries above the threshold as the
+    sparse vector technique may answer, after many below) and every fourth (where it draws the threshold again after
+    each).
+
+    Attributes
+    ----------
+    steps
+        How wide it is, in steps of the largest move.
+    ahead
+        Whether the part is ahead of the rest.
+    part
+        Which coordinates.
+    """
+
+    steps: int
+    ahead: bool
+    part: str
+
+
+_GAPS = (
+    _Gap(steps=2, ahead=False, part="one"),
+    _Gap(steps=1, ahead=True, part="one"),
+    _Gap(steps=4, ahead=True, part="half"),
+    _Gap(steps=4, ahead=False, part="one"),
+    _Gap(steps=1, ahead=False, part="one"),
+    _Gap(steps=4, ahead=True, part="last third"),
+    _Gap(steps=1, ahead=True, part="half"),
+    _Gap(steps=6, ahead=False, part="one"),
+    _Gap(steps=4, ahead=False, part="every fourth"),
+    _Gap(steps=2, ahead=True, part="one"),
+    _Gap(steps=4, ahead=True, part="one"),
+    _Gap(steps=4, ahead=False, part="half"),
+    _Gap(steps=2, ahead=True, part="half"),
+    _Gap(steps=2, ahead=False, part="half"),
+    _Gap(steps=1, ahead=False, part="every fourth"),
+)
+"""Gaps that are closed, the most telling first; found on noisy maxima and sparse vectors of the zoo."""
 
 _LEAST_PARTED = 4
 """Coordinates of which a last third and every fourth are no other parts than the last one."""
@@ -169,23 +189,23 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
         return
     low, high = ends
     middle = _whole(domain, np.clip(np.zeros(domain.shape), low, high))
-    for gap, side, words in _GAPS:
-        part = _part(words, size)
+    for gap in _GAPS:
+        part, side = _part(gap.part, size), 1.0 if gap.ahead else -1.0
         if part is None:
             continue
         part = part.reshape(domain.shape)
         # Parts of several are on both sides of the middle, as thresholds are near it.
-        below = 0.0 if words == "one" else 0.5
+        below = 0.0 if gap.part == "one" else 0.5
         direction = side * (1.0 - 2.0 * part)
         step = distances.step(direction)
-        start = middle + side * gap * step * (part - below)
+        start = middle + side * gap.steps * step * (part - below)
         # Moved inside as a whole, so that the gap stays.
         start = _whole(domain, start + max(0.0, float((low - start).max())))
         start = start - max(0.0, float((start - high).max()))
         if math.isfinite(step) and (low <= start).all() and (start <= high).all():
-            where = "behind" if side < 0 else "ahead"
+            where = "ahead" if gap.ahead else "behind"
             yield from _move(
-                domain, distances, start, direction, f"{words} {where} by {gap:g} steps, now closer"
+                domain, distances, start, direction, f"{gap.part} {where} by {gap.steps} steps, now closer"
             )
 
 

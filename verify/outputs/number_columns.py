@@ -19,7 +19,7 @@ _LONGEST_NUMBER = 24  # digits of a number that are said
 
 
 @dataclass(frozen=True)
-class NumberColumns:
+class _NumberColumns:
     """Numbers, a column for each place.
 
     Attributes
@@ -56,7 +56,7 @@ class NumberColumns:
 
 
 @dataclass(frozen=True)
-class LowBits:
+class _LowBits:
     """The lowest 12 bits of whole numbers that are so far apart that no subtraction makes all of them floats."""
 
     names: tuple[str, ...]
@@ -72,7 +72,7 @@ class LowBits:
         return values
 
 
-def number_columns(places: Sequence[SeenPlace]) -> tuple[NumberColumns, LowBits]:
+def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBits]:
     """Return the columns of the numbers at some places, and of the low bits of those that need them."""
     columns: list[Column] = []
     offsets: dict[str, int] = {}
@@ -101,7 +101,7 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[NumberColumns, LowBits]
         truth = all(at in r.truths for r, at in place.outputs)
         columns.append(_number_column(key, said, values[~np.isnan(values)], truth))
     names = tuple(place.name for place in places)
-    return NumberColumns(names, tuple(columns), offsets), LowBits(tuple(low), tuple(low.values()))
+    return _NumberColumns(names, tuple(columns), offsets), _LowBits(tuple(low), tuple(low.values()))
 
 
 def _number_column(key: str, said: str, values: FloatArray, truth: bool) -> Column:

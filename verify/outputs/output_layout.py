@@ -9,28 +9,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
+from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
-from verify.outputs.column_sources import (
-    ColumnSource,
-    KeyOrder,
-    LabelColumn,
-    OutputShape,
-    RaisedError,
-    SpelledColumns,
-)
 from verify.outputs.number_columns import number_columns
 from verify.outputs.output_readings import Readings
-from verify.outputs.seen_place import seen_places
-from verify.outputs.spelling import spelling_of
+from verify.outputs.seen_place import SeenPlace, seen_places
+from verify.outputs.spelling import Spelling, spelling_of
 from verify.outputs.wide_outputs import MOST_COLUMNS, BlockSums, most_telling_names
 from verify.outputs.words import WordCodes
 
 _MOST_SPELLED = (
-    4  # places with words up to which each word is taken apart; a list of words is a sequence already
+    4  # places with words up to which each word is taken apart: a list of words is a sequence already
 )
+_ANOTHER = -1.0  # stands for all words that were not seen at first, where their parts are columns, too
+
+
+class _ColumnSource(Protocol):
+    """Some columns of a view."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns."""
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the columns' values for n outputs, shape (n, columns); NaN where there is nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +51,7 @@ class Layout:
         Names of all places that were seen.
     """
 
-    sources: tuple[ColumnSource, ...]
+    sources: tuple[_ColumnSource, ...]
     places: tuple[str, ...]
 
     @cached_property
@@ -61,7 +67,7 @@ class Layout:
     @property
     def varied(self) -> bool:
         """Whether words are taken apart, or outputs have several shapes: a few outputs hardly show all of these."""
-        return any(isinstance(source, SpelledColumns | OutputShape) for source in self.sources)
+        return any(isinstance(source, _SpelledColumns | _OutputShape) for source in self.sources)
 
     def sample(self, readings: Readings) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns)."""
@@ -88,23 +94,132 @@ def layout_of(seen: Sequence[Readings]) -> Layout:
     ]
     numbers, low_bits = number_columns([places[name] for name in most_telling_names(numbered, seen)])
     codes = WordCodes.of(word for place in spoken for word in place.words)
-    labels: list[ColumnSource] = []
-    spelled: list[ColumnSource] = []
+    labels: list[_ColumnSource] = []
+    spelled: list[_ColumnSource] = []
     for place in spoken:
         spelling = spelling_of(place.words) if len(spoken) <= _MOST_SPELLED else None
-        labels.append(LabelColumn.of(place, codes, closed=spelling is not None))
+        labels.append(_LabelColumn.of(place, codes, closed=spelling is not None))
         if spelling is not None:
-            spelled.append(SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))
-    sources: list[ColumnSource] = [numbers, *labels, *spelled, low_bits]
+            spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))
+    sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits]
     if len(numbered) > MOST_COLUMNS:
         sources.append(BlockSums.of(numbered))
     orders = WordCodes.of(order for r in seen if r.orders is not None for order in r.orders.spoken)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
-        sources.append(KeyOrder(orders))
+        sources.append(_KeyOrder(orders))
     shapes = WordCodes.of(shape for r in seen for shape in r.shapes)
     if len(shapes) > 1:
-        sources.append(OutputShape(shapes, frozenset(places)))
+        sources.append(_OutputShape(shapes, frozenset(places)))
     errors = WordCodes.of(raised.error for r in seen for raised in r.raised.values())
     if len(errors):
-        sources.append(RaisedError(errors))
+        sources.append(_RaisedError(errors))
     return Layout(tuple(source for source in sources if source.columns), tuple(places))
+
+
+@dataclass(frozen=True)
+class _LabelColumn:
+    """The words at one place as labels; one label for all that were not seen at first, if `closed`."""
+
+    name: str
+    columns: tuple[Column]
+    codes: WordCodes
+    closed: bool
+
+    @classmethod
+    def of(cls, place: SeenPlace, codes: WordCodes, *, closed: bool) -> _LabelColumn:
+        """Return the column of a place; beside a column of its numbers, if it has one."""
+        key, said = place.key, place.said
+        if place.holds_numbers:
+            key, said = f"{key}:word", f"{said} as a word"
+        another = ((_ANOTHER, "another word than those seen at first"),) if closed else ()
+        return cls(place.name, (Column(key, said, "category", (*another, *codes.labels())),), codes, closed)
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the words' codes, shape (n, 1)."""
+        words = readings.words_at(self.name)
+        if words is None:
+            return np.full((len(readings), 1), np.nan)
+        known = self.codes.codes
+        number = (lambda word: float(known.get(word, _ANOTHER))) if self.closed else self.codes.number
+        return words.numbers(number)[:, None]
+
+
+@dataclass(frozen=True)
+class _SpelledColumns:
+    """The words at one place, taken apart."""
+
+    name: str
+    columns: tuple[Column, ...]
+    spelling: Spelling
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return what the words are made of, shape (n, columns)."""
+        words = readings.words_at(self.name)
+        if words is None:
+            return np.full((len(readings), len(self.columns)), np.nan)
+        return self.spelling.values(words)
+
+
+@dataclass(frozen=True)
+class _KeyOrder:
+    """The order in which a dictionary's keys come."""
+
+    codes: WordCodes
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """One column."""
+        return (Column("order", "the order of the output's keys", "category", self.codes.labels()),)
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the orders' codes, shape (n, 1)."""
+        if readings.orders is None:
+            return np.full((len(readings), 1), np.nan)
+        return readings.orders.numbers(self.codes.number)[:, None]
+
+
+@dataclass(frozen=True)
+class _OutputShape:
+    """The shape of an output, and how many entries it has beside those at known places."""
+
+    codes: WordCodes
+    places: frozenset[str]
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Two columns."""
+        return (
+            Column("shape", "the shape of the output", "category", self.codes.labels("a single value")),
+            Column("unknown", "the number of entries that the first outputs did not have", "category"),
+        )
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the shapes' codes, and the counts; shape (n, 2)."""
+        shapes = [self.codes.number(shape) for shape in readings.shape_of_each]
+        count = np.zeros(len(readings)) if readings.beyond is None else readings.beyond.astype(np.float64)
+        for place, name in enumerate(readings.names):
+            if name not in self.places:
+                present = ~np.isnan(readings.values[:, place])
+                if place in readings.words:
+                    present |= readings.words[place].present
+                count += present
+        return np.stack([shapes, count], axis=1)
+
+
+@dataclass(frozen=True)
+class _RaisedError:
+    """What a call raised."""
+
+    codes: WordCodes
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """One column."""
+        return (Column("raised", "what the call raised", "category", self.codes.labels()),)
+
+    def values(self, readings: Readings) -> FloatArray:
+        """Return the errors' codes, shape (n, 1)."""
+        values = np.full((len(readings), 1), np.nan)
+        for i, raised in readings.raised.items():
+            values[i] = self.codes.number(raised.error)
+        return values

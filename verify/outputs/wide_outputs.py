@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -42,7 +43,7 @@ class BlockSums:
         ends = np.linspace(0, len(names), BLOCKS + 1).astype(int).tolist()
         return cls(tuple(tuple(names[start:stop]) for start, stop in pairwise(ends) if stop > start))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the sums."""
         return tuple(
