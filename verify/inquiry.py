@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import Claim
-from algorithms.problems import LinearBandit, Problem, Value
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.bandits.verify_bandit import verify_bandit
 from verify.betting.anytime_bettor import BetInstead, Bettor
@@ -19,6 +17,7 @@ from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.learners.verify_learner import verify_learner
 from verify.linear.linear_subject import is_linear, verify_linear_subject
+from verify.options import Options
 from verify.subjects.subject import Subject
 from verify.transcripts.adversary import Adversary
 from verify.verdict.evidence import Evidence
@@ -36,10 +35,10 @@ class Inquiry:
         The subject, and what it is held to.
     conduct
         How the verification is carried out.
-    problem, settings, horizon, adversary
+    options
+        What the caller set.
+    adversary
         Of learners; the adversary of a plain bandit is its own already.
-    floating_point
-        Whether what only floating-point arithmetic shows counts against a function.
     bettor
         Who bets, in place of a test at the end.
     """
@@ -47,11 +46,8 @@ class Inquiry:
     subject: Subject
     claim: Claim
     conduct: Conduct
-    problem: Problem | LinearBandit | str | None = None
-    settings: Mapping[str, Value] = field(default_factory=dict)
-    horizon: int | None = None
+    options: Options
     adversary: Adversary | None = None
-    floating_point: bool = False
     bettor: Bettor | None = None
 
     def answer(self) -> tuple[Claim, Evidence]:
@@ -73,9 +69,11 @@ class Inquiry:
         return claim, evidence
 
     def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
-        problem, settings, _ = choose_problem(subject, self.problem, self.settings)
+        problem, settings, _ = choose_problem(subject, self.options.problem, self.options.settings or {})
         own = getattr(subject.make, "own_horizon", None)
-        effort = self.conduct.effort.for_horizon(own if self.horizon is None else self.horizon)
+        effort = self.conduct.effort.for_horizon(
+            own if self.options.horizon is None else self.options.horizon
+        )
         conduct = replace(self.conduct, effort=effort)
         claim = self.claim
         build = learner_builder(
@@ -99,7 +97,13 @@ class Inquiry:
     def _of_linear_learner(self, subject: LearnerSubject, bets: BetInstead | None) -> tuple[Claim, Evidence]:
         conduct = self.conduct if self.bettor is None else self.bettor.on_the_ground
         return verify_linear_subject(
-            subject, self.claim, self.problem, self.settings, conduct, horizon=self.horizon, instead=bets
+            subject,
+            self.claim,
+            self.options.problem,
+            self.options.settings or {},
+            conduct,
+            horizon=self.options.horizon,
+            instead=bets,
         )
 
     def _of_bandit(self, subject: BanditSubject) -> Evidence:
@@ -115,4 +119,4 @@ class Inquiry:
     def _of_function(self, subject: FunctionSubject) -> Evidence:
         if self.bettor is not None:
             return bet_on_function(subject, self.bettor)
-        return verify_function(subject, self.claim, self.conduct, floating_point=self.floating_point)
+        return verify_function(subject, self.claim, self.conduct, floating_point=self.options.floating_point)

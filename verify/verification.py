@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from algorithms.claim import Claim
-from algorithms.problems import LinearBandit, Problem, ProblemError, Value
-from mechanisms import Domain
+from algorithms.problems import ProblemError
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.betting.anytime_bettor import Bettor
 from verify.betting.wealth_file import open_account
 from verify.conduct.conduct import Conduct
-from verify.conduct.effort import EFFORTS, FALSE_ALARM, Effort
+from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.isolation import in_own_process
-from verify.conduct.options import check_types
 from verify.conduct.progress import Progress, silent
-from verify.conduct.time_limit import SECONDS, check_time_limit
 from verify.findings import Finding, UpperBound
-from verify.functions.function_subject import FunctionSubject
 from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
 from verify.linear.linear_subject import beyond_the_linear_runs, is_linear
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT
-from verify.neighbouring.adjacency import Adjacency
+from verify.options import Options, takes
 from verify.reproduction import reproduction
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
@@ -42,31 +37,11 @@ from verify.transcripts.adversary import Adversary
 from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
+from verify.verify_mechanism import MechanismSubject
 
 
-def verify(
-    subject: object,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    problem: Problem | LinearBandit | str | None = None,
-    settings: Mapping[str, Value] | None = None,
-    horizon: int | None = None,
-    seed: int = 0,
-    effort: str = "default",
-    samples: int | None = None,
-    confidence: float = 0.95,
-    false_alarm: float = FALSE_ALARM,
-    floating_point: bool = False,
-    time_limit: float = SECONDS,
-    neighbours: Adjacency | Domain | None = None,
-    adversary: Adversary | str | None = None,
-    workers: int = 1,
-    anytime: bool = False,
-    wealth: str | Path | None = None,
-    isolated: bool = False,
-    progress: Progress | None = None,
-) -> Verification:
+@takes(Options)
+def verify(subject: object, options: Options) -> Verification:
     """Verify a claim of (epsilon, delta)-differential privacy: certify it, refute it, or say why neither.
 
     Parameters
@@ -74,48 +49,6 @@ def verify(
     subject
         A registered learner's name, ``"zoo/<name>"``, ``"path/to/file.py:object"``, or the object itself: a
         learner class, a mechanism, or a function marked with `claimed`.
-    epsilon, delta
-        The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has
-        numbers of its own, which hold unless others are given; elsewhere delta is 0 by default.
-    problem
-        For learners: a problem, or its name in the catalogue; by default the learner's own.
-    settings
-        Parameters of the named problem and of the learner.
-    horizon
-        For learners: the rounds they are built for, and of every accounting run; by default what `effort`
-        says. What is certified beyond that many rounds rests on the accountant that enforces its budget.
-    seed
-        Of all randomness: the same seed gives the same result, bit for bit.
-    effort
-        ``"quick"``, ``"default"`` or ``"thorough"``.
-    samples
-        Draws of the view in the black-box test, of all stages together; by default what `effort` says.
-    confidence
-        Of the lower bounds that rest on draws.
-    false_alarm
-        The largest probability with which a true claim is refuted, all looks of this verification together.
-    floating_point
-        For functions: whether what only floating-point arithmetic shows counts against the claim.
-    time_limit
-        Seconds after which to stop and report what was found until then.
-    neighbours
-        For functions: which data sets are neighbours, in place of what the function itself declares.
-    adversary
-        For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play
-        against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward tables.
-    workers
-        Processes of the black-box test; the result does not depend on it.
-    anytime
-        Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it
-        stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.
-    wealth
-        With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, the
-        default, takes a seed that none before it used. The file is of one subject, claim and set of settings.
-    isolated
-        Run in a process of its own, where processes can be forked: a subject that ends its process, or never returns
-        from code that is not Python, gets a finding and takes nothing else down.
-    progress
-        Called with the share done and what is being done.
 
     Returns
     -------
@@ -135,106 +68,67 @@ def verify(
     >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
     'refuted'
     """
-    check_types(
-        epsilon=epsilon,
-        delta=delta,
-        problem=problem,
-        settings=settings,
-        horizon=horizon,
-        effort=effort,
-        samples=samples,
-        confidence=confidence,
-        false_alarm=false_alarm,
-        flags={"floating_point": floating_point, "anytime": anytime, "isolated": isolated},
-        adversary=adversary,
-        workers=workers,
-        wealth=wealth,
-        progress=progress,
-    )
-    if effort not in EFFORTS:
-        raise ValueError(f"effort={effort!r}: must be one of {', '.join(EFFORTS)}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed={seed!r}: must be a whole number of at least 0")
-    found = resolve(subject, neighbours)
-    claim = _claim(found, epsilon, delta)
-    if adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
+    found = resolve(subject, options.neighbours)
+    claim = _claim(found, options.epsilon, options.delta)
+    if options.adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
         raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
-    if not isinstance(found, LearnerSubject) and (settings or problem is not None or horizon is not None):
+    of_learners = options.settings or options.problem is not None or options.horizon is not None
+    if of_learners and not isinstance(found, LearnerSubject):
         raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
-    options = {
-        "samples": samples,
-        "confidence": confidence,
-        "false_alarm": false_alarm,
-        "floating_point": floating_point,
-        "time_limit": check_time_limit(time_limit),
-        "anytime": anytime or wealth is not None,
-        "adversary": adversary,
-    }
+    effort = replace(
+        EFFORTS[options.effort].with_samples(options.samples, options.confidence),
+        workers=options.workers,
+        false_alarm=float(options.false_alarm),
+    )
+    adversary = options.adversary
     if isinstance(adversary, str):
         adversary = named_adversary(adversary)
-    if options["anytime"] and floating_point:
-        raise ValueError(
-            "floating_point=True: not with anytime or wealth: bets are on events in real arithmetic"
-        )
-    if not 0.0 < false_alarm <= 0.5:
-        raise ValueError(f"false_alarm={false_alarm!r}: must lie in (0, 0.5]")
-    chosen = replace(
-        EFFORTS[effort].with_samples(samples, confidence), workers=workers, false_alarm=float(false_alarm)
-    )
     if adversary is not None and isinstance(found, BanditSubject):
         found = replace(found, bandit=found.bandit.against(adversary))
-    account, file = None, None if wealth is None else Path(wealth)
+    seed, account = int(options.seed), None
+    file = None if options.wealth is None else Path(options.wealth)
     if file is not None:
-        law = _settings_of_law(found, problem, settings or {}, horizon, chosen, adversary)
+        law = _settings_of_law(found, options, effort, adversary)
         account = open_account(file, found.name, source_digest(found), claim, law)
-        seed = account.next_seed(int(seed))
-    reproduce = reproduction(
-        subject, found, claim, problem, settings or {}, horizon, seed, effort, options, neighbours
+        seed = account.next_seed(seed)
+    repeated = replace(
+        options,
+        epsilon=claim.epsilon,
+        delta=None if claim.delta == _own_numbers(found)[1] == 0.0 else claim.delta,
+        seed=seed,
+        anytime=options.bets,
     )
+    reproduce = reproduction(subject, found, repeated)
 
     def work(tell: Progress) -> Verification:
-        conduct, bettor = Conduct(chosen, int(seed), reproduce, tell, time_limit), None
-        if options["anytime"]:
+        conduct, bettor = Conduct(effort, seed, reproduce, tell, options.time_limit), None
+        if options.bets:
             bettor = Bettor(claim, conduct, account, file)
         with _one_thread():
-            answer = Inquiry(
-                found,
-                claim,
-                conduct,
-                problem,
-                settings or {},
-                horizon,
-                adversary,
-                floating_point,
-                bettor,
-            ).answer()
-        return _conclude(found, *answer, int(seed))
+            answer = Inquiry(found, claim, conduct, options, adversary, bettor).answer()
+        return _conclude(found, *answer, seed)
 
-    tell: Progress = progress if progress is not None else silent
-    if not isolated:
+    tell: Progress = options.progress if options.progress is not None else silent
+    if not options.isolated:
         return work(tell)
-    result = in_own_process(work, tell, time_limit)
+    result = in_own_process(work, tell, options.time_limit)
     if isinstance(result, Finding):
         upper = UpperBound(math.inf, 1.0, "none: it left no result")
-        result = _conclude(found, claim, Evidence(upper=upper, findings=[result]), int(seed))
+        result = _conclude(found, claim, Evidence(upper=upper, findings=[result]), seed)
     return result
 
 
 def _settings_of_law(
-    found: Subject,
-    problem: Problem | LinearBandit | str | None,
-    settings: Mapping[str, Value],
-    horizon: int | None,
-    effort: Effort,
-    adversary: Adversary | None,
+    found: Subject, options: Options, effort: Effort, adversary: Adversary | None
 ) -> dict[str, str]:
     """Return what the law of a learner's actions depends on besides its code: evidence counts for that alone."""
     if not isinstance(found, LearnerSubject):
         return {}
     own = getattr(found.make, "own_horizon", None)
-    rounds = effort.for_horizon(own if horizon is None else horizon).accounting_rounds
-    if horizon is None and is_linear(found):
+    rounds = effort.for_horizon(own if options.horizon is None else options.horizon).accounting_rounds
+    if options.horizon is None and is_linear(found):
         rounds = ROUNDS_PER_EFFORT * effort.accounting_rounds
+    problem, settings = options.problem, options.settings or {}
     named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
     law = {"problem": named, "horizon": str(rounds), **{key: str(settings[key]) for key in sorted(settings)}}
     return law if adversary is None else {**law, "adversary": adversary_words(adversary)}
@@ -242,15 +136,20 @@ def _settings_of_law(
 
 def _claim(found: Subject, epsilon: float | None, delta: float | None) -> Claim:
     """Fill in a claim's numbers: those given, else the subject's own."""
-    own_epsilon, own_delta = None, 0.0
-    if isinstance(found, FunctionSubject | LearnerSubject | BanditSubject):
-        own_epsilon, own_delta = found.claimed_epsilon, found.claimed_delta
+    own_epsilon, own_delta = _own_numbers(found)
     number = own_epsilon if epsilon is None else epsilon
     if number is None:
         raise ValueError(
             f"epsilon: {found.name} claims no number of its own; say which epsilon to verify (--epsilon)"
         )
     return found.form.at(number, own_delta if delta is None else delta)
+
+
+def _own_numbers(found: Subject) -> tuple[float | None, float]:
+    """Return the epsilon, if any, and the delta that a subject claims itself."""
+    if isinstance(found, MechanismSubject):
+        return None, 0.0
+    return found.claimed_epsilon, found.claimed_delta
 
 
 def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Verification:

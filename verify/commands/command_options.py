@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -13,6 +14,9 @@ from rich.progress import Progress as Bar
 
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
+from verify.options import Options, each_option
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Settings(click.ParamType[tuple[str, str]]):
@@ -30,11 +34,29 @@ class _Settings(click.ParamType[tuple[str, str]]):
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of all randomness.")
-problem_option = click.option("--problem", help="A problem of the catalogue; default: the learner's own.")
-set_option = click.option(
-    "--set", "settings", type=_Settings(), multiple=True, help="A parameter of the problem or learner."
-)
+
+_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings()}
+
+
+def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Command]:
+    """Give a command the flags of these options of `verify`, or of all that have one."""
+
+    def decorate(command: _Command) -> _Command:
+        for name, default, facts in reversed(list(each_option(of))):
+            if facts.help and (not names or name in names):
+                command = click.option(
+                    facts.spelling(name),
+                    name,
+                    type=_READERS.get(facts.reads, facts.reads),
+                    is_flag=facts.reads is bool,
+                    multiple=facts.reads is dict,
+                    default=default,
+                    show_default=default is not None and default is not False,
+                    help=facts.help,
+                )(command)
+        return command
+
+    return decorate
 
 
 def unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:

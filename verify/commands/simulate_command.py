@@ -16,14 +16,7 @@ from rich.table import Table
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.simulate import Trace, simulate
-from verify.commands.command_options import (
-    json_option,
-    problem_option,
-    seed_option,
-    set_option,
-    shown_progress,
-    unique,
-)
+from verify.commands.command_options import flags, json_option, shown_progress, unique
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subject_error import SubjectError, failing_place
@@ -33,8 +26,7 @@ from verify.verdict.output import check_plot, print_json
 
 @click.command("simulate")
 @click.argument("learner")
-@problem_option
-@set_option
+@flags("problem", "settings")
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy of a private learner.")
 @click.option(
     "--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="Of learners that need a delta."
@@ -44,7 +36,7 @@ from verify.verdict.output import check_plot, print_json
 @click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
 @click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw mean and band to a PNG file.")
-@seed_option
+@flags("seed")
 @json_option
 def simulate_command(
     learner: str,

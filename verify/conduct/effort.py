@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from algorithms.learner import check_horizon
-from verify.conduct.options import check_number
 
 FALSE_ALARM = 1e-4
 """The largest probability with which a true claim is refuted, all looks of one verification together, by default."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Effort:
     """The sizes of a verification's three layers.
 
@@ -36,17 +34,17 @@ class Effort:
         Draws of a function that is called once per draw.
     search_samples
         Draws that the search for neighbours may spend on a function that answers for many lanes at once.
+    batch_samples
+        As `samples`, for mechanisms and for functions that return many outputs at once: their draws cost
+        nanoseconds.
     confidence
         Of the lower bounds that rest on draws.
+    workers
+        Processes of the black-box test; no result depends on it.
     false_alarm
         The largest probability with which a true claim is refuted.
     given
         Whether the draws were said by the caller: then there are as many, whatever they cost.
-    batch_samples
-        As `samples`, for mechanisms and for functions that return many outputs at once: their draws cost
-        nanoseconds.
-    workers
-        Processes of the black-box test; no result depends on it.
     """
 
     accounting_rounds: int
@@ -55,32 +53,21 @@ class Effort:
     samples: int
     view_rounds: int
     replays: int
-    scan_rounds: int = 64
-    scan_lanes: int = 2_048
-    lane_rounds: int = 6_000_000
-    single_samples: int = 400_000
-    search_samples: int = 3_000_000
+    scan_rounds: int
+    scan_lanes: int
+    lane_rounds: int
+    single_samples: int
+    search_samples: int
+    batch_samples: int
     confidence: float = 0.95
-    batch_samples: int = 10_000_000
     workers: int = 1
     false_alarm: float = FALSE_ALARM
     given: bool = False
 
     def with_samples(self, samples: int | None, confidence: float) -> Effort:
-        """Return the effort with this many draws in the black-box test, if given, and this confidence.
-
-        Raises
-        ------
-        ValueError
-            If `samples` is not a whole number of at least 1, or `confidence` does not lie in [0.5, 1).
-        """
-        if not 0.5 <= check_number("confidence", confidence) < 1.0:
-            raise ValueError(f"confidence={confidence!r}: must lie in [0.5, 1)")
+        """Return the effort with this many draws in the black-box test, if given, and this confidence."""
         if samples is None:
             return replace(self, confidence=confidence)
-        count = check_number("samples", samples)
-        if not math.isfinite(count) or int(count) != count or count < 1:
-            raise ValueError(f"samples={samples!r}: must be a whole number of at least 1")
         n = int(samples)
         return replace(
             self,
@@ -114,22 +101,46 @@ class Effort:
 
 EFFORTS: dict[str, Effort] = {
     "quick": Effort(
-        200,
-        12,
-        256,
-        100_000,
-        3,
-        20,
-        32,
-        512,
-        1_000_000,
-        batch_samples=1_000_000,
-        search_samples=1_000_000,
+        accounting_rounds=200,
+        coupled_rounds=12,
+        coupled_lanes=256,
+        samples=100_000,
+        view_rounds=3,
+        replays=20,
+        scan_rounds=32,
+        scan_lanes=512,
+        lane_rounds=1_000_000,
         single_samples=100_000,
+        search_samples=1_000_000,
+        batch_samples=1_000_000,
     ),
-    "default": Effort(1_000, 24, 512, 2_000_000, 4, 100),
+    "default": Effort(
+        accounting_rounds=1_000,
+        coupled_rounds=24,
+        coupled_lanes=512,
+        samples=2_000_000,
+        view_rounds=4,
+        replays=100,
+        scan_rounds=64,
+        scan_lanes=2_048,
+        lane_rounds=6_000_000,
+        single_samples=400_000,
+        search_samples=3_000_000,
+        batch_samples=10_000_000,
+    ),
     "thorough": Effort(
-        5_000, 48, 1_024, 20_000_000, 8, 500, 1_024, 4_096, 60_000_000, batch_samples=60_000_000
+        accounting_rounds=5_000,
+        coupled_rounds=48,
+        coupled_lanes=1_024,
+        samples=20_000_000,
+        view_rounds=8,
+        replays=500,
+        scan_rounds=1_024,
+        scan_lanes=4_096,
+        lane_rounds=60_000_000,
+        single_samples=400_000,
+        search_samples=3_000_000,
+        batch_samples=60_000_000,
     ),
 }
 """Efforts by name."""

@@ -1,0 +1,159 @@
+"""Options are declared once; values of a wrong type are refused by name, before anything is drawn."""
+
+import inspect
+import math
+import re
+from dataclasses import dataclass, field
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import verify.assertion
+from mechanisms import Interval, Laplace
+from verify import assert_dp
+from verify.commands.command_options import flags
+from verify.conduct import rules
+from verify.options import OptionFacts, Options, takes
+from verify.reproduction import reproduction
+from verify.subjects.resolve import resolve
+from verify.verification import verify as verified
+
+WRONG = ("many", [1], {"a": 1}, b"x", 1j, True, None, math.nan, math.inf, 10**400, -1)
+ALLOWED = {
+    "delta": [None],
+    "samples": [None],
+    "horizon": [None],
+    "floating_point": [True],
+    "anytime": [True],
+    "problem": [None, "many"],
+    "settings": [None, {"a": 1}],
+    "adversary": [None, "many"],
+    "wealth": [None, "many", b"x"],
+    "progress": [None],
+    "time_limit": [math.inf],
+}
+NAMES = (
+    *ALLOWED, "epsilon", "confidence", "false_alarm", "seed", "effort", "workers",
+)  # fmt: skip
+
+
+def never_called(data, rng, lanes):
+    raise AssertionError("data were touched")
+
+
+def called(**options):
+    return verified(
+        never_called, **{"epsilon": 1.0, "effort": "quick", "neighbours": Interval(0, 1), **options}
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_types_are_refused_by_name(name):
+    for value in WRONG:
+        if value in ALLOWED.get(name, []) or (name in ("seed", "horizon") and value == 10**400):
+            continue
+        with pytest.raises(ValueError, match=f"^{name}") as refusal:
+            called(**{name: value})
+        assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": "1"}, "epsilon='1': must be a number"),
+        ({"delta": [0.1]}, "delta=[0.1]: must be a number"),
+        ({"samples": "many"}, "samples='many': must be a number"),
+        ({"samples": math.inf}, "samples=inf: must be a whole number of at least 1"),
+        ({"confidence": None}, "confidence=None: must be a number"),
+        ({"horizon": "long"}, "horizon='long': must be a whole number of at least 1"),
+        ({"workers": 10**9}, "workers=1000000000: must be at most 1000"),
+        ({"effort": []}, "effort=[]: must be a name"),
+        ({"settings": 3}, "settings=3: must be a dictionary of parameters by name"),
+        ({"epsilon": 10**400}, "is larger than every float"),
+    ],
+)
+def test_the_message_names_parameter_value_and_rule(options, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        called(**options)
+
+
+def test_very_long_time_limits_are_none():
+    noisy = verified(
+        lambda data, rng, lanes: data + rng.laplace(size=lanes),
+        epsilon=1.0, effort="quick", samples=20_000, neighbours=Interval(0, 1), time_limit=1e300,
+    )  # fmt: skip
+    assert noisy.lower is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithPatience(Options):
+    """The options, and one more: all that a new option takes."""
+
+    patience: int = field(
+        default=2,
+        metadata={
+            "facts": OptionFacts(
+                words="Cups of tea before it gives up.", rule=rules.whole(1), help="Cups of tea.", reads=int
+            )
+        },
+    )
+
+
+@takes(_WithPatience)
+def verify_patiently(subject: object, options: _WithPatience) -> _WithPatience:
+    """Wait.
+
+    Parameters
+    ----------
+    subject
+        For whom.
+
+    Returns
+    -------
+    Options
+        As they were given.
+    """
+    return options
+
+
+def test_an_option_that_is_declared_once_is_everywhere(monkeypatch):
+    assert inspect.signature(verify_patiently).parameters["patience"].default == 2
+    assert "patience\n    Cups of tea before it gives up.\n\nReturns" in inspect.getdoc(verify_patiently)
+    with pytest.raises(ValueError, match="patience=0: must be a whole number of at least 1"):
+        verify_patiently("x", patience=0)
+
+    @click.command()
+    @flags(of=_WithPatience)
+    def command(**options):
+        click.echo(verify_patiently("x", **{**options, "settings": None}).patience)
+
+    assert re.search(
+        r"--patience INTEGER +Cups of tea\. +\[default: 2\]", CliRunner().invoke(command, ["--help"]).output
+    )
+    assert CliRunner().invoke(command, ["--patience", "5"]).output == "5\n"
+
+    found, given = resolve("cucb"), verify_patiently("cucb", epsilon=1.0, patience=3)
+    assert reproduction("cucb", found, given) == "dpwitness verify cucb --epsilon 1 --seed 0 --patience 3"
+    mechanism = Laplace(scale=1.0)
+    said = reproduction(mechanism, resolve(mechanism), given)
+    assert said == "verify(Laplace(scale=1.0), epsilon=1.0, seed=0, patience=3)"
+    assert "patience" not in reproduction("cucb", found, verify_patiently("cucb", patience=2))
+
+    class Passed(Exception):
+        pass
+
+    def stop(subject, **options):
+        raise Passed(verify_patiently(subject, **options).patience)
+
+    monkeypatch.setattr(verify.assertion, "verify", stop)
+    with pytest.raises(Passed, match="7"):
+        assert_dp(mechanism, epsilon=1.0, patience=7)
+
+
+def test_options_are_part_of_the_signature_and_of_the_documentation_of_verify():
+    names = [name for name in inspect.signature(verified).parameters if name != "subject"]
+    assert names == list(inspect.signature(Options).parameters)
+    assert all(f"\n{name}\n    " in inspect.getdoc(verified) for name in names)
+    with pytest.raises(TypeError, match="epsilin"):
+        verified("cucb", epsilin=1.0)

@@ -1,0 +1,90 @@
+"""What the value of an option must be. Every refusal is a `ValueError` whose message is ``name=value: rule``."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+Rule = Callable[[str, Any], None]
+"""Called with an option's name and value."""
+
+_LONGEST = 60  # characters of a value that are shown
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return a number as a float; NaN and infinity are left to what is asked of it besides.
+
+    Raises
+    ------
+    ValueError
+        If the value is no real number, or larger than every float.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise refusal(name, value, "must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise refusal(name, value, "is larger than every float") from None
+
+
+def number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> Rule:
+    """Return the rule that a value is a number of which something holds."""
+
+    def check(name: str, value: Any) -> None:
+        if not holds(check_number(name, value)):
+            raise refusal(name, value, f"must {words}")
+
+    return check
+
+
+def whole(least: int, most: int | None = None) -> Rule:
+    """Return the rule that a value is an integer in a range."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
+            raise refusal(name, value, f"must be a whole number of at least {least}")
+        if most is not None and int(value) > most:
+            raise refusal(name, value, f"must be at most {most}")
+
+    return check
+
+
+def is_count(value: float) -> bool:
+    """Whether a number is whole and at least 1."""
+    return math.isfinite(value) and value == int(value) and value >= 1
+
+
+def one_of(choices: tuple[str, ...]) -> Rule:
+    """Return the rule that a value is one of these names."""
+
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str):
+            raise refusal(name, value, "must be a name")
+        if value not in choices:
+            raise refusal(name, value, f"must be one of {', '.join(choices)}")
+
+    return check
+
+
+def being(holds: Callable[[Any], bool], words: str) -> Rule:
+    """Return the rule that something holds of a value: that it is `words`."""
+
+    def check(name: str, value: Any) -> None:
+        if not holds(value):
+            raise refusal(name, value, f"must be {words}")
+
+    return check
+
+
+def refusal(name: str, value: Any, rule: str) -> ValueError:
+    """Return the error of a value that breaks a rule."""
+    return ValueError(f"{name}={_shown(value)}: {rule}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and abs(value) >= 10**_LONGEST:
+        return f"{value:#x}"[:_LONGEST] + "..."
+    said = repr(value)
+    return said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."

@@ -1,0 +1,337 @@
+"""What a caller may set: one frozen value, checked once.
+
+The signature of `verify` and its documentation, the flags of the command line and the line that repeats a verification
+follow from the fields of `Options`, and whatever passes options on (`assert_dp`, the pytest fixture) takes them all: a
+new option is a new field.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
+
+from algorithms.problems import LinearBandit, Problem, Value
+from mechanisms import Domain
+from verify.conduct import rules
+from verify.conduct.effort import EFFORTS, FALSE_ALARM
+from verify.conduct.progress import Progress
+from verify.conduct.time_limit import SECONDS, check_time_limit
+from verify.neighbouring.adjacency import Adjacency
+from verify.transcripts.adversary import Adversary
+
+MOST_WORKERS = 1_000
+"""Processes of a black-box test."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionFacts:
+    """What is known of an option, beside its name, type and default.
+
+    Attributes
+    ----------
+    words
+        What it is, for the documentation of `verify`.
+    rule
+        What its values must be. None is always right where it is the default.
+    help
+        What the command line says of its flag; without, it has none.
+    flag
+        The flag, if it is not spelt as the option.
+    reads
+        What the flag's text is read as: a type; a dictionary is given item by item.
+    repeats
+        Whether the result depends on it, so that the line that repeats a verification says it.
+    """
+
+    words: str
+    rule: rules.Rule
+    help: str = ""
+    flag: str = ""
+    reads: type = str
+    repeats: bool = True
+
+    def spelling(self, name: str) -> str:
+        """Return the flag of an option of this name."""
+        return self.flag or f"--{name.replace('_', '-')}"
+
+
+def _facts(words: str, rule: rules.Rule, **facts: Any) -> dict[str, OptionFacts]:
+    """Return the metadata of an option's field, see `OptionFacts`."""
+    return {"facts": OptionFacts(words=words, rule=rule, **facts)}
+
+
+def _check_time_limit(name: str, value: Any) -> None:
+    check_time_limit(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a caller of `verify` may set.
+
+    Raises
+    ------
+    ValueError
+        If any value is of a wrong type or out of range; the message names it.
+    """
+
+    epsilon: float | None = field(
+        default=None,
+        metadata=_facts(
+            "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
+            "numbers of its own, which hold unless others are given.",
+            rules.number(),
+            help="The claimed epsilon; only a specimen of the zoo has its own.",
+            reads=float,
+        ),
+    )
+    delta: float | None = field(
+        default=None,
+        metadata=_facts(
+            "The claim's other number; by default 0, or the specimen's own.",
+            rules.number(),
+            help="The claimed delta; default: 0, or the specimen's own.",
+            reads=float,
+        ),
+    )
+    problem: Problem | LinearBandit | str | None = field(
+        default=None,
+        metadata=_facts(
+            "For learners: a problem, or its name in the catalogue; by default the learner's own.",
+            rules.being(
+                lambda value: isinstance(value, str | LinearBandit) or hasattr(value, "structure"),
+                "a problem or its name",
+            ),
+            help="A problem of the catalogue; default: the learner's own.",
+        ),
+    )
+    settings: Mapping[str, Value] | None = field(
+        default=None,
+        metadata=_facts(
+            "Parameters of the named problem and of the learner.",
+            rules.being(lambda value: isinstance(value, Mapping), "a dictionary of parameters by name"),
+            help="A parameter of the problem or learner.",
+            flag="--set",
+            reads=dict,
+        ),
+    )
+    horizon: int | None = field(
+        default=None,
+        metadata=_facts(
+            "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
+            "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
+            rules.whole(1),
+            help="Rounds of the learner and of every accounting run; default: by effort.",
+            reads=int,
+        ),
+    )
+    effort: str = field(
+        default="default",
+        metadata=_facts(
+            "``'quick'``, ``'default'`` or ``'thorough'``.",
+            rules.one_of(tuple(EFFORTS)),
+            help=f"One of {', '.join(EFFORTS)}.",
+        ),
+    )
+    samples: int | None = field(
+        default=None,
+        metadata=_facts(
+            "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
+            rules.number(rules.is_count, "be a whole number of at least 1"),
+            help="Draws of the black-box test in all; default: by effort.",
+            reads=int,
+        ),
+    )
+    confidence: float = field(
+        default=0.95,
+        metadata=_facts(
+            "Of the lower bounds that rest on draws.",
+            rules.number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
+            help="Of sampled lower bounds.",
+            reads=float,
+        ),
+    )
+    false_alarm: float = field(
+        default=FALSE_ALARM,
+        metadata=_facts(
+            "The largest probability with which a true claim is refuted, all looks of this verification together.",
+            rules.number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
+            help="Chance that a true claim is refuted.",
+            reads=float,
+        ),
+    )
+    floating_point: bool = field(
+        default=False,
+        metadata=_facts(
+            "For functions: whether what only floating-point arithmetic shows counts against the claim.",
+            rules.being(lambda value: isinstance(value, bool), "True or False"),
+            help="What only floating-point arithmetic leaks counts too.",
+            reads=bool,
+        ),
+    )
+    time_limit: float = field(
+        default=SECONDS,
+        metadata=_facts(
+            "Seconds after which to stop and report what was found until then.",
+            _check_time_limit,
+            help="Seconds after which to stop, and report what was found.",
+            reads=float,
+        ),
+    )
+    anytime: bool = field(
+        default=False,
+        metadata=_facts(
+            "Bet while drawing and stop as soon as the claim is refuted, in place of one test at the end. Whenever it "
+            "stops, what it says holds. For learners and plain bandits, `seed` is that of the bets alone.",
+            rules.being(lambda value: isinstance(value, bool), "True or False"),
+            help="Bet against the claim while drawing, and stop as soon as it is refuted; no --plot.",
+            reads=bool,
+        ),
+    )
+    adversary: Adversary | str | None = field(
+        default=None,
+        metadata=_facts(
+            "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
+            "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward tables.",
+            rules.being(
+                lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
+                "an adversary or its name",
+            ),
+            help="Of a learner or bandit: who reacts to its actions, as in 'challenge(0, 1)' or 'file.py:object'.",
+        ),
+    )
+    neighbours: Adjacency | Domain | None = field(
+        default=None,
+        metadata=_facts(
+            "For functions: which data sets are neighbours, in place of what the function itself declares.",
+            rules.being(lambda value: True, ""),  # checked where the subject is found
+        ),
+    )
+    seed: int = field(
+        default=0,
+        metadata=_facts(
+            "Of all randomness: the same seed gives the same result, bit for bit.",
+            rules.whole(0),
+            help="Seed of all randomness.",
+            reads=int,
+        ),
+    )
+    workers: int = field(
+        default=1,
+        metadata=_facts(
+            "Processes of the black-box test; the result does not depend on it.",
+            rules.whole(1, MOST_WORKERS),
+            help="Processes of the black-box test.",
+            reads=int,
+            repeats=False,
+        ),
+    )
+    wealth: str | Path | None = field(
+        default=None,
+        metadata=_facts(
+            "With `anytime`, which it implies: a file in which the winnings of all runs are kept. A run with seed 0, "
+            "the default, takes a seed that none before it used. The file is of one subject, claim and set of "
+            "settings.",
+            rules.being(lambda value: isinstance(value, str | os.PathLike), "the path of a file"),
+            help="A file that carries what --anytime won from run to run; of one subject, claim and settings.",
+            reads=Path,
+            repeats=False,
+        ),
+    )
+    isolated: bool = field(
+        default=False,
+        metadata=_facts(
+            "Run in a process of its own, where processes can be forked: a subject that ends its process, or never "
+            "returns from code that is not Python, gets a finding and takes nothing else down.",
+            rules.being(lambda value: isinstance(value, bool), "True or False"),
+            repeats=False,
+        ),
+    )
+    progress: Progress | None = field(
+        default=None,
+        metadata=_facts(
+            "Called with the share done and what is being done.",
+            rules.being(callable, "a function of a share and of what is being done"),
+            repeats=False,
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        for name, default, facts in each_option(type(self)):
+            value = getattr(self, name)
+            if value is not None or default is not None:
+                facts.rule(name, value)
+        if self.bets and self.floating_point:
+            raise ValueError(
+                "floating_point=True: not with anytime or wealth: bets are on events in real arithmetic"
+            )
+
+    @property
+    def bets(self) -> bool:
+        """Whether bets take the place of one test at the end."""
+        return self.anytime or self.wealth is not None
+
+
+def each_option(options: type[Options]) -> Iterator[tuple[str, Any, OptionFacts]]:
+    """Yield the name, default and facts of every option, in order."""
+    for one in fields(options):
+        yield one.name, one.default, one.metadata["facts"]
+
+
+_Taken = ParamSpec("_Taken")
+_Set = TypeVar("_Set", bound=Options)
+_Result = TypeVar("_Result", covariant=True)
+
+
+class TakesOptions(Protocol[_Taken, _Result]):
+    """A function of a subject that takes every option as a keyword."""
+
+    def __call__(self, subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
+        """Do it."""
+        ...
+
+
+def takes(
+    options: Callable[_Taken, _Set],
+) -> Callable[[Callable[[object, _Set], _Result]], TakesOptions[_Taken, _Result]]:
+    """Let a function of a subject and of options take every option as a keyword.
+
+    The options become part of its signature, and of the parameters in its documentation.
+
+    Parameters
+    ----------
+    options
+        The class of options.
+    """
+    kind = cast("type[Options]", options)
+
+    def decorate(
+        function: Callable[[object, _Set], _Result],
+    ) -> TakesOptions[_Taken, _Result]:
+        def called(subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
+            return function(subject, options(*args, **kwargs))
+
+        functools.update_wrapper(called, function)
+        own = inspect.signature(function)
+        keywords = inspect.signature(kind).parameters.values()
+        parameters = [own.parameters["subject"], *keywords]
+        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__doc__ = _with_options(inspect.getdoc(function) or "", kind)
+        return called
+
+    return decorate
+
+
+def _with_options(text: str, options: type[Options]) -> str:
+    """Return a documentation with all options at the end of its parameters."""
+    said = "".join(
+        f"{name}\n{textwrap.fill(facts.words, 100, initial_indent='    ', subsequent_indent='    ')}\n"
+        for name, _, facts in each_option(options)
+    )
+    before, heading, after = text.partition("\nReturns\n-------\n")
+    return f"{before}{said}{heading}{after}"
