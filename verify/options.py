@@ -197,7 +197,8 @@ class Options:
         default=None,
         metadata=_facts(
             "For learners and plain bandits: an interactive adversary (`verify.transcripts.adversary`) to play "
-            "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward tables.",
+            "against, or its name (`verify.subjects.named_adversary`); for plain bandits in place of fixed reward "
+            "tables.",
             rules.being(
                 lambda value: isinstance(value, str) or callable(getattr(value, "turn", None)),
                 "an adversary or its name",

@@ -137,7 +137,7 @@ def test_an_option_that_is_declared_once_is_everywhere(monkeypatch):
     assert reproduction("cucb", found, given) == "dpwitness verify cucb --epsilon 1 --seed 0 --patience 3"
     mechanism = Laplace(scale=1.0)
     said = reproduction(mechanism, resolve(mechanism), given)
-    assert said == "verify(Laplace(scale=1.0), epsilon=1.0, seed=0, patience=3)"
+    assert said == f"verify({mechanism!r}, epsilon=1.0, seed=0, patience=3)"
     assert "patience" not in reproduction("cucb", found, verify_patiently("cucb", patience=2))
 
     class Passed(Exception):
