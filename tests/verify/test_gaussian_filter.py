@@ -11,7 +11,7 @@ from verify import verify
 
 
 def test_batches_with_gaussian_noise_are_certified_at_exactly_epsilon():
-    result = verify("cucb-batch-gaussian", epsilon=1.0, delta=1e-3, effort="quick")
+    result = verify("cucb-batch-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=20_000)
     assert result.verdict == "certified"
     assert "Gaussian" in result.upper.method
     assert 1 - 1e-8 <= result.upper.epsilon <= 1
@@ -29,6 +29,7 @@ def test_basic_composition_refuses_the_same_run():
 
 
 def test_a_single_release_needs_no_filter_and_a_claim_needs_a_delta():
-    assert verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick").verdict == "certified"
+    single = verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=20_000)
+    assert single.verdict == "certified"
     with pytest.raises(ValueError, match="delta="):
         verify("cucb-batch-gaussian", epsilon=1.0, effort="quick")

@@ -70,7 +70,9 @@ def test_foreign_randomness():
     assert "global random state" in remarks["python_global"]["foreign-randomness"].message
     assert "ignores-generator" not in remarks["python_global"]
     again, _ = checked("numpy_global")
-    assert results["numpy_global"].lower == again.lower, "a global random state is seeded, so that results repeat"
+    assert results["numpy_global"].lower == again.lower, (
+        "a global random state is seeded, so that results repeat"
+    )
 
 
 def test_state_that_alternates_is_no_global_random_state():
