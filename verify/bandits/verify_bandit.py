@@ -11,7 +11,8 @@ import numpy as np
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from verify.bandits.call_cost import cost_of, run_cost
-from verify.bandits.calling.bandit_calls import BanditError, MissingArguments, WrongArm
+from verify.bandits.calling.bandit_calls import BanditError, WrongArm
+from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
 from verify.bandits.calling.bandit_state import changed, state_of
 from verify.bandits.calling.plain_bandit import PlainBandit

@@ -1,38 +1,41 @@
-"""How a bandit class of others is made: what its constructor is given; its methods, and what counts as an arm."""
+"""What a method of others is called with and what it returns: the arm, its reward, the round, told by names in use.
+
+``update(arm, reward)`` is called as it is. ``update(reward, action)``, ``update(t, arm, r)`` and
+``step(last_reward, last_arm)`` get the same things where their names say, so that an arm is never taken for a reward.
+"""
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from verify.bandits.calling.bandit_arguments import named_parameters
+Role = Literal[
+    "arm", "reward", "round", "arms", "context",
+    "number of arms", "number of rounds", "environment", "generator", "random state", "seed",
+]  # fmt: skip
+"""What an argument is: of the methods of every round, and of what makes a bandit or lets it play."""
 
-_GENERATORS = frozenset({"rng", "generator", "random_generator", "prng", "np_random", "np_rng"})
-_STATES = frozenset({"random_state", "randomstate"})
-_SEEDS = frozenset({"seed", "random_seed", "rng_seed"})
-_ARM_LISTS = frozenset({"arms", "actions", "armlist", "armids"})  # lists of them, or how many there are
-_ARMS = _ARM_LISTS | {
-    "narms",
-    "numarms",
-    "nbarms",
-    "numberofarms",
-    "k",
-    "nactions",
-    "numactions",
-    "nbactions",
-}
-_ROUNDS = frozenset({"rounds", "nrounds", "numrounds", "horizon", "t", "timehorizon", "nsteps", "numsteps"})
-_NUMBERS = frozenset(
-    {"epsilon", "eps", "delta", "alpha", "beta", "gamma", "sigma", "scale", "c"}
-)  # no generator
-_ENVIRONMENTS = frozenset({"env", "environment", "bandit", "bandits", "machine", "mab", "casino"})
-
-
-STARTS = ("startGame", "start_game", "initialize")
-"""Names of methods that must be called before the first round."""
+_NAMES: dict[Role, frozenset[str]] = {
+    "round": frozenset({"t", "round", "rnd", "step", "time", "turn", "trial", "iteration", "timestep"}),
+    "arms": frozenset({"arms", "armids", "actions", "armlist", "availablearms", "candidates"}),
+    "reward": frozenset({
+        "reward", "r", "rew", "payoff", "feedback", "outcome", "value", "val", "rwd", "gain",
+        "observation", "obs", "loss", "losses", "click", "y", "score",
+    }),
+    "context": frozenset({
+        "context", "contexts", "x", "features", "feature", "featurevector", "state", "ctx",
+    }),
+    "arm": frozenset({
+        "arm", "action", "a", "i", "k", "j", "idx", "index", "choice", "item", "pulled", "played",
+        "chosen", "decision", "decisions",
+    }),
+}  # fmt: skip
+_ARM_WORDS, _ARM_TAILS = ("arm", "action"), ("", "id", "idx", "index", "ix", "number", "i")
 
 
 class BanditError(ValueError):
@@ -43,157 +46,138 @@ class WrongArm(BanditError):
     """What a bandit returned is no arm."""
 
 
-class MissingArguments(BanditError):
-    """What makes a bandit requires arguments that nothing is known of.
+class ArgumentsError(ValueError):
+    """A method requires an argument that nothing is known of."""
 
-    Parameters
-    ----------
-    make
-        What was called.
-    known
-        Required arguments that are numbers and known, by their names.
-    missing
-        The names of the others.
-    claim
-        Numbers of the claim by name, for those that a user may want to give.
-    """
 
-    def __init__(
-        self,
-        make: Callable[..., Any],
-        known: Mapping[str, int],
-        missing: Sequence[str],
-        claim: Mapping[str, float] | None = None,
-    ) -> None:
-        self.make, self.known, self.missing = make, known, missing
-        numbers = {} if claim is None else claim
-        shown = [f"{name}={value}" for name, value in known.items()]
-        for name in missing:
-            plain = {"eps": "epsilon"}.get(name.lower(), name.lower())
-            shown.append(f"{name}={numbers[plain]:g}" if plain in numbers else f"{name}=...")
-        super().__init__(
-            f"make = {getattr(make, '__qualname__', make)}: must be called with a generator, the numbers of arms and "
-            f"rounds and an environment at most, but requires {', '.join(missing)} too; give a function that fills "
-            f"them in: make=lambda: {getattr(make, '__name__', 'Bandit')}({', '.join(shown)})"
+@dataclass(frozen=True)
+class Arguments:
+    """What a method's arguments are, by position and by name."""
+
+    positional: tuple[Role, ...]
+    named: tuple[tuple[str, Role], ...] = ()
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """All of them."""
+        return (*self.positional, *(role for _, role in self.named))
+
+    @classmethod
+    def of(cls, parameters: Sequence[inspect.Parameter], roles: Mapping[str, Role]) -> Arguments:
+        """Give parameters their roles by position, as far as those before them have some, and else by name."""
+        known = [each for each in parameters if each.name in roles]
+        leading = [
+            each
+            for each, first in zip(known, parameters, strict=False)
+            if each is first and each.kind is not each.KEYWORD_ONLY
+        ]
+        return cls(
+            tuple(roles[each.name] for each in leading),
+            tuple((each.name, roles[each.name]) for each in known[len(leading) :]),
         )
 
-    def with_claim(self, epsilon: float, delta: float) -> MissingArguments:
-        """Return the same with the claim's numbers."""
-        return MissingArguments(self.make, self.known, self.missing, {"epsilon": epsilon, "delta": delta})
-
-
-def maker(make: Callable[..., Any], arms: int, rounds: int) -> Callable[[np.random.Generator, Any], Any]:
-    """Return what makes a fresh bandit from a generator and an environment.
-
-    A parameter with a name such as ``rng`` is given the Generator, ``random_state`` a NumPy RandomState and ``seed`` a
-    whole number, both drawn from it; required ones named as ``n_arms``, ``horizon`` or ``env`` are given the number of
-    arms, of rounds, or the environment; one named ``arms`` or ``actions`` the list of them, if it is annotated as one
-    or takes no number. Where nothing is known by its name, the first required positional parameter is given the
-    Generator. Parameters that have a default are left alone otherwise.
-
-    Raises
-    ------
-    MissingArguments
-        If another parameter is required.
-    """
-    parameters = named_parameters(make)
-    required = [each for each in parameters if each.default is each.empty]
-    given: dict[str, Callable[[np.random.Generator, Any], Any]] = {}
-    for each in parameters:
-        if each.name.lower() in _GENERATORS | _STATES | _SEEDS and not given:
-            given[each.name] = _drawn_for(each.name.lower())
-    for each in required:
-        known = _known(each.name, arms, rounds)
-        if each.name not in given and known is not None:
-            given[each.name] = known
-    others = [each for each in required if each.name not in given]
-    first = others[0] if others and not given else None
-    if first and first.kind is not first.KEYWORD_ONLY and first.name.lower() not in _NUMBERS:
-        given[others.pop(0).name] = _drawn_for("")
-    if others:
-        numbers = {
-            each.name: arms if _plain(each.name) in _ARMS else rounds
-            for each in required
-            if _plain(each.name) in _ARMS | _ROUNDS
-        }
-        raise MissingArguments(make, numbers, [each.name for each in others])
-    ordered = [each for each in parameters if each.name in given]
-    leading = [each for each, first in zip(ordered, parameters, strict=False) if each is first]
-    leading = [each for each in leading if each.kind is not each.KEYWORD_ONLY]
-    by_position = [given[each.name] for each in leading]
-    by_name = {each.name: given[each.name] for each in ordered[len(leading) :]}
-    listed = {each.name: list(range(arms)) for each in required if _plain(each.name) in _ARM_LISTS}
-    as_list = any(
-        word in str(each.annotation).lower()
-        for each in required
-        for word in ("list", "sequence", "iterable", "tuple")
-        if each.name in listed
-    )
-
-    def called(rng: np.random.Generator, environment: Any, lists: bool) -> Any:
-        def value(name: str, of: Callable[[np.random.Generator, Any], Any]) -> Any:
-            return list(listed[name]) if lists and name in listed else of(rng, environment)
-
-        return make(
-            *[value(each.name, of) for each, of in zip(leading, by_position, strict=True)],
-            **{name: value(name, of) for name, of in by_name.items()},
+    def call(self, function: Callable[..., Any], values: Mapping[Role, Any]) -> Any:
+        """Call a function with the values of its arguments."""
+        return function(
+            *[values[role] for role in self.positional],
+            **{name: values[role] for name, role in self.named},
         )
 
-    def made(rng: np.random.Generator, environment: Any) -> Any:
-        nonlocal as_list
-        if as_list or not listed:
-            return called(rng, environment, as_list)
-        try:
-            return called(rng, environment, False)
-        except TypeError as error:
-            if "'int' object is not" not in str(error) and "type 'int' has no len" not in str(error):
-                raise
-            as_list = True
-            return called(rng, environment, True)
 
-    return made
-
-
-def starter(made: Any, arms: int, rounds: int) -> Callable[[Any], object] | None:
-    """Return what a bandit's class wants to be called once before the first round, None if nothing of a usual name.
-
-    That is `STARTS`, if it requires no more than the numbers of arms and rounds.
-    """
-    for name in STARTS:
-        method = getattr(made, name, None)
-        if not callable(method):
-            continue
-        required = [each for each in named_parameters(method) if each.default is each.empty]
-        values = [_known(each.name, arms, rounds) for each in required]
-        given = [value(np.random.default_rng(0), None) for value in values if value is not None]
-        if len(given) == len(required) and None not in given:  # there is no environment yet
-            return lambda bandit: getattr(bandit, name)(*given)
-    return None
-
-
-def _known(name: str, arms: int, rounds: int) -> Callable[[np.random.Generator, Any], Any] | None:
-    """Return what a required parameter of this name is given, None if nothing is."""
-    plain = _plain(name)
-    if plain in _ENVIRONMENTS:
-        return lambda rng, environment: environment
-    if plain in _ARMS:
-        return lambda rng, environment: arms
-    if plain in _ROUNDS:
-        return lambda rng, environment: rounds
-    return None
-
-
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name without underscores and capital letters."""
     return name.lower().replace("_", "")
 
 
-def _drawn_for(name: str) -> Callable[[np.random.Generator, Any], Any]:
-    """Return what a parameter of this name is given."""
-    if name in _SEEDS:
-        return lambda rng, environment: int(rng.integers(2**32))
-    if name in _STATES:
-        return lambda rng, environment: np.random.RandomState(int(rng.integers(2**32)))
-    return lambda rng, environment: rng
+def role_of(name: str) -> Role | None:
+    """Return what an argument of this name is, None if that is not known."""
+    plain = plain_name(name)
+    for role, names in _NAMES.items():
+        if plain in names:
+            return role
+    if plain.endswith(("reward", "loss")) or plain.startswith("reward"):
+        return "reward"
+    if plain.endswith(("featurevector", "context")):
+        return "context"
+    if any(plain.endswith(word + tail) for word in _ARM_WORDS for tail in _ARM_TAILS):
+        return "arm"
+    return None
+
+
+def named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return a callable's named parameters; none if it does not say."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    return [each for each in found if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def required(parameters: Iterable[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return the parameters that have no default."""
+    return [each for each in parameters if each.default is each.empty]
+
+
+def arguments_of(
+    function: Callable[..., Any], offered: Sequence[Role], otherwise: Sequence[Role]
+) -> Arguments:
+    """Say what to call a method with.
+
+    Parameters
+    ----------
+    function
+        The method.
+    offered
+        What there is to give.
+    otherwise
+        What required arguments are, in this order, if their names do not say; and what a method gets that does not
+        name its arguments at all.
+
+    Raises
+    ------
+    ArgumentsError
+        If it requires something else.
+    """
+    parameters = named_parameters(function)
+    if not parameters:
+        return Arguments(tuple(otherwise) if _takes_any(function) else ())
+    needed = required(parameters)
+    roles: dict[str, Role] = {}
+    for each in parameters:
+        role = role_of(each.name)
+        # An optional argument is given what its name says without doubt; `k=1` may be anything.
+        certain = each in needed or role == "round" or len(each.name) > 2
+        if role is not None and role in offered and role not in roles.values() and certain:
+            roles[each.name] = role
+    left = [role for role in otherwise if role not in roles.values()]
+    for each in needed:
+        if each.name not in roles:
+            elsewhere = (
+                role_of(each.name) is not None and len(each.name) > 1
+            )  # known, and there is none to give
+            if elsewhere or not left:
+                raise ArgumentsError(_unknown(each.name, offered))
+            roles[each.name] = left.pop(0)
+    found = Arguments.of(parameters, roles)
+    if _takes_any(function) and not found.named:  # update(arm_id, *rewards)
+        more = (role for role in otherwise if role not in found.positional)
+        return Arguments((*found.positional, *more))
+    return found
+
+
+def _unknown(name: str, offered: Sequence[Role]) -> str:
+    if role_of(name) == "context":
+        return f"requires {name!r}: give contexts=..., an array with a row for each round"
+    return f"requires {name!r}, and all there is to give is the {', the '.join(offered)}"
+
+
+def _takes_any(function: Callable[..., Any]) -> bool:
+    """Whether a callable takes any number of arguments, or does not say which."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(each.kind is each.VAR_POSITIONAL for each in parameters)
 
 
 def method_of(bandit: Any, parameter: str, name: str) -> Callable[..., Any]:

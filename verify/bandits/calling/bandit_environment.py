@@ -1,14 +1,26 @@
-"""What a bandit that plays by itself pulls arms of."""
+"""Bandits that play by themselves: the environment that they pull arms of, and how they are let play."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from verify.bandits.calling.bandit_calls import arm_of
+from verify.bandits.calling.bandit_calls import (
+    BanditError,
+    arm_of,
+    method_of,
+    named_parameters,
+    plain_name,
+    required,
+)
+from verify.bandits.calling.bandit_construction import known_role
 
+Play = str | Callable[[Any], Any]
+"""With what a bandit plays by itself: a method's name, or a function of the bandit."""
 Reward = Callable[[int, int], float]
 """From the round and the arm to the reward."""
+
+_LENGTH = frozenset({"steps", "n", "iterations"})  # beside the names that a constructor's rounds have
 
 
 class GameOver(BaseException):
@@ -59,3 +71,88 @@ class Environment:
         return self.reward_of(number, chosen)
 
     pull_arm = step = draw = play = sample = reward = get_reward = generate_reward = __call__ = pull
+
+
+def pays_nothing(number: int, arm: int) -> float:
+    """Say that a bandit plays by itself, as nobody said; the reward of environments that are not to be played in.
+
+    Raises
+    ------
+    BanditError
+        Always.
+    """
+    raise BanditError(
+        "the bandit pulls arms of its environment by itself: give play=..., the method that makes it do so"
+    )
+
+
+def play_alone(play: Play, bandit: Any, environment: Environment) -> list[int]:
+    """Let a bandit play in its environment until the game is over; the arms it pulled.
+
+    Its method is called again as long as it pulls arms: some play one round a call, some all of them.
+
+    Raises
+    ------
+    BanditError
+        If it stops before.
+    """
+    run, given = _played_with(play, bandit, environment)
+    try:
+        while len(environment.pulled) < environment.rounds:
+            before = len(environment.pulled)
+            run(*given)
+            if len(environment.pulled) == before:
+                raise BanditError(
+                    f"play = {getattr(play, '__name__', play)!r}: pulled {before} of {environment.rounds} arms of its "
+                    "environment; must go on until the environment stops it; give stops=True if it stops by itself, as "
+                    "best-arm identification does"
+                )
+    except GameOver:
+        pass
+    return environment.pulled
+
+
+def play_until_it_stops(play: Play, bandit: Any, environment: Environment) -> list[int]:
+    """Let a bandit play in its environment until it stops by itself, or the game is over.
+
+    Returns
+    -------
+    list of int
+        The arms it pulled; then, if rounds are left, the arm it returned if it did, and for each other round the number
+        of arms, which stands for none.
+
+    Raises
+    ------
+    WrongArm
+        If what it returns is no arm.
+    """
+    run, given = _played_with(play, bandit, environment)
+    found = environment.pulled
+    try:
+        returned = run(*given)
+    except GameOver:
+        return found
+    left = environment.rounds - len(found)
+    if isinstance(returned, tuple) and returned:
+        returned = returned[-1]
+    if left and returned is not None:
+        name = play if isinstance(play, str) else "play"
+        found = [*found, arm_of(returned, environment.arms, len(found), name)]
+    return [*found, *[environment.arms] * (environment.rounds - len(found))]
+
+
+def _played_with(play: Play, bandit: Any, environment: Environment) -> tuple[Callable[..., Any], list[Any]]:
+    """Return what lets a bandit play by itself, and what it is called with: the rounds, or the environment."""
+    if not isinstance(play, str):
+        return play, [bandit]
+    run = method_of(bandit, "play", play)
+    values: list[Any] = []
+    for each in required(named_parameters(run)):
+        role = known_role(each.name)
+        if role == "environment":
+            values.append(environment)
+        elif role == "number of rounds" or plain_name(each.name) in _LENGTH:
+            values.append(environment.horizon)
+        else:
+            raise BanditError(f"play = {play!r} requires {each.name!r}: give play=lambda bandit: ...")
+    return run, values

@@ -20,9 +20,7 @@
 from __future__ import annotations
 
 import inspect
-import random
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
@@ -33,9 +31,16 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole
-from verify.bandits.calling.bandit_batch import Batch, pays_nothing
-from verify.bandits.calling.bandit_environment import Environment
+from verify.bandits.calling.bandit_construction import Maker, starter
+from verify.bandits.calling.bandit_environment import (
+    Environment,
+    pays_nothing,
+    play_alone,
+    play_until_it_stops,
+)
+from verify.bandits.calling.bandit_methods import Calls, Select, Update
 from verify.bandits.calling.bandit_records import BanditRecords
+from verify.bandits.calling.bandit_state import caches_of
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.transcripts.adversary import Adversary, Game
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
@@ -63,11 +68,11 @@ class PlainBandit:
         How many arms, and how many rounds are played.
     select
         The name of the method that returns the next arm; or a function ``select(bandit, round)``. By default the
-        first of `verify.bandits.calling.bandit_games.SELECTS` that the bandit has. What it returns must be a whole
-        number from 0 to `arms` - 1.
+        first of the usual names in `verify.bandits.calling.bandit_methods` that the bandit has. What it returns must be
+        a whole number from 0 to `arms` - 1.
     update
         The name of the method that learns from an arm and its reward; or a function ``update(bandit, arm, reward)``. By
-        default the first of `verify.bandits.calling.bandit_games.UPDATES`.
+        default the first of the usual names, too.
     rewards
         The smallest and the largest reward, on which the bandit is played; between them those that are played, too.
         Where all rewards of [0, 1] occur, and not 0 and 1 alone, ``(0.0, 0.5, 1.0)`` says so: a randomised response to
@@ -219,8 +224,8 @@ class PlainBandit:
         BanditError
             If it cannot be made.
         """
-        with self._batch(np.random.SeedSequence(0)) as batch:
-            return batch.make(batch.rng, Environment(self.arms, self.rounds, pays_nothing))
+        with RunGenerators(np.random.SeedSequence(0)) as generators:
+            return _Runs(self, generators).make(generators.rng, self._idle)
 
     def against(self, adversary: Adversary) -> PlainBandit:
         """Return the same bandit, played against an adversary."""
@@ -261,15 +266,16 @@ class PlainBandit:
             contexts = [self.records.context_of(row) for row in data[1:]]
         numbers = range(draws) if isinstance(draws, int) else draws
         actions = np.empty((len(numbers), len(rewards), 1), dtype=np.int16)
-        with self._batch(seed) as batch:
-            for draw in batch.runs(numbers):
-                if batch.alone:
+        with RunGenerators(seed) as generators:
+            runs = _Runs(self, generators)
+            for draw in runs.begun(numbers):
+                if self.play is not None:
                     environment = Environment(
                         self.arms, len(rewards), lambda number, arm: rewards[number][arm], self.rounds
                     )
-                    actions[draw, :, 0] = batch.play(environment)
+                    actions[draw, :, 0] = runs.alone(environment)
                     continue
-                select, update = batch.methods(contexts)
+                select, update = runs.methods(contexts)
                 row = []
                 for number, outcomes in enumerate(rewards):
                     arm = select(number)
@@ -282,8 +288,9 @@ class PlainBandit:
         """Play against the adversary in one of the two worlds; shape (draws, rounds, 1)."""
         assert self.adversary is not None
         actions = np.empty((draws, self.rounds, 1), dtype=np.int16)
-        with self._batch(seed) as batch:
-            for draw in batch.runs(range(draws)):
+        with RunGenerators(seed) as generators:
+            runs = _Runs(self, generators)
+            for draw in runs.begun(range(draws)):
                 game = Game(
                     self.adversary,
                     rounds=self.rounds,
@@ -298,25 +305,77 @@ class PlainBandit:
                     game.play(arm)
                     return float(outcomes[0, arm])
 
-                if batch.alone:
-                    batch.play(Environment(self.arms, self.rounds, reward))
+                if self.play is not None:
+                    runs.alone(Environment(self.arms, self.rounds, reward))
                 else:
-                    select, update = batch.methods()
+                    select, update = runs.methods()
                     for number in range(self.rounds):
                         arm = select(number)
                         update(arm, reward(number, arm))
                 actions[draw] = game.actions[0]
         return actions
 
-    @contextmanager
-    def _batch(self, seed: np.random.SeedSequence) -> Iterator[Batch]:
-        """Own every generator while a batch of runs is played."""
-        before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 (others' code uses it)
-        try:
-            yield Batch(self, RunGenerators(seed))
-        finally:
-            random.setstate(before)
-            np.random.set_state(before_numpy)  # noqa: NPY002
+    @property
+    def _idle(self) -> Environment:
+        """An environment that is not to be played in."""
+        return Environment(self.arms, self.rounds, pays_nothing)
+
+
+class _Runs:
+    """Makes the bandits of many runs, all called the same way."""
+
+    def __init__(self, bandit: PlainBandit, generators: RunGenerators) -> None:
+        self.bandit, self.generators = bandit, generators
+        self.make = Maker(bandit.make, bandit.arms, bandit.rounds)
+        self._contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
+        self._idle = bandit._idle
+        self._known = False  # whether one bandit was made and looked at
+        self._calls: Calls | None = None
+        self._start: Callable[[Any], object] | None = None
+        self._caches: list[Callable[[], object]] = []
+
+    def begun(self, numbers: Sequence[int]) -> Iterator[int]:
+        """Begin runs, each with the random numbers of its own number; yield their places, from 0."""
+        for place, number in enumerate(numbers):
+            for clear in self._caches:
+                clear()
+            self.generators.begin(number)
+            yield place
+
+    def methods(self, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
+        """Return how a fresh bandit is asked for an arm, and told its reward; `contexts` in place of those all know."""
+        made = self._made(self._idle)
+        if self._start is not None:
+            self._start(made)
+        assert self._calls is not None
+        return self._calls.bound(made, self.bandit.arms, self._contexts if contexts is None else contexts)
+
+    def alone(self, environment: Environment) -> list[int]:
+        """Let a fresh bandit play by itself; the arms it pulled, and what follows if it may stop by itself."""
+        assert self.bandit.play is not None
+        made = self._made(environment)
+        play = play_until_it_stops if self.bandit.stops else play_alone
+        return play(self.bandit.play, made, environment)
+
+    def _made(self, environment: Environment) -> Any:
+        """Return a fresh bandit; of the first, see how it is called, and empty its caches."""
+        made = self.make(self.generators.rng, environment)
+        if not self._known:
+            own = self.bandit
+            self._start = starter(made, own.arms, own.rounds)
+            self._caches = caches_of(made)
+            for clear in self._caches:
+                clear()
+            if own.play is None:
+                self._calls = Calls.of(
+                    made,
+                    select=own.select,
+                    update=own.update,
+                    step=own.step,
+                    contexts=self._contexts is not None or bool(own.private_context),
+                )
+            self._known = True
+        return made
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ same answers, and only the runs that the data change differ. Runs of different n
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _WORDS = 1  # last entry of the spawn key of the seeds
 class RunGenerators:
     """A Generator that is passed on, and the global ones of NumPy and Python; all start anew with every run.
 
-    Whoever uses this saves the state of the global generators before, and restores it.
+    As a context manager it restores the state of the global generators afterwards.
 
     Parameters
     ----------
@@ -45,6 +45,15 @@ class RunGenerators:
         self._numpy_used = self._python_used = True
         self._seeded: tuple[object, object] = (None, None)
         self._begun = 0
+
+    def __enter__(self) -> Self:
+        self._before = random.getstate(), np.random.get_state()  # noqa: NPY002 (others' code uses it)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        of_python, of_numpy = self._before
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)  # noqa: NPY002
 
     def begin(self, run: int) -> None:
         """Start the run of this number, at least 0."""

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
-from verify.bandits.calling.bandit_arguments import Arguments, ArgumentsError, arguments_of, role_of
-from verify.bandits.calling.bandit_calls import BanditError
+from verify.bandits.calling.bandit_calls import Arguments, ArgumentsError, BanditError, arguments_of, role_of
 from verify.bandits.calling.bandit_environment import Environment, GameOver
 from verify.subject_error import SubjectError
 from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay

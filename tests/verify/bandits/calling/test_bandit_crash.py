@@ -55,6 +55,6 @@ def test_an_error_of_the_verifier_is_not_blamed_on_the_bandit(monkeypatch):
         [][0]
 
     fails.__code__ = fails.__code__.replace(co_filename=verify_bandit.__file__)
-    monkeypatch.setattr(verify_bandit, "table_leads", fails)
+    monkeypatch.setattr(verify_bandit, "telling_tables", fails)
     with pytest.raises(IndexError):
         verify(PlainBandit(LateOnReward, arms=2, rounds=4), epsilon=1.0, effort="quick")

@@ -1,0 +1,239 @@
+"""How bandits of others are played round by round: which methods select an arm and are told its reward."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from verify.bandits.calling.bandit_calls import (
+    Arguments,
+    ArgumentsError,
+    BanditError,
+    Role,
+    arguments_of,
+    arm_of,
+    method_of,
+    methods_of,
+    named_parameters,
+    role_of,
+)
+
+Select = Callable[[int], int]
+"""From the round (0, 1, ...) to the arm that is played."""
+Update = Callable[[int, float], Any]
+"""Told the arm and its reward."""
+
+# Names of methods that return an arm, the most usual first; of those that are told a reward; of these, those that are
+# told arrays, here of one entry each; and of those that are told the last arm's reward and return the next arm.
+_SELECTS = (
+    "select_arm", "choose_arm", "get_arm", "pick_arm", "next_arm", "pickAnArm", "select_action", "choose_action",
+    "get_action", "pick_action", "sample_action", "next_action", "get_next_arm", "select_next_arm", "choose_next_arm",
+    "selectArm", "chooseArm", "getArm", "nextArm", "selectAction", "chooseAction", "getAction", "decide_arm",
+    "select", "choose", "choice", "act", "action", "actions", "recommend", "decide", "suggest", "ask", "pull", "play",
+    "sample", "draw", "predict", "pick",
+)  # fmt: skip
+_UPDATES = (
+    "update", "update_arm", "update_reward", "update_params", "learn", "observe", "observe_reward",
+    "receive_reward", "getReward", "add_reward", "set_reward", "give_reward", "report_reward", "feedback",
+    "receive_feedback", "give_feedback", "reward", "record", "partial_fit", "observe_loss", "receive_loss",
+    "update_loss", "update_parameters", "updateParameters", "update_state", "update_model", "update_estimates",
+    "update_values", "update_stats", "updateArm", "observeReward", "tell", "train",
+)  # fmt: skip
+_BATCHES = ("partial_fit",)
+_STEPS = ("step", "act", "next", "choose", "select_arm")
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Which methods of a bandit class are called in every round, and with what; said once for all of its bandits.
+
+    Attributes
+    ----------
+    select, update
+        The method's name with its arguments, or a function of the bandit first.
+    step
+        A method that is both.
+    """
+
+    select: tuple[str, Arguments] | Callable[[Any, int], Any] | None = None
+    update: tuple[str, Arguments] | Callable[[Any, int, float], Any] | None = None
+    step: tuple[str, Arguments] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        bandit: Any,
+        *,
+        select: str | Callable[[Any, int], Any] | None,
+        update: str | Callable[[Any, int, float], Any] | None,
+        step: str | None,
+        contexts: bool = False,
+    ) -> Calls:
+        """Find out how a bandit is called; what is not said is found by the names that are in use.
+
+        Raises
+        ------
+        BanditError
+            If it has no such method, or one requires what nobody has.
+        """
+        if step is None and select is None and update is None:
+            step = _step_of(bandit)
+        more: tuple[Role, ...] = ("context",) if contexts else ()
+        told: tuple[Role, ...] = ("arm", "reward", "round", *more)
+        if step is not None:
+            return cls(step=(step, _arguments(bandit, "step", step, told, ("reward", "arm"))))
+        asked: tuple[Role, ...] = ("round", "arms", *more)
+        if select is None:
+            select = _usual(bandit, "select", _SELECTS, asked, ())
+        if update is None:
+            update = _usual(bandit, "update", _UPDATES, told, ("arm", "reward"), but=select)
+        return cls(
+            (select, _arguments(bandit, "select", select, asked, ("round",)))
+            if isinstance(select, str)
+            else select,
+            (update, _arguments(bandit, "update", update, told, ("arm", "reward")))
+            if isinstance(update, str)
+            else update,
+        )
+
+    def bound(self, bandit: Any, arms: int, contexts: Sequence[Any] | None = None) -> tuple[Select, Update]:
+        """Return how one bandit is asked for an arm, and told its reward; `contexts` has one for each round."""
+        if self.step is not None:
+            return _stepper(bandit, *self.step, arms, contexts)
+        assert self.select is not None
+        assert self.update is not None
+        return _selector(bandit, self.select, arms, contexts), _updater(bandit, self.update, contexts)
+
+
+def _step_of(bandit: Any) -> str | None:
+    """Return the method that is told both the last arm and its reward, if no other could be told them."""
+    if any(callable(getattr(bandit, name, None)) for name in ("update", "learn", "observe", "update_arm")):
+        return None
+    for name in _STEPS:
+        method = getattr(bandit, name, None)
+        if callable(method) and {"arm", "reward"} <= {
+            role_of(each.name) for each in named_parameters(method)
+        }:
+            return name
+    return None
+
+
+def _usual(
+    bandit: Any,
+    parameter: str,
+    names: tuple[str, ...],
+    offered: tuple[Role, ...],
+    otherwise: tuple[Role, ...],
+    but: object = None,
+) -> str:
+    """Return the first method of a usual name that can be called with what there is."""
+    failed: ArgumentsError | None = None
+    known = [name for name in names if name != but and callable(getattr(bandit, name, None))]
+    for name in known:
+        try:
+            arguments_of(getattr(bandit, name), offered, otherwise)
+        except ArgumentsError as error:
+            failed = failed or error
+        else:
+            return name
+    kind = type(bandit).__qualname__
+    if failed is not None:
+        raise BanditError(f"{parameter}: {kind}.{known[0]} {failed}; or give {parameter}=..., a function")
+    raise BanditError(
+        f"{parameter}: {kind} has no method of a usual name ({', '.join(names[:4])}, ...); it has "
+        f"{', '.join(methods_of(bandit)) or 'none'}; give {parameter}=..., the name of its method or a function, or "
+        "play=... if it plays by itself"
+    )
+
+
+def _arguments(
+    bandit: Any, parameter: str, name: str, offered: tuple[Role, ...], otherwise: tuple[Role, ...]
+) -> Arguments:
+    method = method_of(bandit, parameter, name)
+    try:
+        return arguments_of(method, offered, otherwise)
+    except ArgumentsError as error:
+        raise BanditError(
+            f"{parameter} = {name!r} of {type(bandit).__qualname__} {error}; or give {parameter}=..., a function"
+        ) from None
+
+
+def _selector(
+    bandit: Any,
+    select: tuple[str, Arguments] | Callable[[Any, int], Any],
+    arms: int,
+    contexts: Sequence[Any] | None,
+) -> Select:
+    if not isinstance(select, tuple):
+        function, called = select, getattr(select, "__name__", "select")
+        return lambda number: arm_of(function(bandit, number), arms, number, called)
+    name, arguments = select
+    method = getattr(bandit, name)
+    if not arguments.roles:
+        return lambda number: arm_of(method(), arms, number, name)
+    if arguments == Arguments(("round",)):
+        return lambda number: arm_of(method(number), arms, number, name)
+    every = list(range(arms))
+
+    def chosen(number: int) -> int:
+        values: dict[Role, Any] = {
+            "round": number,
+            "arms": every,
+            "context": None if contexts is None else contexts[number],
+        }
+        return arm_of(arguments.call(method, values), arms, number, name)
+
+    return chosen
+
+
+def _updater(
+    bandit: Any,
+    update: tuple[str, Arguments] | Callable[[Any, int, float], Any],
+    contexts: Sequence[Any] | None,
+) -> Update:
+    if not isinstance(update, tuple):
+        function = update
+        return lambda arm, reward: function(bandit, arm, reward)
+    name, arguments = update
+    method: Callable[..., Any] = getattr(bandit, name)
+    if name in _BATCHES:
+        told = method
+
+        def method(*values: Any, **named: Any) -> Any:
+            each = {key: np.array([value]) for key, value in named.items()}
+            return told(*[np.array([value]) for value in values], **each)
+
+    if arguments == Arguments(("arm", "reward")):
+        return method
+    if arguments == Arguments(("reward", "arm")):
+        return lambda arm, reward: method(reward, arm)
+    if arguments == Arguments(("reward",)):
+        return lambda arm, reward: method(reward)
+    rounds = itertools.count()
+
+    def tell(arm: int, reward: float) -> None:
+        number = next(rounds)
+        context = None if contexts is None else contexts[number]
+        arguments.call(method, {"arm": arm, "reward": reward, "round": number, "context": context})
+
+    return tell
+
+
+def _stepper(
+    bandit: Any, name: str, arguments: Arguments, arms: int, contexts: Sequence[Any] | None
+) -> tuple[Select, Update]:
+    method: Callable[..., Any] = getattr(bandit, name)
+    last: dict[Role, Any] = {"arm": None, "reward": None, "round": 0, "context": None}
+
+    def select(number: int) -> int:
+        last["round"], last["context"] = number, None if contexts is None else contexts[number]
+        return arm_of(arguments.call(method, last), arms, number, name)
+
+    def update(arm: int, reward: float) -> None:
+        last["arm"], last["reward"] = arm, reward
+
+    return select, update
