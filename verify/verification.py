@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError
 from verify.bandits.calling.plain_bandit import BanditSubject
-from verify.betting.anytime_bettor import Bettor
+from verify.betting.bets import Bets
 from verify.betting.wealth_file import open_account
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
@@ -28,6 +28,7 @@ from verify.linear.linear_subject import beyond_the_linear_runs, is_linear
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT
 from verify.options import Options, takes
 from verify.reproduction import reproduction
+from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.resolve import resolve
@@ -101,12 +102,15 @@ def verify(subject: object, options: Options) -> Verification:
     reproduce = reproduction(subject, found, repeated)
 
     def work(tell: Progress) -> Verification:
-        conduct, bettor = Conduct(effort, seed, reproduce, tell, options.time_limit), None
-        if options.bets:
-            bettor = Bettor(claim, conduct, account, file)
+        conduct = Conduct(effort, seed, reproduce, tell, options.time_limit)
+        bets = Bets(seed, account, file) if options.bets else None
         with _one_thread():
-            answer = Inquiry(found, claim, conduct, options, adversary, bettor).answer()
-        return _conclude(found, *answer, seed)
+            own_claim, evidence = Inquiry(
+                found, claim, conduct, options, bets or SingleLook(), adversary
+            ).answer()
+        if bets is not None:
+            bets.save(evidence)
+        return _conclude(found, own_claim, evidence, seed)
 
     tell: Progress = options.progress if options.progress is not None else silent
     if not options.isolated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,56 +14,44 @@ from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
-from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
-from verify.conduct.effort import Effort
-from verify.conduct.progress import Progress, silent
+from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
-from verify.sampling.black_box import black_box_test
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.tester import Candidates, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence, UpperProfile
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 _MOST_COORDINATES = 8
+_FEWEST_SAMPLES = 20_000  # of a test of a declared profile
 
 
 def verify_mechanism(
     mechanism: Mechanism,
     claim: Claim,
     conduct: Conduct,
+    tester: Tester,
     *,
     built_in: bool,
-    instead: Instead | None = None,
 ) -> Evidence:
-    """Compare a claim with a mechanism's profile, and with samples of its output, or do something `instead`."""
+    """Compare a claim with a mechanism's profile, and with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
     with stopped_in_time(evidence, conduct.seconds):
         evidence.upper = _upper_bound(mechanism, claim.delta)
         if not built_in:
             found = Statement.DECLARED_PROFILE.finding(mechanism=type(mechanism).__name__)
             evidence.findings.append(found)
-        if instead is not None:
-            instead(evidence, mechanism_worlds(mechanism), effort.batch_samples)
-            return evidence
+        profile = mechanism.profile()
         with stopped_by_hand(evidence):
-            result = _test(
-                mechanism,
-                claim.epsilon,
-                claim.delta,
-                effort.batch_samples,
-                effort,
-                conduct.seed,
-                conduct.progress,
-            )
-            profile = mechanism.profile()
+            candidates = Candidates(mechanism_worlds(mechanism), effort.batch_samples)
+            result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
             evidence.profile = UpperProfile(
                 lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
             )
-            evidence.keep(result, result.witness(conduct.reproduce))
-        if built_in and mechanism.profile().exact:
+            evidence.keep(result, conduct.reproduce)
+        if built_in and profile.exact:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence
 
@@ -110,7 +98,7 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
 
 
 def check_declared_profile(
-    mechanism: Mechanism, place: Place, effort: Effort, seed: np.random.SeedSequence
+    mechanism: Mechanism, place: Place, conduct: Conduct, seed: np.random.SeedSequence
 ) -> Finding | None:
     """Test a user-defined mechanism, whose profile nothing proves, against the profile it declares.
 
@@ -127,9 +115,9 @@ def check_declared_profile(
     epsilon = mechanism.profile().epsilon(delta)
     if math.isinf(epsilon):
         return None
-    number = int(seed.generate_state(1)[0])
-    samples = max(20_000, effort.samples // 4)
-    result = _test(mechanism, epsilon, delta, samples, effort, number, silent)
+    candidates = Candidates(mechanism_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
+    quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=silent)
+    result = SingleLook().test(candidates, quiet, epsilon=epsilon, delta=delta)
     if not result.refuted:
         return Statement.DECLARED_AND_TESTED.finding(place, mechanism=name)
     data, data_prime = result.likelier_first
@@ -143,28 +131,6 @@ def check_declared_profile(
         data=data,
         probability_prime=result.probability_prime,
         data_prime=data_prime,
-    )
-
-
-def _test(
-    mechanism: Mechanism,
-    epsilon: float,
-    delta: float,
-    samples: int,
-    effort: Effort,
-    seed: int,
-    progress: Progress,
-) -> BlackBoxResult:
-    return black_box_test(
-        mechanism_worlds(mechanism),
-        claim_epsilon=epsilon,
-        claim_delta=delta,
-        samples=samples,
-        confidence=effort.confidence,
-        workers=effort.workers,
-        false_alarm=effort.false_alarm,
-        seed=seed,
-        progress=progress,
     )
 
 

@@ -11,78 +11,63 @@ draws come from a seed of its own, and how many there are does not depend on wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
-from verify.conduct.effort import Effort
-from verify.conduct.progress import Progress
+from algorithms.claim import Claim
+from verify.conduct.conduct import Conduct
 from verify.conduct.spawn_keys import SpawnKey
-from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.worlds import NeighbouringWorlds
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.tester import Candidates, Tester
 
 FIRST, SECOND = 0.8, 0.2
 """Shares of every error of the first and of the second test."""
 
 
 def hold_test(
-    candidates: Sequence[NeighbouringWorlds],
-    claim: tuple[float, float],
-    effort: Effort,
-    *,
-    samples: int,
-    share: float,
-    seed: int,
-    progress: Progress,
-    workers: int,
-) -> BlackBoxResult:
-    """Hold a black-box test that may spend `share` of every error.
+    tester: Tester, candidates: Candidates, claim: Claim, conduct: Conduct, *, share: float, looks: int = 1
+) -> CountedEvent:
+    """Hold a test that may spend `share` of every error of a single look; bets have theirs for all looks.
 
     Parameters
     ----------
-    candidates
-        The pairs.
-    claim
-        ε and δ.
-    effort
-        Its confidence and false alarm are those of all tests together.
-    samples
-        Draws in all.
+    tester
+        Who holds it.
+    candidates, claim
+        The pairs, and what they are held to.
+    conduct
+        The confidence and the false alarm of its effort are those of all tests together.
     share
         Of the errors; `FIRST` or `SECOND`, or 1 if there is no other test.
-    seed, progress, workers
-        As of `verify.sampling.black_box.black_box_test`.
+    looks
+        How many tests there were with this one.
 
     Returns
     -------
-    BlackBoxResult
+    CountedEvent
         Its confidence and false alarm are those of all tests together, its `share_of_error` that of this one.
     """
-    result = black_box_test(
-        candidates,
-        claim_epsilon=claim[0],
-        claim_delta=claim[1],
-        samples=samples,
-        confidence=1.0 - share * (1.0 - effort.confidence),
-        false_alarm=share * effort.false_alarm,
-        seed=seed,
-        progress=progress,
-        workers=workers,
-    )
+    shared = replace(candidates, share_of_error=share, share_of_false_alarm=share)
+    result = tester.test(shared, conduct, epsilon=claim.epsilon, delta=claim.delta)
+    if not isinstance(result, BlackBoxResult):
+        return result
     return replace(
         result,
-        confidence=effort.confidence,
-        false_alarm=effort.false_alarm,
+        confidence=conduct.effort.confidence,
+        false_alarm=conduct.effort.false_alarm,
         share_of_error=share * result.share_of_error,
+        looks=looks,
     )
 
 
-def in_doubt(result: BlackBoxResult) -> bool:
-    """Whether a first test, played to its end, neither refutes the claim nor leaves its bound below it."""
-    ended = not result.interrupted and result.dependent is None
-    return ended and not result.refuted and result.epsilon_lower > result.claim_epsilon
+def in_doubt(result: CountedEvent) -> TypeGuard[BlackBoxResult]:
+    """Whether a single look, played to its end, neither refutes the claim nor leaves its bound below it."""
+    if not isinstance(result, BlackBoxResult) or result.interrupted or result.dependent is not None:
+        return False
+    return not result.refuted and result.epsilon_lower > result.claim_epsilon
 
 
 def second_seed(seed: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import SCAN_ROUNDS, UNITS_OF_ROUND
 from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
 from verify.bandits.table_search import is_gross, telling_tables
-from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
@@ -28,7 +27,8 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.events.view_sample import ViewSample
 from verify.findings import FindingKind, Statement, UpperBound
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.tester import Candidates, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.action_features import read, with_paths_spelled
 from verify.transcripts.adversary_view import adversary_worlds
@@ -52,24 +52,11 @@ _PROBED, _PROBE_SECONDS = 8, 10.0  # the first runs, and the time they may take
 _SHOWN = 64  # rewards of a table that is printed
 
 
-@dataclass(frozen=True, eq=False)
-class _Tested:
-    """What the tests draw from: pairs of worlds, and how many draws they take.
-
-    A second test of no draws is never held.
-    """
-
-    candidates: list[NeighbouringWorlds]
-    samples: int
-    second_samples: int
-
-
 def verify_bandit(
     bandit: PlainBandit,
     claim: Claim,
     conduct: Conduct,
-    *,
-    instead: Instead | None = None,
+    tester: Tester,
 ) -> Evidence:
     """Collect findings and a lower bound for a bandit's claim; nothing gives an upper bound.
 
@@ -81,8 +68,8 @@ def verify_bandit(
         The bandit, and what it is held to.
     conduct
         How the verification is carried out.
-    instead
-        Called in place of the black-box test.
+    tester
+        Who tests what is found.
 
     Raises
     ------
@@ -93,7 +80,7 @@ def verify_bandit(
     with stopped_in_time(evidence, conduct.seconds), stopped_by_hand(evidence):
         try:
             if _look(evidence, bandit, conduct):
-                _test(evidence, bandit, claim, conduct, instead)
+                _test(evidence, bandit, claim, conduct, tester)
         except WrongArm as error:
             evidence.findings.append(Statement.WRONG_ARM.finding(error=str(error)))
         except MissingArguments as error:
@@ -141,57 +128,51 @@ def _test(
     bandit: PlainBandit,
     claim: Claim,
     conduct: Conduct,
-    instead: Instead | None,
+    tester: Tester,
 ) -> None:
     """Look for telling tables (an adversary brings its own), and test the most telling ones."""
     effort, seed = conduct.effort, conduct.seed
     conduct.progress(0.05, "looking for telling transcripts")
-    tested = (
-        _tables(bandit, claim, effort, seed) if bandit.adversary is None else _worlds(bandit, effort, seed)
-    )
-    if tested is None:
+    find = _tables(bandit, claim, effort, seed) if bandit.adversary is None else _worlds(bandit, effort, seed)
+    if find is None:
         evidence.findings.append(Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds))
         return
-    if instead is not None:
-        instead(evidence, tested.candidates, tested.samples)
-        return
-    # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
-    workers = (
-        1 if any(found.kind == FindingKind.UNREPEATABLE for found in evidence.findings) else effort.workers
-    )
-    hold = functools.partial(
-        hold_test, tested.candidates, (claim.epsilon, claim.delta), effort, workers=workers
-    )
-    second = tested.second_samples
-    first = hold(
-        samples=tested.samples,
+    candidates, second = find
+    if any(found.kind == FindingKind.UNREPEATABLE for found in evidence.findings):
+        # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
+        conduct = replace(conduct, effort=replace(effort, workers=1))
+    first = hold_test(
+        tester,
+        candidates,
+        claim,
+        replace(conduct, progress=stretch(conduct.progress, 0.2, 0.4 if second else 1.0)),
         share=FIRST if second else 1.0,
-        seed=seed,
-        progress=stretch(conduct.progress, 0.2, 0.4 if second else 1.0),
     )
     _keep(evidence, bandit, first, conduct.reproduce)
     if second and in_doubt(first):
-        again = hold(
-            samples=second,
+        again = hold_test(
+            tester,
+            replace(candidates, samples=second),
+            claim,
+            replace(conduct, seed=second_seed(seed), progress=stretch(conduct.progress, 0.4, 1.0)),
             share=SECOND,
-            seed=second_seed(seed),
-            progress=stretch(conduct.progress, 0.4, 1.0),
+            looks=2,
         )
         evidence.details["first_test"] = first.to_dict()
         if not again.interrupted:  # else the better of the two bounds stays
             evidence.lower = evidence.witness = None
-        _keep(evidence, bandit, replace(again, looks=2), conduct.reproduce)
+        _keep(evidence, bandit, again, conduct.reproduce)
     conduct.progress(1.0, "done")
 
 
-def _keep(evidence: Evidence, bandit: PlainBandit, result: BlackBoxResult, reproduce: str) -> None:
+def _keep(evidence: Evidence, bandit: PlainBandit, result: CountedEvent, reproduce: str) -> None:
     """Keep what a test showed, with its event and its data in words."""
-    result = replace(result, event=with_paths_spelled(result.event, bandit.action_space))
-    evidence.keep(result, result.witness(reproduce))
+    spelled = with_paths_spelled(result.event, bandit.action_space)
+    evidence.keep(replace(result, event=spelled), reproduce)
 
 
-def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
-    """Return the two worlds of the bandit's adversary; None if the actions never vary."""
+def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> tuple[Candidates, int] | None:
+    """Return the two worlds of the bandit's adversary, and the draws of a second test; None if actions never vary."""
     assert bandit.adversary is not None
     seeds = SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 2).spawn(3)
     both = [bandit.actions_against(world, _WORLD_DRAWS, seeds[world]) for world in (False, True)]
@@ -201,11 +182,11 @@ def _worlds(bandit: PlainBandit, effort: Effort, seed: int) -> _Tested | None:
     cost = cost_of(lambda: bandit.actions_against(False, _PROBED, seeds[0])) / _PROBED
     samples = min(int(_UNITS_WITH_ADVERSARY * effort.lane_rounds / cost), effort.single_samples)
     first = max(samples, _FEWEST_OF_PAIR)
-    return _Tested([worlds], first, _second(samples, first, effort))
+    return Candidates([worlds], first), _second(samples, first, effort)
 
 
-def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Tested | None:
-    """Return the pairs of reward tables that scans find most telling; None if the actions never vary."""
+def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tuple[Candidates, int] | None:
+    """Return the most telling reward tables, and the draws of a second test; None if the actions never vary."""
     pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
     if not pairs:
         return None
@@ -226,7 +207,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> _Te
         NeighbouringWorlds(_words(bandit, pair), functools.partial(_draw_table, bandit, pair, hidden))
         for pair in pairs
     ]
-    return _Tested(candidates, samples, _second(near, samples, effort))
+    return Candidates(candidates, samples), _second(near, samples, effort)
 
 
 def _second(near: int, first: int, effort: Effort) -> int:

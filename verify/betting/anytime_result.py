@@ -11,7 +11,7 @@ import numpy as np
 
 from verify.betting.e_process import Payoff
 from verify.events.event import Event
-from verify.findings import LowerBound
+from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
 from verify.sentences import number
 
@@ -72,6 +72,8 @@ class Opening:
         The log-wealth, and the largest that it ever was.
     bets
         For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws", "promise"}``.
+    pairs
+        `NeighbouringWorlds.found` of the pairs of all searches that promise most.
     pocket
         Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
     grid_log_wealth, grid_log_peak
@@ -81,11 +83,12 @@ class Opening:
     log_wealth: float = 0.0
     log_peak: float = 0.0
     bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pairs: tuple[Mapping[str, Any], ...] = ()
     pocket: float = 0.0
     grid_log_wealth: tuple[float, ...] = ()
     grid_log_peak: tuple[float, ...] = ()
 
-    def with_reserve(self, share: float) -> Opening:
+    def with_share(self, share: float) -> Opening:
         """The opening with this share of its wealth; the rest is spent on something else."""
         grid = self.grid_log_wealth
         return replace(
@@ -101,47 +104,50 @@ class AnytimeResult(CountedEvent):
 
     Attributes
     ----------
-    candidate, worlds, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
-        As of every `CountedEvent`: the event on which most was won, in the draws that were bet on.
-    log_wealth, log_peak
-        Natural logarithm of the final and of the largest wealth.
+    event, hits, hits_prime, trials
+        The event on which most was won, in the draws that were bet on.
+    epsilon_lower, confidence
+        Of the draws of all runs, at all times together.
     refuted
         Whether the wealth ever reached 1 / `false_alarm`.
     false_alarm
-        The largest probability with which a true claim is refuted, over all runs whose wealth is carried on.
-    epsilon_lower
-        Lower bound on ε at the claimed δ, of the draws of all runs; at least 0.
-    confidence
-        Of `epsilon_lower`, at all times together.
+        Over all runs whose wealth is carried on.
+    samples
+        All draws, those of the search too.
+    log_wealth, log_peak
+        Natural logarithm of the final and of the largest wealth.
     draws
         Draws a side that were looked at, on the pair with most of them.
-    samples
-        All draws, both worlds, all pairs.
-    search_samples
-        Of `samples`, those that went to a search for pairs.
     bets
         All bets, in order.
     closing
         What the next run begins with.
-    seed
-        From which everything can be drawn again.
-    stopped
-        ``"interrupt"`` or ``"time-limit"`` if the run was stopped; what it says holds all the same.
+    by_time_limit
+        Whether it was a time limit that stopped it. What it says holds all the same.
     """
 
     log_wealth: float
     log_peak: float
-    refuted: bool
-    false_alarm: float
-    epsilon_lower: float
-    confidence: float
     draws: int
-    samples: int
-    search_samples: int
     bets: tuple[Bet, ...]
     closing: Opening
-    seed: int
-    stopped: str = ""
+    by_time_limit: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Under which name a report keeps it."""
+        return "anytime"
+
+    @property
+    def looked_for_dependence(self) -> bool:
+        """Never: it does not keep where its event occurred."""
+        return False
+
+    @property
+    def interruption(self) -> Finding | None:
+        """That what it says holds; a time limit is spoken of by whoever set it."""
+        said = self.interrupted and not self.by_time_limit
+        return Statement.STOPPED_BETS.finding(draws=self.draws) if said else None
 
     @property
     def p_value(self) -> float:
@@ -211,7 +217,7 @@ class AnytimeResult(CountedEvent):
             "draws": self.draws,
             "samples": self.samples,
             "search_samples": self.search_samples,
-            "stopped": self.stopped,
+            "stopped": ("time-limit" if self.by_time_limit else "interrupt") if self.interrupted else "",
             "words": self.words,
             "detection_floor": self.detection_floor,
             "detection_floor_words": self.detection_floor_words,

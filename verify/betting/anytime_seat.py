@@ -16,6 +16,9 @@ from verify.sampling.draws import MULTIPLE, draw_batch
 from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST_BATCH = 64  # draws a side that every pair gets
+FEWEST_OF_PAIR = 2 * FIRST_BATCH
+"""Draws, both worlds together, without which no pair can be bet on."""
+
 MOST_KEPT = 1 << 17  # rows of the past that events are chosen on
 MOST_VALUES = 1 << 22  # values of one world kept (32 MB)
 BATCH_VALUES = 1 << 20  # values of one batch of draws

@@ -6,8 +6,8 @@ bets on all pairs multiply into one wealth, because each of them is fair given a
 number of pairs nor both orders of each, nor the looks at the wealth cost anything.
 
 The known pairs are bet on at once, so that gross bugs end the run within a few draws. Where these bets win nothing,
-more pairs are searched for, if there is a search (`Scout`), once they have spent a fair part of what it costs; the
-pairs that it finds catch up and are bet on beside the others. Its draws count as spent, and no bet is on them.
+more pairs are searched for, if there is anything to search (`CandidateSource.further`), once they have spent a fair
+part of what it costs; the pairs that it finds catch up and are bet on beside the others. Its draws count as spent, and no bet is on them.
 
 A second family of bets runs along: one wealth for every ε of a grid, on the same events with stakes of their
 own. The lower bound on ε is the largest grid point below which every ε has been refuted at the level of the
@@ -23,19 +23,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening
-from verify.betting.anytime_scout import Scout
-from verify.betting.anytime_seat import FIRST_BATCH, Seat
+from verify.betting.anytime_seat import FEWEST_OF_PAIR, Seat
 from verify.betting.anytime_table import SEARCHED, Table
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached
 from verify.sampling.draws import MULTIPLE
+from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST_LOOK = 16  # draws a side after which the first event is chosen
-SCOUT_AFTER = 1024  # draws a side before which no more pairs are searched for
+SEARCH_AFTER = 1024  # draws a side before which no more pairs are searched for
 PATIENCE, LONGEST = 0.25, 1.0  # of the cost of the search, that bets spend before it; at most, while they win
 PRUNE_FROM = 4096  # draws a side after which the less promising half of the pairs is dropped, at every look
+KEPT = 3  # pairs of searches that the next run begins with
 BET_ON = 0.5  # of the best pair's promise: pairs that promise less are looked at, not bet on
 
 
@@ -50,8 +51,7 @@ def anytime_test(
     seed: int,
     progress: Progress | None = None,
     opening: Opening | None = None,
-    scout: Scout | None = None,
-    whole_stretches: bool = False,
+    source: CandidateSource | None = None,
 ) -> AnytimeResult:
     """Bet against a claim of (ε, δ)-differential privacy until it is refuted or the draws are spent.
 
@@ -73,10 +73,8 @@ def anytime_test(
         Called with the share of `samples` that is spent and what is being done.
     opening
         What earlier runs won.
-    scout
-        Searches for more pairs, once, if the first ones do not refute the claim soon.
-    whole_stretches
-        Whether a call costs so much that as many draws as possible should come of each.
+    source
+        Where the pairs come from, and more, once, if the first ones do not refute the claim soon.
 
     Returns
     -------
@@ -100,21 +98,22 @@ def anytime_test(
             f"false_alarm={false_alarm!r}: must be below 1 - confidence={1.0 - confidence:.6g}, which also "
             "pays for it"
         )
-    least = 2 * FIRST_BATCH * len(candidates)
+    least = FEWEST_OF_PAIR * len(candidates)
     if samples < least:
         raise ValueError(
             f"samples={samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
         )
-    reserve = 0.0 if scout is None else SEARCHED
+    source = source or Candidates(candidates, samples)
+    reserve = SEARCHED if source.search_samples else 0.0
     table = Table(claim_epsilon, claim_delta, confidence, false_alarm, opening or Opening(), reserve=reserve)
-    run = _Run(table, candidates, samples, seed, progress or silent, scout, whole_stretches)
-    stopped = ""
+    run = _Run(table, candidates, samples, seed, progress or silent, source)
+    stopped: KeyboardInterrupt | None = None
     try:
         run.play()
     except KeyboardInterrupt as stop:
         if not table.state.bets:
             raise
-        stopped = "time-limit" if isinstance(stop, TimeLimitReached) else "interrupt"
+        stopped = stop
     return run.result(stopped)
 
 
@@ -128,13 +127,12 @@ class _Run:
         samples: int,
         seed: int,
         tell: Progress,
-        scout: Scout | None,
-        whole_stretches: bool,
+        source: CandidateSource,
     ) -> None:
         self.table, self.samples, self.seed, self.tell = table, samples, seed, tell
-        self.scout, self.whole_stretches = scout, whole_stretches
+        self.source, self.to_search = source, source.search_samples > 0
         self.searched, self.limit = 0, samples
-        self.everyone = [Seat(one, i, seed, whole_stretches) for i, one in enumerate(candidates)]
+        self.everyone = [Seat(one, i, seed, source.calls_are_dear) for i, one in enumerate(candidates)]
         self.seats = self.everyone
 
     @property
@@ -146,9 +144,9 @@ class _Run:
         """Play until the claim is refuted or the draws are spent."""
         while not self.table.over:
             seen = min(seat.seen for seat in self.seats)
-            if self.scout is not None and seen >= SCOUT_AFTER and self._is_due(self.scout):
-                self._search(self.scout)
-                self.scout = None
+            if self.to_search and seen >= SEARCH_AFTER and self._search_is_due:
+                self._search()
+                self.to_search = False
                 continue
             behind = [seat for seat in self.seats if seat.seen == seen]  # those who came late catch up
             stretch = min(seen or FIRST_LOOK, _affordable(behind, self.limit - self.spent))
@@ -160,10 +158,11 @@ class _Run:
                 self.seats = sorted(ranked[: (len(ranked) + 1) // 2], key=lambda seat: seat.index)
         self.tell(1.0, "done")
 
-    def _is_due(self, scout: Scout) -> bool:
+    @property
+    def _search_is_due(self) -> bool:
         """Whether the bets cost enough for a search to be worth its draws."""
         winning = self.table.state.log_wealth > self.table.opening.log_wealth
-        return self.spent >= (LONGEST if winning else PATIENCE) * scout.samples
+        return self.spent >= (LONGEST if winning else PATIENCE) * self.source.search_samples
 
     def _turn(self, seats: Sequence[Seat], stretch: int) -> None:
         """Bet on the next draws of some pairs, on those that promise as much as the best of all."""
@@ -179,20 +178,20 @@ class _Run:
             if self.table.state.crossed:
                 return
 
-    def _search(self, scout: Scout) -> None:
+    def _search(self) -> None:
         """Search for more pairs."""
-        found = scout.search(self.limit - self.spent)
-        self.searched += found.samples
+        found = self.source.further(self.limit - self.spent)
+        self.searched += found.searched
         self.table.begin(searched=True)
-        self.limit = int(min(self.limit, self.spent + found.most))
+        self.limit = int(min(self.limit, self.spent + found.samples))
         first = len(self.everyone)
         late = [
-            Seat(one, first + i, self.seed, self.whole_stretches) for i, one in enumerate(found.candidates)
+            Seat(one, first + i, self.seed, self.source.calls_are_dear) for i, one in enumerate(found.worlds)
         ]
         self.everyone = [*self.everyone, *late]
         self.seats = [*self.seats, *late]
 
-    def result(self, stopped: str) -> AnytimeResult:
+    def result(self, stopped: KeyboardInterrupt | None) -> AnytimeResult:
         """Name the event on which most was won."""
         table, state = self.table, self.table.state
         gains: dict[tuple[int, bool, str], list[Bet]] = {}
@@ -201,6 +200,9 @@ class _Run:
             gains.setdefault(key, []).append(bet)
         best = max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
         held = {seat.candidate.label: seat.closing for seat in self.everyone}
+        searched = [
+            (seat.promise, seat.candidate.found) for seat in self.everyone if seat.candidate.found is not None
+        ]
         opening = table.opening
         closing = replace(
             opening,
@@ -209,6 +211,7 @@ class _Run:
             bets={**opening.bets, **{label: hand for label, hand in held.items() if hand is not None}},
             grid_log_wealth=tuple(table.grid_wealth.tolist()),
             grid_log_peak=tuple(state.grid_peak.tolist()),
+            pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[:KEPT]),
         )
         return AnytimeResult(
             candidate=best[0].candidate,
@@ -232,7 +235,9 @@ class _Run:
             bets=state.bets,
             closing=closing,
             seed=self.seed,
-            stopped=stopped,
+            interrupted=stopped is not None,
+            by_time_limit=isinstance(stopped, TimeLimitReached),
+            dependent=None,
         )
 
 

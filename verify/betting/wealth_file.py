@@ -88,7 +88,15 @@ class Account:
     def opening(self) -> Opening:
         """What the next run begins with."""
         wealth, peak = (tuple(self.grid.get(name, ())) for name in _LISTS)
-        return Opening(self.log_wealth, self.log_peak, self.bets, _POCKET, wealth, peak)
+        return Opening(
+            log_wealth=self.log_wealth,
+            log_peak=self.log_peak,
+            bets=self.bets,
+            pairs=self.pairs,
+            pocket=_POCKET,
+            grid_log_wealth=wealth,
+            grid_log_peak=peak,
+        )
 
     def next_seed(self, wanted: int = 0) -> int:
         """The seed of the next run: `wanted`, or for 0, the default, the first that no run used.
@@ -106,8 +114,8 @@ class Account:
             )
         return wanted or next(seed for seed in range(len(used) + 1) if seed not in used)
 
-    def after(self, result: AnytimeResult, pairs: Sequence[Mapping[str, Any]] = ()) -> Account:
-        """The account with one more run, and pairs that the next one should draw from.
+    def after(self, result: AnytimeResult) -> Account:
+        """The account with one more run.
 
         Raises
         ------
@@ -123,7 +131,7 @@ class Account:
             log_peak=closing.log_peak,
             grid=dict(zip(_LISTS, (closing.grid_log_wealth, closing.grid_log_peak), strict=True)),
             bets=closing.bets,
-            pairs=tuple(pairs),
+            pairs=closing.pairs,
             runs=(
                 *self.runs,
                 {"seed": result.seed, "samples": result.samples, "log_wealth": result.log_wealth},

@@ -51,6 +51,10 @@ class Budget:
         """Draws of the search for neighbours."""
         return self._fewer(self.effort.search_samples) if self.cheap else int(_SEARCH_SHARE * self.samples)
 
+    def search_of(self, samples: int) -> int:
+        """Draws of a search beside bets that have so many in all."""
+        return min(int(_SEARCH_SHARE * samples), self.effort.search_samples)
+
     @property
     def lattice(self) -> int:
         """Draws of the floating-point test."""

@@ -10,23 +10,22 @@ import numpy as np
 
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, Statement
-from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.pair_draws import Draw
 from verify.outputs.output_layout import Layout
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.sentences import number
 
 
-def has_fractions(layout: Layout, draw: Draw, pair: Pair, seed: int) -> bool:
+def has_fractions(layout: Layout, worlds: NeighbouringWorlds, seed: int) -> bool:
     """Return whether outputs hold numbers that are not whole: only those have bits that could leak."""
-    sample = draw(pair, False, 64, SpawnKey.FRACTIONS.sequence(seed))
+    sample = worlds.draw(False, 64, SpawnKey.FRACTIONS.sequence(seed))
     real = [i for i, column in enumerate(layout.columns) if column.kind == "real"]
     values = sample.values[:, real]
     values = values[np.isfinite(values)]
     return bool((values != np.round(values)).any())
 
 
-def lattice_finding(result: BlackBoxResult, *, counts: bool) -> Finding:
+def lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
     """Return the finding for a test of the lattice that refutes the claim.
 
     Parameters

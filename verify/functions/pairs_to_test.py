@@ -1,25 +1,34 @@
-"""Which pairs of neighbours a function is tested on."""
+"""Which pairs of neighbours a function is tested on: known ones, and those that searches find."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from verify.betting.anytime_seat import FEWEST_OF_PAIR
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
+from verify.events.view_sample import ViewSample
 from verify.functions.draw_budget import Budget
-from verify.functions.probe_result import Probe
+from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
-from verify.neighbouring.pair_draws import Draw
+from verify.neighbouring.pair_draws import worlds_of
 from verify.neighbouring.path import first_change, path
 from verify.sampling.stage_sizes import FINALISTS
+from verify.sampling.tester import Candidates, CandidateSource
+from verify.sampling.worlds import NeighbouringWorlds
 
 _COMMAND_SEEDS, _COMMAND_EXAMPLES = 12, 12  # pairs that are looked at where every call starts a process
+_BET_ON = 12  # known pairs that are bet on
+_SEEDS = 48  # known pairs that a search beside bets looks at
+_LEAST_SEARCH = 24_000  # draws below which a search finds nothing
+_RESERVE = 1e-3  # of the wealth, for the case that a function raises while it works on many lanes
 
 
 def known_pairs(runs: FunctionRuns) -> list[Pair]:
@@ -28,41 +37,177 @@ def known_pairs(runs: FunctionRuns) -> list[Pair]:
     return list(subject.neighbours.seeds())[: None if subject.single_lanes else _COMMAND_SEEDS]
 
 
-def pairs_to_test(
-    budget: Budget, looked: Probe, known: Sequence[Pair], draw: Draw, delta: float, conduct: Conduct
-) -> SearchResult:
-    """Return the most telling pairs; of a function without noise, neighbours between which its output changes.
+@dataclass
+class FunctionPairs(CandidateSource):
+    """Pairs of data sets on which a function may tell them apart.
 
-    Where a few pairs are listed, there is nothing to search.
+    Attributes
+    ----------
+    runs, looked
+        Calls of the function, and what a first look showed.
+    delta
+        The claim's.
+    conduct
+        How the verification is carried out: its whole progress, of which the search takes a part.
+    floating_point
+        Whether a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+    search
+        What a search found, if there was one.
     """
-    runs, neighbours = budget.runs, budget.runs.subject.neighbours
-    if looked.unlike is not None:
-        change = looked.elsewhere or _change(runs, *looked.unlike, conduct.seed)
-        if change is not None:
-            return SearchResult((change,), 0, 0)
-    if isinstance(neighbours, Listed) and len(known) <= FINALISTS:
-        return SearchResult(tuple(known), 0, 0)
-    found = search_neighbours(
-        neighbours,
-        draw,
-        samples=budget.search,
-        delta=delta,
-        error=conduct.effort.false_alarm / 2.0,
-        seed=conduct.seed,
-        seeds=len(known),
-        examples=MOST_EXAMPLES if runs.subject.single_lanes else _COMMAND_EXAMPLES,
-        final_samples=budget.samples // 4,
-        tell=stretch(conduct.progress, 0.0, 0.25),
-    )
-    if looked.elsewhere is None:
-        return found
-    return replace(found, pairs=(looked.elsewhere, *found.pairs)[:FINALISTS])
+
+    runs: FunctionRuns
+    looked: Probe
+    delta: float
+    conduct: Conduct
+    floating_point: bool
+    search: SearchResult | None = None
+    _bet_on: list[Pair] = field(default_factory=list)
+
+    @property
+    def budget(self) -> Budget:
+        """How the draws are shared out."""
+        return Budget(self.runs, self.conduct.effort)
+
+    def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+        """Draw outputs on one data set of a pair."""
+        return self.runs.sample(self.looked.layout, pair.other if other else pair.data, n, seed)
+
+    # --- a single look ---------------------------------------------------------------------------
+
+    def best(self) -> Candidates:
+        """Return the most telling pairs; of a function without noise, neighbours between which its output changes.
+
+        Raises
+        ------
+        ValueError
+            If there are too few draws.
+        """
+        self.budget.check()
+        self.search = self._most_telling()
+        samples = self.budget.tested(self.search.samples, len(self.looked.layout.columns))
+        chosen = self._halved([self._worlds(pair) for pair in self.search.pairs], samples)
+        return replace(chosen, searched=self.search.samples)
+
+    def lowest_bits(self, worlds: NeighbouringWorlds) -> Candidates:
+        """Return what a second single look, at the lowest bits, draws from."""
+        return self._halved([worlds], self.budget.lattice)
+
+    def _halved(self, worlds: Sequence[NeighbouringWorlds], samples: int) -> Candidates:
+        """There are two looks; the bound of the one at the lowest bits is reported only if it counts."""
+        share = 0.5 if self.floating_point else 1.0
+        return Candidates(worlds, samples, share_of_error=share, share_of_false_alarm=0.5)
+
+    def _most_telling(self) -> SearchResult:
+        """Where a few pairs are listed, there is nothing to search."""
+        looked, neighbours = self.looked, self.runs.subject.neighbours
+        known = known_pairs(self.runs)
+        if looked.unlike is not None:
+            change = looked.elsewhere or self._change(*looked.unlike)
+            if change is not None:
+                return SearchResult((change,), 0, 0)
+        if isinstance(neighbours, Listed) and len(known) <= FINALISTS:
+            return SearchResult(tuple(known), 0, 0)
+        found = self._searched(
+            samples=self.budget.search,
+            error=self.conduct.effort.false_alarm / 2.0,
+            seeds=len(known),
+            final_samples=self.budget.samples // 4,
+        )
+        if looked.elsewhere is None:
+            return found
+        return replace(found, pairs=(looked.elsewhere, *found.pairs)[:FINALISTS])
+
+    def _change(self, data: Data, other: Data) -> Pair | None:
+        """Return neighbours between two data sets on which the output, which never varies, changes."""
+        neighbours, sequence = self.runs.subject.neighbours, np.random.SeedSequence(self.conduct.seed)
+        along = path(neighbours, data, other)
+        if along is None:
+            return None
+        return first_change(along, lambda at: self.runs.outputs(at, 1, sequence).rows[0], neighbours)
+
+    # --- bets ------------------------------------------------------------------------------------
+
+    @property
+    def calls_are_dear(self) -> bool:
+        """Whether every call starts a process."""
+        return not self.runs.subject.single_lanes
+
+    @property
+    def share_of_wealth(self) -> float:
+        """All but a reserve while many lanes are asked for at once; the reserve if that has failed."""
+        subject = self.runs.subject
+        if not (subject.takes_lanes and subject.single_lanes):
+            return 1.0
+        return 1.0 - _RESERVE if self.runs.together else _RESERVE
+
+    @property
+    def search_samples(self) -> int:
+        """None if all pairs are bet on already, or there are too few draws."""
+        neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self.budget.samples)
+        all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
+        return 0 if all_known or samples < _LEAST_SEARCH else samples
+
+    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+        """Return what earlier runs found, what the first look found, and known pairs."""
+        neighbours, samples = self.runs.subject.neighbours, self.budget.samples
+        found = [_pair_of(saved) for saved in earlier]
+        for pair in found:
+            neighbours.check(pair)
+        most = max(1, min(_BET_ON, samples // FEWEST_OF_PAIR))
+        elsewhere = [] if self.looked.elsewhere is None else [self.looked.elsewhere]
+        self._bet_on = _different([*elsewhere, *found, *neighbours.seeds()])[:most]
+        keys = {pair.key for pair in found}
+        return Candidates([self._worlds(pair, found=pair.key in keys) for pair in self._bet_on], samples)
+
+    def further(self, left: int) -> Candidates:
+        """Search for more pairs."""
+        samples = self.budget.search_of(left)
+        self.search = self._searched(
+            samples=samples,
+            error=self.conduct.effort.false_alarm,
+            seeds=_SEEDS if self.runs.subject.single_lanes else _COMMAND_SEEDS,
+            final_samples=(left - samples) // 4,
+        )
+        new = _different([*self._bet_on, *self.search.pairs])[len(self._bet_on) :]
+        self._bet_on += new
+        spent = self.search.samples
+        return Candidates([self._worlds(pair, found=True) for pair in new], left - spent, searched=spent)
+
+    def _searched(self, *, samples: int, error: float, seeds: int, final_samples: int) -> SearchResult:
+        return search_neighbours(
+            self.runs.subject.neighbours,
+            self.draw,
+            samples=samples,
+            delta=self.delta,
+            error=error,
+            seed=self.conduct.seed,
+            seeds=seeds,
+            examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COMMAND_EXAMPLES,
+            final_samples=final_samples,
+            tell=stretch(self.conduct.progress, 0.0, 0.25),
+        )
+
+    def _worlds(self, pair: Pair, *, found: bool = False) -> NeighbouringWorlds:
+        worlds = worlds_of(pair, self.draw, (words_of(pair.data), words_of(pair.other)))
+        return replace(worlds, found=_plain(pair)) if found else worlds
 
 
-def _change(runs: FunctionRuns, data: Data, other: Data, seed: int) -> Pair | None:
-    """Return neighbours between two data sets on which the output, which never varies, changes."""
-    neighbours, sequence = runs.subject.neighbours, np.random.SeedSequence(seed)
-    along = path(neighbours, data, other)
-    if along is None:
-        return None
-    return first_change(along, lambda at: runs.outputs(at, 1, sequence).rows[0], neighbours)
+def _different(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs, each once, in order."""
+    found: dict[bytes, Pair] = {}
+    for pair in pairs:
+        found.setdefault(pair.key, pair)
+    return list(found.values())
+
+
+def _plain(pair: Pair) -> dict[str, Any]:
+    both = (("data", pair.data), ("data_prime", pair.other))
+    return {name: {"type": data.dtype.str, "values": data.tolist()} for name, data in both}
+
+
+def _pair_of(saved: Mapping[str, Any]) -> Pair:
+    try:
+        data, other = (np.array(saved[key]["values"], saved[key]["type"]) for key in ("data", "data_prime"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"not written by a run ({type(error).__name__}: {error})") from None
+    return Pair(data, other)

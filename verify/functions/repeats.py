@@ -25,12 +25,9 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from mechanisms.arrays import BoolArray
-from verify.betting.anytime_result import AnytimeResult
 from verify.conduct.spawn_keys import SpawnKey
-from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.pair_draws import Draw
 from verify.outputs.output_readings import Readings
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.counted_event import CountedEvent
 
 _ERROR = 1e-10
 """Largest probability with which independent outputs count as repeated, all comparisons of one look together."""
@@ -77,9 +74,7 @@ def repeated_share(calls: Sequence[Readings]) -> float | None:
     return max(found, default=None)
 
 
-def repeats_an_event(
-    draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, width: int, seed: int
-) -> bool:
+def repeats_an_event(result: CountedEvent, width: int, seed: int) -> bool:
     """Return whether two calls with different generators put a tested event on the same lanes.
 
     This finds repeats of what is too rare for a first look. The calls are on the data set on which the event is the
@@ -88,7 +83,9 @@ def repeats_an_event(
     """
     lanes = min(_LANES, _VALUES // width, result.trials)
     ours, theirs = (
-        result.event.holds(draw(pair, result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call)))
+        result.event.holds(
+            result.worlds.draw(result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call))
+        )
         for call in range(2)
     )
     return _coincide(ours, theirs, _ERROR)

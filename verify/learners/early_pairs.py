@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,16 +10,14 @@ from algorithms.claim import View
 from algorithms.play import INITIAL_RECORD
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
-from verify.events.view_sample import ViewSample
 from verify.learners.coupled_run import CoupledRun
 from verify.learners.learner_case import LearnerCase
-from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.neighbours import InitialRecords, Neighbour, initial_replacements
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, action_view, message_view, transcript_view
 
 MOST_PAIRS = 6  # pairs of neighbours that the black-box test scans
-_BESIDE_LEADS = 1  # pairs of early records that are tested beside leads
+_BESIDE_TELLING = 1  # pairs of early records that are tested beside telling transcripts
 
 
 def early_pairs(
@@ -29,7 +27,7 @@ def early_pairs(
     coupled: CoupledRun | None,
     initial: InitialRecords,
     *,
-    beside_leads: bool,
+    beside_telling: bool,
 ) -> list[ViewPair]:
     """Choose pairs of short data sets: extreme corners of early records, and what the coupled runs point at.
 
@@ -53,8 +51,8 @@ def early_pairs(
     if len(extremes) > 3:
         corner(1, extremes[2], extremes[3])
     most = MOST_PAIRS
-    if beside_leads:
-        most = _BESIDE_LEADS + (initial != "none")
+    if beside_telling:
+        most = _BESIDE_TELLING + (initial != "none")
     if coupled is not None:
         worst = coupled.losses.max(axis=1)
         for index in np.argsort(-worst, kind="stable"):
@@ -75,14 +73,6 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
     return np.where(inside, high, low), np.where(inside, low, high)
 
 
-def candidate(case: LearnerCase, pair: ViewPair, *, single_lanes: bool) -> NeighbouringWorlds:
-    """Return a pair as what the black-box test draws from."""
-    views = tuple(
-        view_of(case, pair, data, single_lanes=single_lanes) for data in (pair.data, pair.data_prime)
-    )
-    return NeighbouringWorlds(pair.words, _drawer(views))
-
-
 def view_of(
     case: LearnerCase, pair: ViewPair, data: FloatArray, *, single_lanes: bool = False
 ) -> LearnerView:
@@ -94,9 +84,3 @@ def view_of(
     if pair.features:
         return transcript_view(build, problem, data, pair.features, hidden=hidden, single_lanes=single_lanes)
     return action_view(build, problem, data, hidden=hidden, single_lanes=single_lanes)
-
-
-def _drawer(
-    views: Sequence[LearnerView],
-) -> Callable[[bool, int, np.random.SeedSequence], ViewSample]:
-    return lambda other, n, seed: views[other].sample(n, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +12,13 @@ from accountant import GaussianComposition, Trust
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
-from verify.conduct.effort import EFFORTS, Effort
+from verify.conduct.progress import stretch
 from verify.findings import Statement
 from verify.learners.accounting_run import Accounting, run_accounting
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
-from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood, likelihoods_hold
+from verify.learners.learner_pairs import LearnerPairs
+from verify.learners.likelihood import likelihoods_hold
 from verify.learners.release_layers import (
     add_accounting,
     add_coupled,
@@ -28,9 +29,9 @@ from verify.learners.release_layers import (
     try_coupled,
     with_shared_error,
 )
-from verify.learners.view_test import black_box_of_learner, find_leads
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
+from verify.transcripts.action_features import with_paths_spelled
 from verify.transcripts.neighbours import (
     constant_data,
     draw_data,
@@ -38,22 +39,15 @@ from verify.transcripts.neighbours import (
     replacements,
     spread_records,
 )
-from verify.transcripts.view_pair import ViewPair
+from verify.transcripts.transcript import ActionSpace
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
 
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
-_CHECK_SHARE = 4  # a black-box test that only confirms what is plain by then: so many times fewer draws
-_GROSS = 3.0  # multiple of the claim beyond which what a scan promises is no near thing
 
 
-def verify_learner(
-    case: LearnerCase,
-    conduct: Conduct,
-    *,
-    instead: Callable[[Groundwork], None] | None = None,
-) -> Evidence:
+def verify_learner(case: LearnerCase, conduct: Conduct, tester: Tester) -> Evidence:
     """Collect upper bound, lower bound, witness and findings for a learner's claim.
 
     Parameters
@@ -62,40 +56,37 @@ def verify_learner(
         The learner, and what it is held to.
     conduct
         How the verification is carried out.
-    instead
-        Called in place of likelihood ratios and the black-box test, with what the layers before them showed.
+    tester
+        Who tests the claim's own view.
     """
     evidence = Evidence()
     shared = replace(conduct, effort=with_shared_error(conduct.effort, case.claim))
     with stopped_in_time(evidence, conduct.seconds):
-        _collect(evidence, case, shared, instead)
+        ground = _groundwork(evidence, case, shared)
+        with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
+            _test_view(evidence, case, ground, shared, tester)
     return evidence
 
 
-def _collect(
-    evidence: Evidence,
-    case: LearnerCase,
-    conduct: Conduct,
-    instead: Callable[[Groundwork], None] | None,
+def _test_view(
+    evidence: Evidence, case: LearnerCase, ground: Groundwork, conduct: Conduct, tester: Tester
 ) -> None:
-    ground = _groundwork(evidence, case, conduct)
-    with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
-        try:
-            if instead is not None:
-                instead(ground)
-                return
-            result = _sampled(ground, case, conduct)
-        except (Exception, SystemExit) as error:  # whatever a user's learner raises
-            if not does_not_run(evidence):
-                found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
-                evidence.findings.append(found)
-            return
-        witness = result.witness(conduct.reproduce)
-        # The confidence is that of this bound and of the likelihood ratios' together.
-        lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
-        evidence.keep(result, witness, lower=lower)
-        if result.refuted:  # an event that the adversary sees says more than a density ratio
-            evidence.witness = witness
+    """Test the claim's own view on the pairs that look worst."""
+    told = replace(conduct, progress=stretch(conduct.progress, 0.4, 1.0))
+    try:
+        pairs = LearnerPairs(case, ground, conduct)
+        result = tester.test(pairs, told, epsilon=case.claim.epsilon, delta=case.claim.delta)
+    except (Exception, SystemExit) as error:  # whatever a user's learner raises
+        if not does_not_run(evidence):
+            found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
+            evidence.findings.append(found)
+        return
+    result = replace(result, event=with_paths_spelled(result.event, ActionSpace.of(case.problem)))
+    # The confidence is that of this bound and of the likelihood ratios' together.
+    lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
+    evidence.keep(result, conduct.reproduce, lower)
+    if result.refuted:  # an event that the adversary sees says more than a density ratio
+        evidence.witness = result.witness(conduct.reproduce)
 
 
 def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Groundwork:
@@ -109,7 +100,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     progress(0.0, "accounting runs")
     accounting = _account(evidence, case, drawn, accounting_seed)
     for mechanism, place in accounting.mechanisms.items():
-        finding = check_declared_profile(mechanism, place, effort, mechanism_seed)
+        finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
         if finding is not None:
             evidence.findings.append(finding)
 
@@ -158,24 +149,6 @@ def _account(
     return accounting
 
 
-def _sampled(ground: Groundwork, case: LearnerCase, conduct: Conduct) -> BlackBoxResult:
-    """Look for telling transcripts, offer their likelihood ratios, and test the view."""
-    leads: list[ViewPair] = []
-    share_of_error = 1.0
-    if ground.coupled is not None:
-        conduct.progress(0.2, "looking for telling transcripts")
-        leads = find_leads(case, ground, conduct.effort, conduct.seed)
-    if leads and ground.trusted:
-        conduct.progress(0.3, "likelihood ratios of actions")
-        share_of_error = 1.0 - SHARE_OF_ERROR
-        add_likelihood(ground.evidence, case, leads, conduct)
-    conduct.progress(0.4, "black-box test")
-    is_gross = bool(leads) and leads[0].predicted > _GROSS * case.claim.epsilon
-    is_plain = is_gross or (ground.trusted and ground.proved)
-    carried_out = replace(conduct, effort=_of_a_check(conduct.effort)) if is_plain else conduct
-    return black_box_of_learner(case, ground, leads, carried_out, share_of_error=share_of_error)
-
-
 def _proved(evidence: Evidence, claim: Claim) -> bool:
     """Whether the ledger proves the claim and nothing speaks against it."""
     upper = evidence.upper
@@ -185,14 +158,3 @@ def _proved(evidence: Evidence, claim: Claim) -> bool:
         and upper.delta <= claim.delta
         and not any(finding.failing for finding in evidence.findings)
     )
-
-
-def _of_a_check(effort: Effort) -> Effort:
-    """Return the effort of a test beside a proof and exact likelihood ratios, or of one that has much to see.
-
-    Both are known before the test's first draw, and not from its draws.
-    """
-    quick = EFFORTS["quick"]
-    samples = min(effort.samples, max(effort.samples // _CHECK_SHARE, quick.samples))
-    rounds = min(effort.lane_rounds, max(effort.lane_rounds // _CHECK_SHARE, quick.lane_rounds))
-    return replace(effort, samples=samples, lane_rounds=rounds)

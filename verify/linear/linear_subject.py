@@ -21,10 +21,10 @@ from algorithms.problems import (
 from algorithms.problems import problems as other_problems
 from algorithms.simulate import Trace, checkpoint_rounds
 from algorithms.theory.linear_plans import LINEAR_PLANNED
-from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
 from verify.learners.learner_subject import LearnerSubject, try_build
 from verify.linear.verify_linear import ROUNDS_PER_EFFORT, verify_linear
+from verify.sampling.tester import Tester
 from verify.verdict.evidence import Evidence
 
 AnyProblem = Problem | LinearBandit | str | None
@@ -89,9 +89,9 @@ def verify_linear_subject(
     problem: AnyProblem,
     settings: Mapping[str, Value],
     conduct: Conduct,
+    tester: Tester,
     *,
     horizon: int | None,
-    instead: Instead | None = None,
 ) -> tuple[Claim, Evidence]:
     """Verify a linear learner; the claim is returned with what is assumed of clients who report again.
 
@@ -108,7 +108,7 @@ def verify_linear_subject(
         claim = replace(
             claim, unit=f"{claim.unit}, and again in every phase for which it is drawn (the order is public)"
         )
-    return claim, verify_linear(build, played, claim, conduct, horizon=rounds, instead=instead)
+    return claim, verify_linear(build, played, claim, conduct, tester, horizon=rounds)
 
 
 def simulate_linear(

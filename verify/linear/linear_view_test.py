@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from accountant import Entry, Simulation
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_play import BuildPhased
 from mechanisms import Binomial, Gaussian, NumpyNoise, Sensitivity
-from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
 from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
-from verify.sampling.black_box import black_box_test
+from verify.sampling.tester import Candidates, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand
@@ -24,32 +25,22 @@ _FEWEST_DRAWS = 100_000
 _FOR_EVER = 10**12  # draws that nobody makes in all runs of a wealth file together
 
 
-def add_black_box(
+def sample_view(
     evidence: Evidence,
     build: BuildPhased,
     paid: tuple[Entry, ...],
     claim: Claim,
     conduct: Conduct,
+    tester: Tester,
     view_seed: np.random.SeedSequence,
-    instead: Instead | None,
 ) -> None:
     """Test the claim's own view by sampling: the action sequence, or one client's release at its extremes."""
-    effort = conduct.effort
-    samples, false_alarm = effort.samples // 4, effort.false_alarm
     if claim.view == View.ACTIONS.value:
         learner = build(Simulation(0, 1))
         if not hasattr(learner, "after"):
             return
-        pairs = tipping_pairs(
-            build, epsilon=claim.epsilon, delta=claim.delta, samples=effort.batch_samples, seed=view_seed
-        )
-        history = max((len(pair.drawn_history(effort.batch_samples)) for pair in pairs), default=0)
-        most = _MOST_ACTIONS * effort.batch_samples // ((1 + 6 * history) * learner.active.size)
-        samples = min(effort.batch_samples, max(_FEWEST_DRAWS, most))
-        # Bets of many runs are one test.
-        candidates = [pair.candidate(samples if instead is None else _FOR_EVER) for pair in pairs]
-        false_alarm -= NEGLIGIBLE
-        if not candidates:
+        candidates = _tipped_actions(build, learner.active.size, claim, conduct, tester, view_seed)
+        if not candidates.worlds:
             evidence.details["action_view"] = (
                 "Within this horizon no single client can tip the elimination of an action, as far as was looked."
             )
@@ -58,26 +49,32 @@ def add_black_box(
         mechanism = paid[0].mechanism if len(paid) == 1 else None
         if not isinstance(mechanism, Gaussian | Binomial):
             return
-        candidates = [_release_candidate(mechanism, paid[0].sensitivity)]
-    if instead is not None:
-        instead(evidence, candidates, samples, negligible=effort.false_alarm - false_alarm)
-        return
+        release = _release_worlds(mechanism, paid[0].sensitivity)
+        candidates = Candidates([release], conduct.effort.samples // 4)
     with stopped_by_hand(evidence):
-        result = black_box_test(
-            candidates,
-            claim_epsilon=claim.epsilon,
-            claim_delta=claim.delta,
-            samples=samples,
-            confidence=effort.confidence,
-            false_alarm=false_alarm,
-            seed=conduct.seed,
-            progress=stretch(conduct.progress, 0.5, 1.0),
-            workers=effort.workers,
-        )
-        evidence.keep(result, result.witness(conduct.reproduce))
+        told = replace(conduct, progress=stretch(conduct.progress, 0.5, 1.0))
+        result = tester.test(candidates, told, epsilon=claim.epsilon, delta=claim.delta)
+        evidence.keep(result, conduct.reproduce)
 
 
-def _release_candidate(mechanism: Gaussian | Binomial, moved: Sensitivity | None) -> NeighbouringWorlds:
+def _tipped_actions(
+    build: BuildPhased,
+    actions: int,
+    claim: Claim,
+    conduct: Conduct,
+    tester: Tester,
+    seed: np.random.SeedSequence,
+) -> Candidates:
+    """Return data sets in which one client tips the elimination of an action."""
+    draws = conduct.effort.batch_samples
+    pairs = tipping_pairs(build, epsilon=claim.epsilon, delta=claim.delta, samples=draws, seed=seed)
+    history = max((len(pair.drawn_history(draws)) for pair in pairs), default=0)
+    samples = min(draws, max(_FEWEST_DRAWS, _MOST_ACTIONS * draws // ((1 + 6 * history) * actions)))
+    in_all = _FOR_EVER if tester.anytime else samples
+    return Candidates([pair.worlds(in_all) for pair in pairs], samples, negligible=NEGLIGIBLE)
+
+
+def _release_worlds(mechanism: Gaussian | Binomial, moved: Sensitivity | None) -> NeighbouringWorlds:
     """Return the pair of one release at both ends of what a client can move it by, in every coordinate."""
     allowed = moved if moved is not None else mechanism.sensitivity
     size = max(1, round(allowed.l1 / allowed.linf))

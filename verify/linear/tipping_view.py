@@ -147,8 +147,8 @@ class TippingPair:
         chance = sum(earlier.chance_of_elimination() for earlier in self.history)
         return self.history if chance * samples > NEGLIGIBLE else ()
 
-    def candidate(self, samples: int) -> NeighbouringWorlds:
-        """Return the pair for a test with so many draws in all."""
+    def worlds(self, samples: int) -> NeighbouringWorlds:
+        """Return what a test with so many draws in all tells apart."""
         drawn = self.drawn_history(samples)
         number = self.at.phase.number + 1
         column = Column(

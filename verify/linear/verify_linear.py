@@ -17,15 +17,15 @@ from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients
 from algorithms.problems import LinearBandit
-from verify.betting.anytime_bettor import Instead
 from verify.conduct.conduct import Conduct
 from verify.findings import Finding, FindingKind, Statement
 from verify.learners.accounting_run import Play, run_accounts
 from verify.linear.exact_loss import add_exact, add_unbounded
 from verify.linear.linear_data import Constant, play_on, replay_on_neighbours
-from verify.linear.linear_view_test import add_black_box
+from verify.linear.linear_view_test import sample_view
 from verify.linear.tipping_view import NEGLIGIBLE
 from verify.linear.upper_bound import add_accounting
+from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_in_time
@@ -42,9 +42,9 @@ def verify_linear(
     problem: LinearBandit,
     claim: Claim,
     conduct: Conduct,
+    tester: Tester,
     *,
     horizon: int,
-    instead: Instead | None = None,
 ) -> Evidence:
     """Collect upper bound, lower bound, witness and findings for a linear learner's claim.
 
@@ -58,10 +58,10 @@ def verify_linear(
         What it claims.
     conduct
         How the verification is carried out.
+    tester
+        Who tests the view.
     horizon
         Rounds of every run.
-    instead
-        Called in place of the black-box test.
     """
     false_alarm = conduct.effort.false_alarm
     if claim.view == View.ACTIONS.value and not false_alarm > 2.0 * NEGLIGIBLE:
@@ -71,7 +71,7 @@ def verify_linear(
         )
     evidence = Evidence()
     with stopped_in_time(evidence, conduct.seconds):
-        _collect(evidence, build, problem, claim, conduct, horizon, instead)
+        _collect(evidence, build, problem, claim, conduct, tester, horizon)
     return evidence
 
 
@@ -81,10 +81,10 @@ def _collect(
     problem: LinearBandit,
     claim: Claim,
     conduct: Conduct,
+    tester: Tester,
     horizon: int,
-    instead: Instead | None,
 ) -> None:
-    effort, reproduce = conduct.effort, conduct.reproduce
+    reproduce = conduct.reproduce
     seeds = np.random.SeedSequence(conduct.seed).spawn(5)
     environment, accounting_seed, mechanism_seed, replay_seed, view_seed = seeds
     datasets: list[Clients] = [
@@ -98,7 +98,7 @@ def _collect(
     accounting = run_accounts(build, plays, rounds=horizon, trust=trust, seed=accounting_seed)
     add_accounting(evidence, accounting, claim)
     for mechanism, place in accounting.mechanisms.items():
-        finding = check_declared_profile(mechanism, place, effort, mechanism_seed)
+        finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
         if finding is not None:
             evidence.findings.append(finding)
     if problem.replacement:
@@ -119,7 +119,7 @@ def _collect(
 
     conduct.progress(0.5, "black-box test")
     if not stopped:
-        add_black_box(evidence, build, paid, claim, conduct, view_seed, instead)
+        sample_view(evidence, build, paid, claim, conduct, tester, view_seed)
 
 
 def _player(clients: Clients, seed: np.random.SeedSequence) -> Play:

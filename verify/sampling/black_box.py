@@ -197,6 +197,7 @@ def black_box_test(
         false_alarm=false_alarm,
         looks=1,
         samples=spent + 2 * n,
+        search_samples=0,
         detection_floor=detection_floor(claim_epsilon, claim_delta, n, false_alarm * share),
         interrupted=counts.stopped is not None,
         seed=seed,

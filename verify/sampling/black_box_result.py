@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from verify.findings import LowerBound
+from verify.findings import Finding, LowerBound, Statement
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
 from verify.sentences import number
@@ -20,14 +21,15 @@ class BlackBoxResult(CountedEvent):
 
     Attributes
     ----------
-    candidate, worlds, swapped, event, hits, hits_prime, trials, claim_epsilon, claim_delta
-        As of every `CountedEvent`: counted on final draws.
-    epsilon_lower
-        Lower bound on ε at the claimed δ, at `confidence`; at least 0.
-    delta_lower
-        Lower bound on δ at the claimed ε, at `confidence`; at least 0. Both hold together.
+    hits, hits_prime, trials
+        Of final draws alone.
     confidence
-        Of the two bounds, and of the band (as a statement of its own).
+        Of the two bounds, which hold together, and of the band (as a statement of its own).
+    refuted
+        Whether `strict_epsilon_lower` exceeds the claim, and the final draws are not `dependent`. Nothing else
+        decides it.
+    delta_lower
+        Lower bound on δ at the claimed ε, at `confidence`; at least 0.
     inverted_by
         How the counts became the two bounds, fixed before the final draws.
     strict_epsilon_lower
@@ -39,47 +41,44 @@ class BlackBoxResult(CountedEvent):
         `verify.sampling.final_test.share_of_error`).
     band
         Lower bounds on δ(ε) for all ε at once, from the same draws.
-    refuted
-        Whether `strict_epsilon_lower` exceeds the claim, and the final draws are not `dependent`. Nothing else
-        decides it.
-    dependent
-        How the final draws hang together (`verify.sampling.independence`), None if they seem to be independent: if they
-        do, all bounds are void.
-    false_alarm
-        The largest probability with which a true claim is refuted.
     looks
         The number of tests that were run on final draws.
-    samples
-        Draws spent, all stages and both worlds.
     detection_floor
         The smallest probability that an event must have had in one world, being impossible in the other, for
         the final test to refute the claim by it (at the expected count); above 1 if no event could have.
-    interrupted
-        Whether the final test was stopped before its last batch.
-    seed
-        The seed from which everything can be drawn again.
     final_batches
         Sizes of the batches of final draws: batch b of world w was drawn with
         ``SeedSequence(seed, spawn_key=(2, candidate, w, b))``.
     """
 
-    epsilon_lower: float
     delta_lower: float
-    confidence: float
     inverted_by: Inversion
     strict_epsilon_lower: float
     strictly_inverted_by: Inversion
     share_of_error: float
     band: DeltaBand
-    refuted: bool
-    false_alarm: float
     looks: int
-    samples: int
     detection_floor: float
-    interrupted: bool
-    seed: int
     final_batches: tuple[int, ...]
-    dependent: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """Under which name a report keeps it."""
+        return "black_box"
+
+    @property
+    def looked_for_dependence(self) -> bool:
+        """Always: it keeps where its event occurred."""
+        return True
+
+    @property
+    def interruption(self) -> Finding | None:
+        """That the bounds are those of fewer draws."""
+        return Statement.STOPPED_IN_TEST.finding(draws=self.trials) if self.interrupted else None
+
+    def band_beside(self, upper: Callable[[float], float] | None, upper_by: str) -> dict[str, Any] | None:
+        """Return the band up to one and a half times the claim, or further; see `CountedEvent`."""
+        return self.band.to_dict(upper, upper_by=upper_by, reach=1.5 * self.claim_epsilon)
 
     @property
     def inversion(self) -> str:
@@ -118,7 +117,7 @@ class BlackBoxResult(CountedEvent):
             delta=self.claim_delta,
             confidence=self.confidence,
             method="black-box test" + (", stopped before its end" if self.interrupted else ""),
-            samples=self.samples,
+            samples=self.samples + self.search_samples,
             in_view=True,
             decisive=self.refuted,
         )

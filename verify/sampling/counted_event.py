@@ -1,18 +1,20 @@
-"""An event of one pair of neighbours that was counted in two worlds, and the witness that it makes."""
+"""What every test of a claim says: the event that it counted in two worlds, a bound and a witness."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from verify.events.event import Event
-from verify.findings import Witness
+from verify.findings import Finding, LowerBound, Witness
 from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True)
-class CountedEvent:
-    """What a test says of the event that it counted.
+class CountedEvent(ABC):
+    """What a test says, and of which event.
 
     Attributes
     ----------
@@ -26,6 +28,25 @@ class CountedEvent:
         How many draws of the first and of the second world lie in it, and of how many.
     claim_epsilon, claim_delta
         The claim.
+    epsilon_lower
+        Lower bound on ε at the claimed δ, at `confidence`; at least 0.
+    confidence
+        Of the bounds.
+    refuted
+        Whether the claim is refuted.
+    false_alarm
+        The largest probability with which a true claim is.
+    samples
+        Draws spent, both worlds of all pairs.
+    search_samples
+        Draws that went to a search for pairs.
+    seed
+        From which everything can be drawn again.
+    interrupted
+        Whether it was stopped before its end.
+    dependent
+        How the counted draws hang together (`verify.sampling.independence`): then no bound holds. None if they seem to
+        be independent, or nobody looked.
     """
 
     candidate: int
@@ -37,6 +58,49 @@ class CountedEvent:
     trials: int
     claim_epsilon: float
     claim_delta: float
+    epsilon_lower: float
+    confidence: float
+    refuted: bool
+    false_alarm: float
+    samples: int
+    search_samples: int
+    seed: int
+    interrupted: bool
+    dependent: str | None
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Under which name a report keeps it."""
+
+    @property
+    @abstractmethod
+    def interruption(self) -> Finding | None:
+        """What is to be said of that; None if nothing is."""
+
+    @property
+    @abstractmethod
+    def looked_for_dependence(self) -> bool:
+        """Whether it looked if the draws that it counted are independent."""
+
+    @property
+    @abstractmethod
+    def detection_floor_words(self) -> str:
+        """What this effort could not have seen, in a sentence or two."""
+
+    @abstractmethod
+    def lower_bound(self) -> LowerBound:
+        """Return the bound for a verdict; decisive if the claim is refuted."""
+
+    def band_beside(self, upper: Callable[[float], float] | None, upper_by: str) -> dict[str, Any] | None:
+        """Return lower bounds on δ at many ε, beside an upper one, as JSON-able data; None if it has none.
+
+        Parameters
+        ----------
+        upper, upper_by
+            An upper bound on δ at every ε ≥ 0, if one is known, and what proves it.
+        """
+        return None
 
     @property
     def likelier_first(self) -> tuple[str, str]:

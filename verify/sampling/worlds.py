@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +26,14 @@ class NeighbouringWorlds:
         Draws of the view in one of the worlds, with no randomness but the seed's. Asked for multiples of 64.
     name
         Which pair of a verification this is, where the words alone do not say it in every run.
+    found
+        Plain data from which a later run can make them again; None if that finds them anyway.
     """
 
     words: tuple[str, str]
     draw: DrawWorld
     name: str = ""
+    found: Mapping[str, Any] | None = None
 
     @property
     def label(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 
 
@@ -22,7 +22,7 @@ class UpperProfile:
 
 @dataclass
 class Evidence:
-    """Everything that the layers found; `profile` is what is known beyond `upper`."""
+    """Everything that the layers found; `profile` is what is known beyond `upper`, `tested` the last test's result."""
 
     upper: UpperBound | None = None
     profile: UpperProfile | None = None
@@ -32,39 +32,42 @@ class Evidence:
     declassified: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
+    tested: CountedEvent | None = None
 
-    def keep(
-        self,
-        result: BlackBoxResult,
-        witness: Witness,
-        lower: LowerBound | None = None,
-    ) -> None:
-        """Keep what a black-box test saw: its bound if it is the better one, its record and its band.
+    def keep(self, result: CountedEvent, reproduce: str, lower: LowerBound | None = None) -> None:
+        """Keep what a test saw: its record, and unless its draws depend on each other, its bounds.
 
         Parameters
         ----------
         result
             The test's result.
-        witness
-            Of its bound.
+        reproduce
+            A command that repeats the test.
         lower
             The bound to be kept; by default the result's own.
         """
-        self.details["black_box"] = result.to_dict()
+        self.details[result.kind] = result.to_dict()
         if result.dependent is not None:  # then no count proves anything
             self.findings.append(Statement.DEPENDENT_DRAWS.finding(how=result.dependent))
             return
-        self.offer(lower or result.lower_bound(), witness)
+        self.tested = result
+        self.offer(lower or result.lower_bound(), result.witness(reproduce))
         self.details["detection_floor"] = result.detection_floor_words
-        upper, reach = self._upper_profile(), 1.5 * result.claim_epsilon
-        self.details["band"] = (
-            result.band.to_dict(reach=reach)
-            if upper is None
-            else result.band.to_dict(upper.delta, upper_by=upper.method, reach=reach)
+        upper = self._upper_profile()
+        band = (
+            result.band_beside(None, "") if upper is None else result.band_beside(upper.delta, upper.method)
         )
+        if band is not None:
+            self.details["band"] = band
         if result.interrupted:
             self.details["interrupted"] = True
-            self.findings.append(Statement.STOPPED_IN_TEST.finding(draws=result.trials))
+        if result.interruption is not None:
+            self.findings.append(result.interruption)
+
+    def doubt(self, result: CountedEvent, why: Finding) -> None:
+        """Keep the record of a test whose draws are in doubt, and no bound."""
+        self.details[result.kind] = result.to_dict()
+        self.findings.append(why)
 
     def _upper_profile(self) -> UpperProfile | None:
         """The least of what is known."""
@@ -79,7 +82,7 @@ class Evidence:
     def interrupted(self) -> None:
         """Note that a black-box test was stopped before it had drawn anything that could decide."""
         self.details["interrupted"] = True
-        before = "black_box" in self.details
+        before = self.tested is not None
         said = Statement.STOPPED_BEFORE_SECOND_TEST if before else Statement.STOPPED_BEFORE_TEST
         self.findings.append(said.finding())
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from verify.betting.anytime_scout import Scout, Scouted
 
 from verify.betting.anytime_result import Opening
-from verify.betting.anytime_scout import Scout, Scouted
 from verify.betting.anytime_table import LATER, SEARCHED
 from verify.betting.anytime_test import SCOUT_AFTER, anytime_test
 from verify.conduct.time_limit import TimeLimitReached

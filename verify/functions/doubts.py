@@ -1,4 +1,7 @@
-"""A placebo: the test of two data sets repeated on one and the same, where nothing must be found."""
+"""Doubts about what a test of a function drew: do its draws repeat, drift, or depend on each other?
+
+Drift is looked for by a placebo: the test of two data sets repeated on one and the same, where nothing must be found.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from itertools import count
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.betting.anytime_result import AnytimeResult
 from verify.conduct.spawn_keys import SpawnKey
-from verify.neighbouring.adjacency import Pair
-from verify.neighbouring.pair_draws import Draw
-from verify.sampling.black_box_result import BlackBoxResult
+from verify.findings import Finding, Statement
+from verify.functions.probe_result import Probe
+from verify.functions.repeats import repeats_an_event
+from verify.functions.runs import FunctionRuns
 from verify.sampling.count_events import count_events
+from verify.sampling.counted_event import CountedEvent
 from verify.sampling.draws import batch_sizes
 from verify.sampling.independence import dependence
 
@@ -27,7 +31,23 @@ _MOST_VALUES = 1 << 22  # values of one half that are held in memory
 _ERRORS = 5.5  # standard errors; by chance beyond them with probability below 4e-8 for each count
 
 
-def drifts(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed: int) -> bool:
+def doubt_of(result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int) -> Finding | None:
+    """Return why draws that say something are not independent; None if nothing speaks against it, or it was stopped."""
+    if result.interrupted:
+        return None
+    says_something = result.refuted or result.dependent is not None
+    if says_something and runs.together and repeats_an_event(result, runs.width, seed):
+        return Statement.REPEATS.finding(share="a part")
+    if (says_something or not looked.repeatable) and drifts(result, seed):
+        return Statement.DRIFT.finding()
+    if result.refuted and not result.looked_for_dependence:
+        how = _dependence(result, seed)
+        if how is not None:
+            return Statement.DEPENDENT_DRAWS.finding(how=how)
+    return None
+
+
+def drifts(result: CountedEvent, seed: int) -> bool:
     """Return whether outputs on one data set change from call to call.
 
     Draws are made in two halves, one after the other, as many as the test made. Counted are the tested event, and for
@@ -35,7 +55,7 @@ def drifts(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed:
     For independent draws both halves have one law, and all counts agree within 5.5 standard errors with a probability
     of at least 1 - 4e-8 for each; a counter, a clock or a cache in the function makes them differ.
     """
-    halves = [_half(draw, pair, result, half, seed) for half in range(2)]
+    halves = [_half(result, half, seed) for half in range(2)]
     (hits, first), (hits_prime, second) = halves
     counts = [(hits, hits_prime)]
     for ours, theirs in zip(first, second, strict=True):
@@ -44,8 +64,8 @@ def drifts(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed:
     return any(_differ(ours, theirs, n) for ours, theirs in counts)
 
 
-def hangs_together(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, seed: int) -> str | None:
-    """Return how draws on a pair's data sets depend on each other; None if nothing speaks for it (`independence`).
+def _dependence(result: CountedEvent, seed: int) -> str | None:
+    """Return how draws of the tested worlds depend on each other; None if nothing speaks for it (`independence`).
 
     For a test that does not keep where its event occurred: as many draws as it made are made anew, 2^12 to 2^18 of
     each world, both in turn.
@@ -55,18 +75,16 @@ def hangs_together(draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResul
     for part, size in enumerate(batch_sizes(draws, _MARKED_COLUMNS)):
         for world, found in enumerate(marks):
             sequence = SpawnKey.PLACEBO.sequence(seed, 2, world, part)
-            found.append(result.event.holds(draw(pair, bool(world), size, sequence)))
+            found.append(result.event.holds(result.worlds.draw(bool(world), size, sequence)))
     return dependence(marks)
 
 
-def _half(
-    draw: Draw, pair: Pair, result: BlackBoxResult | AnytimeResult, half: int, seed: int
-) -> tuple[int, FloatArray]:
+def _half(result: CountedEvent, half: int, seed: int) -> tuple[int, FloatArray]:
     """How many draws lie in the tested event, and the draws; shape (columns, n)."""
     values, hits, done, wanted = np.empty((0, 0)), 0, 0, result.trials
     for part in count():
         sequence = SpawnKey.PLACEBO.sequence(seed, half, part)
-        sample = draw(pair, False, min(_BATCH, wanted - done), sequence)
+        sample = result.worlds.draw(False, min(_BATCH, wanted - done), sequence)
         if part == 0:
             wanted = min(wanted, max(_BATCH, _MOST_VALUES // len(sample.columns)))
             values = np.empty((len(sample.columns), wanted))

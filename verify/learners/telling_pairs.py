@@ -1,4 +1,4 @@
-"""The black-box test of a learner's claim, in the claim's own view."""
+"""Which data sets make a learner's transcripts tell the most: scans before any test of the view."""
 
 from __future__ import annotations
 
@@ -12,17 +12,10 @@ from algorithms.claim import Claim, View
 from algorithms.problems import Problem
 from mechanisms import BLOCK, Box
 from mechanisms.arrays import FloatArray
-from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.conduct.progress import stretch
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.drawn_pairs import drawn_pairs
-from verify.learners.early_pairs import early_pairs
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
-from verify.sampling.black_box import black_box_test
-from verify.sampling.black_box_result import BlackBoxResult
-from verify.transcripts.action_features import with_paths_spelled
 from verify.transcripts.coupled_scan import scan_transcripts
 from verify.transcripts.neighbours import Background, backgrounds, replacements
 from verify.transcripts.predicted_bounds import PlannedTest
@@ -32,68 +25,17 @@ from verify.transcripts.transcript import ActionArray, ActionSpace
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 
-_SINGLE_LANE_SAMPLES = 16_000
-_FEWEST_OF_PAIR = 6_144  # draws, so that every stage has enough
 _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of one world
+_GROSS = 3.0  # multiple of the claim beyond which what a scan expects is no near thing
+_LONGER, _WALK_LANES = 2, 512
+_MOST_PAIRS = 5
+_FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer
 
 
-def black_box_of_learner(
-    case: LearnerCase,
-    ground: Groundwork,
-    leads: Sequence[ViewPair],
-    conduct: Conduct,
-    *,
-    share_of_error: float,
-) -> BlackBoxResult:
-    """Test the claim's own view on the pairs that look worst.
+def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[ViewPair]:
+    """Scan transcripts on data sets made for it, and return the most telling pairs, the best first.
 
-    Parameters
-    ----------
-    case
-        The learner. Its adversary is tested beside the pairs if the view is the actions and the learner works in lanes.
-    ground
-        What the layers before showed. Where something speaks against the gate's densities, more pairs are tested that
-        no scan chose.
-    leads
-        What `find_leads` found; the best is tested beside pairs of early records.
-    conduct
-        How it is carried out.
-    share_of_error
-        Share of the verification's error that this test may use.
-    """
-    effort = conduct.effort
-    pairs = list(leads[:1]) + early_pairs(
-        case.problem,
-        ground.drawn[: effort.view_rounds + 1],
-        ground.neighbours,
-        ground.coupled,
-        case.initial,
-        beside_leads=bool(leads) and ground.trusted,
-    )
-    drawn = drawn_pairs(
-        case,
-        pairs,
-        effort,
-        fewest_of_pair=_FEWEST_OF_PAIR,
-        single_lane_samples=_SINGLE_LANE_SAMPLES,
-        seed=conduct.seed,
-    )
-    result = black_box_test(
-        drawn.candidates,
-        claim_epsilon=case.claim.epsilon,
-        claim_delta=case.claim.delta,
-        samples=drawn.samples,
-        confidence=1.0 - share_of_error * (1.0 - effort.confidence),
-        false_alarm=share_of_error * effort.false_alarm,
-        seed=conduct.seed,
-        workers=effort.workers,
-        progress=stretch(conduct.progress, 0.4, 1.0),
-    )
-    return replace(result, event=with_paths_spelled(result.event, ActionSpace.of(case.problem)))
-
-
-def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[ViewPair]:
-    """Scan transcripts on data sets made for it; nothing if actions are not the view, or promise nothing.
+    There are none if actions are not the view, or show nothing.
 
     Of learners that declassify, or whose densities are not to be trusted, every neighbour is sampled. Of others whose
     claim is not proved, and whose transcripts promise little at first, it looks longer: at twice as many rounds, at
@@ -103,7 +45,7 @@ def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int)
     Parameters
     ----------
     case, ground
-        As for `black_box_of_learner`.
+        The learner, and what the layers before showed.
     effort, seed
         How much work, and the seed of everything random.
     """
@@ -132,16 +74,17 @@ def find_leads(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int)
         found = sampled(around, _FEWER, sequence)
     else:
         found = scan_transcripts(build, problem, around, planned, lanes=effort.scan_lanes, seed=sequence)
-        if not ground.proved and isinstance(problem.record_domain, Box) and _little(found, claim):
+        if not ground.proved and isinstance(problem.record_domain, Box) and not is_gross(found, claim):
             longer = ground.drawn[: _LONGER * effort.scan_rounds + 1]
             between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
             further = sampled(between, _FEWER // 2, SpawnKey.TABLES.sequence(seed, 0))
-            found = sorted([*found, *further], key=lambda lead: -lead.predicted)
-    return [lead for lead in found if lead.predicted > 0.0][:_MOST_LEADS]
+            found = sorted([*found, *further], key=lambda pair: -pair.predicted)
+    return [pair for pair in found if pair.predicted > 0.0][:_MOST_PAIRS]
 
 
-def _little(leads: Sequence[ViewPair], claim: Claim) -> bool:
-    return not leads or leads[0].predicted <= _GROSS * claim.epsilon
+def is_gross(pairs: Sequence[ViewPair], claim: Claim) -> bool:
+    """Whether a scan expects of the best pair so much more than the claim that it is no near thing."""
+    return bool(pairs) and pairs[0].predicted > _GROSS * claim.epsilon
 
 
 def _between_tables(
@@ -158,9 +101,3 @@ def _between_tables(
     for table in tables:
         found.append(replace(table, neighbours=tuple(replacements(table.data, domain, late))))
     return found
-
-
-_GROSS = 3.0  # multiple of the claim beyond which what a scan promises is no near thing
-_LONGER, _WALK_LANES = 2, 512
-_MOST_LEADS = 5
-_FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer

@@ -1,0 +1,95 @@
+"""Test by betting: one run, the wealth that earlier runs left it, and what it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from verify.betting.anytime_result import AnytimeResult, Opening
+from verify.betting.anytime_test import anytime_test
+from verify.betting.wealth_file import Account, WealthError
+from verify.conduct.conduct import Conduct
+from verify.findings import Statement
+from verify.sampling.tester import CandidateSource
+from verify.verdict.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Bets:
+    """A tester (`verify.sampling.tester.Tester`) that bets while it draws: see `verify.betting.anytime_test`.
+
+    Attributes
+    ----------
+    seed
+        Of the bets: one that no run in `account` used.
+    account, file
+        What earlier runs won, and the file in which to keep it; None if it is not kept.
+    """
+
+    seed: int
+    account: Account | None = None
+    file: Path | None = None
+
+    @property
+    def anytime(self) -> bool:
+        """Whatever it says, it may say at any time."""
+        return True
+
+    def test(
+        self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
+    ) -> AnytimeResult:
+        """Bet on what is known, and search when that wins nothing; see `Tester`.
+
+        Raises
+        ------
+        WealthError
+            If the wealth file holds pairs that are none of the source's.
+        """
+        opening = Opening() if self.account is None else self.account.opening
+        try:
+            known = source.known(opening.pairs)
+        except ValueError as error:
+            if not opening.pairs:
+                raise
+            raise WealthError(f"wealth={self.file}: holds a pair that is none: {error}") from None
+        effort = conduct.effort
+        result = anytime_test(
+            known.worlds,
+            claim_epsilon=epsilon,
+            claim_delta=delta,
+            samples=known.samples,
+            confidence=effort.confidence,
+            false_alarm=effort.false_alarm - known.negligible,
+            seed=self.seed,
+            progress=conduct.progress,
+            opening=opening.with_share(source.share_of_wealth),
+            source=source,
+        )
+        return replace(
+            result,
+            samples=result.samples + known.searched,
+            search_samples=result.search_samples + known.searched,
+        )
+
+    def save(self, evidence: Evidence) -> None:
+        """Add what the bets won to the wealth file, and say so; to be called outside of any time limit.
+
+        A run that was stopped is saved too: betting may stop whenever one likes, and a losing run must count. One of
+        which nothing was kept, because its draws were in doubt, is not.
+        """
+        result = evidence.tested
+        if self.account is None or not isinstance(result, AnytimeResult):
+            return
+        account = self.account.after(result)
+        evidence.details["wealth"] = {
+            "runs": len(account.runs),
+            "samples": sum(run["samples"] for run in account.runs),
+            "log_wealth_before": self.account.log_wealth,
+            "log_wealth": account.log_wealth,
+        }
+        if self.file is None:
+            return
+        if self.account.is_saved(self.file):
+            account.save(self.file)
+        else:
+            evidence.findings.append(Statement.WEALTH_NOT_KEPT.finding(file=self.file))

@@ -1,0 +1,192 @@
+"""What a test of a learner draws from: early records, telling transcripts, and the worlds of an adversary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from algorithms.claim import View
+from verify.conduct.conduct import Conduct
+from verify.conduct.effort import EFFORTS, Effort
+from verify.conduct.spawn_keys import SpawnKey
+from verify.learners.early_pairs import early_pairs, view_of
+from verify.learners.groundwork import Groundwork
+from verify.learners.learner_case import LearnerCase
+from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
+from verify.learners.telling_pairs import find_telling_pairs, is_gross
+from verify.sampling.tester import Candidates, CandidateSource
+from verify.sampling.worlds import NeighbouringWorlds
+from verify.transcripts.adversary_view import learner_worlds
+from verify.transcripts.view_pair import ViewPair
+
+_CHECK_SHARE = 4  # a single look that only confirms what is plain by then: so many times fewer draws
+_TELLING_BETS = 2  # telling transcripts that are bet on beside early records
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many draws a test of a learner needs, found by trial.
+
+    Attributes
+    ----------
+    fewest_of_pair
+        Draws that a pair needs.
+    single_lane_samples
+        The most draws of a learner that works on one lane at a time.
+    """
+
+    fewest_of_pair: int
+    single_lane_samples: int
+
+
+_LOOK = Sizes(fewest_of_pair=6_144, single_lane_samples=16_000)  # every stage has enough
+_BETS = Sizes(fewest_of_pair=4_096, single_lane_samples=24_000)
+
+
+@dataclass
+class LearnerPairs(CandidateSource):
+    """Pairs of data sets on which a learner's view may tell them apart.
+
+    Attributes
+    ----------
+    case
+        The learner. Its adversary takes part if the view is the actions and the learner works in lanes.
+    ground
+        What the layers before showed. Where something speaks against the gate's densities, more pairs are looked at
+        that no scan chose.
+    conduct
+        How the verification is carried out.
+    """
+
+    case: LearnerCase
+    ground: Groundwork
+    conduct: Conduct
+    _in_lanes: bool = False
+
+    def best(self) -> Candidates:
+        """Look for telling transcripts, offer their likelihood ratios, and return the best beside early records."""
+        ground, conduct = self.ground, self.conduct
+        telling: list[ViewPair] = []
+        share_of_error = 1.0
+        if ground.coupled is not None:
+            conduct.progress(0.2, "looking for telling transcripts")
+            telling = find_telling_pairs(self.case, ground, conduct.effort, conduct.seed)
+        if telling and ground.trusted:
+            conduct.progress(0.3, "likelihood ratios of actions")
+            share_of_error = 1.0 - SHARE_OF_ERROR
+            add_likelihood(ground.evidence, self.case, telling, conduct)
+        conduct.progress(0.4, "black-box test")
+        is_plain = is_gross(telling, self.case.claim) or (ground.trusted and ground.proved)
+        effort = _of_a_check(conduct.effort) if is_plain else conduct.effort
+        early = self._early(effort, beside_telling=bool(telling) and ground.trusted)
+        chosen = candidates_of(self.case, [*telling[:1], *early], effort, _LOOK, seed=conduct.seed)
+        return replace(chosen, share_of_error=share_of_error, share_of_false_alarm=share_of_error)
+
+    @property
+    def search_samples(self) -> int:
+        """None if actions are not the view, or no transcripts can be scanned."""
+        scans = self.case.claim.view in (View.ACTIONS.value, View.OTHER_ACTIONS.value)
+        return self.conduct.effort.scan_lanes if scans and self.ground.coupled and self._in_lanes else 0
+
+    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+        """Return pairs of early records: all runs find the same ones."""
+        pairs = self._early(self.conduct.effort, beside_telling=False)
+        self._in_lanes = works_in_lanes(self.case, pairs[0])
+        return candidates_of(
+            self.case, pairs, self.conduct.effort, _BETS, seed=self.conduct.seed, kind="early record"
+        )
+
+    def further(self, left: int) -> Candidates:
+        """Look for telling transcripts."""
+        effort, lanes = self.conduct.effort, 0
+
+        def counted(gate: Any) -> Any:
+            nonlocal lanes
+            lanes += gate.lanes
+            return self.case.build(gate)
+
+        case = replace(self.case, build=counted)
+        pairs = find_telling_pairs(case, self.ground, effort, self.conduct.seed)[:_TELLING_BETS]
+        rounds = max((pair.rounds for pair in pairs), default=1)
+        most = max(effort.lane_rounds // rounds, effort.samples // 20)
+        worlds = [worlds_of(self.case, pair, in_lanes=True) for pair in pairs]
+        return Candidates(_numbered(worlds, "telling transcript"), min(most, left), searched=lanes)
+
+    def _early(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
+        ground = self.ground
+        data = ground.drawn[: effort.view_rounds + 1]
+        return early_pairs(
+            self.case.problem,
+            data,
+            ground.neighbours,
+            ground.coupled,
+            self.case.initial,
+            beside_telling=beside_telling,
+        )
+
+
+def candidates_of(
+    case: LearnerCase, pairs: Sequence[ViewPair], effort: Effort, sizes: Sizes, *, seed: int, kind: str = ""
+) -> Candidates:
+    """Return what a test draws from: as many of the pairs as there are draws for, and the adversary's worlds.
+
+    Parameters
+    ----------
+    case
+        The learner; its adversary takes part if the view is the actions and the learner works in lanes.
+    pairs
+        Data sets, the most telling first.
+    effort
+        How many draws and how many rounds there may be.
+    sizes
+        How many draws the test needs.
+    seed
+        Of the adversary's first look.
+    kind
+        What the pairs are, for labels of their own in every run.
+    """
+    adversary = case.adversary
+    pairs = pairs[: max(1, effort.samples // sizes.fewest_of_pair - (adversary is not None))]
+    in_lanes = works_in_lanes(case, pairs[0])
+    if not in_lanes:
+        pairs = pairs[:2]
+    one_message = case.claim.view == View.MESSAGE.value  # runs stop with the record's own round
+    rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
+    worlds = _numbered([worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
+    if adversary is not None and case.claim.view == View.ACTIONS.value and in_lanes:
+        rounds = max(rounds, effort.scan_rounds)
+        probe = SpawnKey.ADVERSARY_PROBE.sequence(seed)
+        worlds.append(learner_worlds(case.build, case.problem, adversary, rounds, probe))
+    fewest = max(effort.samples // 20, sizes.fewest_of_pair * len(worlds))
+    samples = min(effort.samples, max(effort.lane_rounds // rounds, fewest))
+    if not in_lanes:
+        samples = min(sizes.single_lane_samples, samples // 8)
+    return Candidates(worlds, samples)
+
+
+def works_in_lanes(case: LearnerCase, pair: ViewPair) -> bool:
+    """Whether the learner works on many lanes at once."""
+    return view_of(case, pair, pair.data).works_in_lanes()
+
+
+def worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
+    """Return a pair as what a test tells apart."""
+    views = [view_of(case, pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
+    return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed))
+
+
+def _numbered(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:
+    """Name pairs of a kind by their numbers."""
+    return [replace(one, name=kind and f"{kind} {number}") for number, one in enumerate(worlds, start=1)]
+
+
+def _of_a_check(effort: Effort) -> Effort:
+    """Return the effort of a test beside a proof and exact likelihood ratios, or of one that has much to see.
+
+    Both are known before the test's first draw, and not from its draws.
+    """
+    quick = EFFORTS["quick"]
+    samples = min(effort.samples, max(effort.samples // _CHECK_SHARE, quick.samples))
+    rounds = min(effort.lane_rounds, max(effort.lane_rounds // _CHECK_SHARE, quick.lane_rounds))
+    return replace(effort, samples=samples, lane_rounds=rounds)

@@ -1,0 +1,156 @@
+"""What a test is made of: where its pairs of worlds come from, and who tests them.
+
+A layer that knows which worlds may give a claim away is a `CandidateSource`; where there is nothing to wait for, that
+is the `Candidates` themselves. A `Tester` draws from them and says what it saw (`verify.sampling.counted_event`). There
+are two: the `SingleLook` of this module has the source find all that is worth a test, and looks once; the bets of
+`verify.betting.bets` begin with what is known, and have the source search only where that shows nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from verify.conduct.conduct import Conduct
+from verify.sampling.black_box import black_box_test
+from verify.sampling.black_box_result import BlackBoxResult
+from verify.sampling.counted_event import CountedEvent
+from verify.sampling.worlds import NeighbouringWorlds
+
+
+class CandidateSource(ABC):
+    """Where a test gets its pairs of worlds from: all at once for a single look, one after the other for bets."""
+
+    @property
+    def search_samples(self) -> int:
+        """About how many draws `further` spends; 0 if there is nothing to search for."""
+        return 0
+
+    @property
+    def calls_are_dear(self) -> bool:
+        """Whether a call costs so much that as many draws as possible should come of each."""
+        return False
+
+    @property
+    def share_of_wealth(self) -> float:
+        """Of what bets may stake, that those on this source may: the rest is kept for another."""
+        return 1.0
+
+    @abstractmethod
+    def best(self) -> Candidates:
+        """Search, and return all that is worth a single look."""
+
+    @abstractmethod
+    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+        """Return what can be bet on without a search.
+
+        Parameters
+        ----------
+        earlier
+            `NeighbouringWorlds.found` of pairs that searches of earlier runs found.
+
+        Raises
+        ------
+        ValueError
+            If these are no pairs of the source's.
+        """
+
+    def further(self, left: int) -> Candidates:
+        """Search for more pairs to bet on, beside those that are known, where so many draws are left."""
+        raise NotImplementedError(f"{type(self).__name__} has nothing to search for")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(CandidateSource):
+    """Pairs of neighbouring worlds, and how they may be tested.
+
+    Attributes
+    ----------
+    worlds
+        The pairs.
+    samples
+        The most draws of all of them together.
+    searched
+        Draws that finding them took.
+    share_of_error, share_of_false_alarm
+        Of a single look: the shares of both errors that it may spend. The rest is spent otherwise.
+    negligible
+        Part of the false-alarm rate that is left to what no draw shows.
+    """
+
+    worlds: Sequence[NeighbouringWorlds]
+    samples: int
+    searched: int = 0
+    share_of_error: float = 1.0
+    share_of_false_alarm: float = 1.0
+    negligible: float = 0.0
+
+    def best(self) -> Candidates:
+        """Return these: there are no others."""
+        return self
+
+    def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
+        """Return these: there are no others."""
+        return self
+
+
+class Tester(Protocol):
+    """Tests a claim on pairs of worlds."""
+
+    @property
+    def anytime(self) -> bool:
+        """Whether what it says holds whenever it is stopped, and for many runs together."""
+        ...
+
+    def test(
+        self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
+    ) -> CountedEvent:
+        """Test whether the source's worlds keep to (epsilon, delta).
+
+        Raises
+        ------
+        ValueError
+            If there are too few draws.
+        KeyboardInterrupt
+            If it came before anything was seen that says something.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class SingleLook:
+    """One look at one event that is fixed before: see `verify.sampling.black_box`.
+
+    Attributes
+    ----------
+    lattice
+        Look only at how numbers lie on the floating-point lattice.
+    """
+
+    lattice: bool = False
+
+    @property
+    def anytime(self) -> bool:
+        """It says nothing before its end, or less."""
+        return False
+
+    def test(
+        self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
+    ) -> BlackBoxResult:
+        """Search first, then test all pairs together; see `Tester`."""
+        chosen, effort = source.best(), conduct.effort
+        result = black_box_test(
+            chosen.worlds,
+            claim_epsilon=epsilon,
+            claim_delta=delta,
+            samples=chosen.samples,
+            confidence=1.0 - chosen.share_of_error * (1.0 - effort.confidence),
+            false_alarm=chosen.share_of_false_alarm * effort.false_alarm - chosen.negligible,
+            seed=conduct.seed,
+            progress=conduct.progress,
+            workers=effort.workers,
+            lattice=self.lattice,
+        )
+        return replace(result, search_samples=chosen.searched)
