@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verify import Listed, SubjectError, verify
-from verify.functions import verify_function
+from verify.sampling import tester
 
 FILE = Path(__file__).parent / "subjects" / "misbehaving.py"
 
@@ -199,13 +199,13 @@ def test_neighbours_on_which_an_output_without_noise_changes_are_found():
 def test_a_generator_of_the_module_is_not_forked(monkeypatch):
     """Every worker would start from the same state, and their draws would be the same."""
     used = []
-    test = verify_function.black_box_test
+    test = tester.black_box_test
 
     def watched(*arguments, workers, **options):
         used.append(workers)
         return test(*arguments, workers=workers, **options)
 
-    monkeypatch.setattr(verify_function, "black_box_test", watched)
+    monkeypatch.setattr(tester, "black_box_test", watched)
     result, findings = checked("own_generator_of_the_module", workers=2)
     assert "foreign-randomness" in findings
     assert result.verdict == "unproven"

@@ -7,7 +7,8 @@ number of pairs nor both orders of each, nor the looks at the wealth cost anythi
 
 The known pairs are bet on at once, so that gross bugs end the run within a few draws. Where these bets win nothing,
 more pairs are searched for, if there is anything to search (`CandidateSource.further`), once they have spent a fair
-part of what it costs; the pairs that it finds catch up and are bet on beside the others. Its draws count as spent, and no bet is on them.
+part of what it costs; the pairs that it finds catch up and are bet on beside the others. Its draws count as spent, and
+no bet is on them.
 
 A second family of bets runs along: one wealth for every ε of a grid, on the same events with stakes of their
 own. The lower bound on ε is the largest grid point below which every ε has been refuted at the level of the

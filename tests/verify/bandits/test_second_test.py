@@ -8,10 +8,14 @@ import pytest
 from verify import PlainBandit, verify
 from verify.bandits import verify_bandit
 from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
+from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
-from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
+from verify.sampling.tester import Candidates, SingleLook
 from verify.sampling.worlds import NeighbouringWorlds
+from verify.zoo.bandits import EpisodicUCB
+
+CLAIM = EpisodicUCB.claim.at(0.5, 0.0)
 
 
 def draw(other, n, seed):
@@ -20,10 +24,9 @@ def draw(other, n, seed):
 
 
 def held(share=1.0, **effort):
-    settings = {"samples": 20_000, "share": share, "seed": 1, "progress": silent, "workers": 1}
-    return hold_test(
-        [NeighbouringWorlds(("D", "D′"), draw)], (0.5, 0.0), replace(EFFORTS["quick"], **effort), **settings
-    )
+    candidates = Candidates([NeighbouringWorlds(("D", "D′"), draw)], 20_000)
+    conduct = Conduct(replace(EFFORTS["quick"], **effort), 1, "again")
+    return hold_test(SingleLook(), candidates, CLAIM, conduct, share=share)
 
 
 def test_the_shares_are_the_whole_error():

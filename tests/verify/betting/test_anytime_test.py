@@ -5,17 +5,39 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from verify.betting.anytime_scout import Scout, Scouted
 
 from verify.betting.anytime_result import Opening
 from verify.betting.anytime_table import LATER, SEARCHED
-from verify.betting.anytime_test import SCOUT_AFTER, anytime_test
+from verify.betting.anytime_test import SEARCH_AFTER, anytime_test
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
 from verify.events.view_sample import Column, ViewSample
+from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 
 EPSILON = 0.1
+
+
+class Finds(CandidateSource):
+    """A search that spends so many draws and finds these pairs; by default bets may spend all that is left."""
+
+    def __init__(self, worlds, searched, costs=None, samples=10**9):
+        self.found, self.costs = Candidates(worlds, samples, searched=searched), costs or searched
+        self.asked = []
+
+    @property
+    def search_samples(self):
+        return self.costs
+
+    def best(self):
+        raise NotImplementedError
+
+    def known(self, earlier):
+        raise NotImplementedError
+
+    def further(self, left):
+        self.asked.append(left)
+        return self.found
 
 
 def candidate(draw, data, other, columns=1, kind="real", label="pair"):
@@ -76,7 +98,7 @@ def test_gross_bugs_need_few_draws(subject, runs, most):
 def at_the_boundary(runs, samples, false_alarm):
     """Runs on a tight claim; in every other one a search finds a second tight pair."""
     tight = candidate(laplace(1.0), 0.0, 1.0)
-    scout = Scout(lambda left: Scouted([replace(tight, name="another")], 128), 128)
+    source = Finds([replace(tight, name="another")], 128)
     return [
         anytime_test(
             [tight],
@@ -86,7 +108,7 @@ def at_the_boundary(runs, samples, false_alarm):
             confidence=0.7,
             false_alarm=false_alarm,
             seed=seed,
-            scout=scout if seed % 2 else None,
+            source=source if seed % 2 else None,
         )
         for seed in range(runs)
     ]
@@ -222,7 +244,7 @@ class Stops:
 def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     whole = bet(CORRECT, seed=3, samples=10_000)
     part = bet(NeighbouringWorlds(("D", "D′"), Stops(20, error("now")).draw), seed=3, samples=10_000)
-    assert (whole.stopped, part.stopped) == ("", stopped)
+    assert (whole.to_dict()["stopped"], part.to_dict()["stopped"]) == ("", stopped)
     assert 0 < part.draws < whole.draws
     assert part.samples < whole.samples
     bets = len(part.bets)
@@ -239,36 +261,33 @@ def test_a_run_that_is_stopped_before_it_bets_has_no_result():
 
 
 def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
-    asked = []
-
-    def search(left):
-        asked.append(left)
-        return Scouted([candidate(laplace(1.0), 0.0, 1.0, label="found")], 5_000)
-
+    source = Finds([candidate(laplace(1.0), 0.0, 1.0, label="found")], 5_000)
     equal = candidate(laplace(1.0), 0.0, 0.0, label="equal")
-    found = bet(equal, seed=1, samples=60_000, scout=Scout(search, 5_000))
+    found = bet(equal, seed=1, samples=60_000, source=source)
     assert found.refuted
     assert (found.candidate, found.worlds.words[0], found.search_samples) == (1, "found: D", 5_000)
-    assert asked == [60_000 - 2 * SCOUT_AFTER]
+    assert source.asked == [60_000 - 2 * SEARCH_AFTER]
     assert found.samples <= 60_000
-    assert all(one.start < SCOUT_AFTER for one in found.bets if one.candidate == 1)
+    assert all(one.start < SEARCH_AFTER for one in found.bets if one.candidate == 1)
     alone = bet(equal, seed=1, samples=60_000)
     assert not alone.refuted
 
 
 def test_a_search_may_leave_fewer_draws_and_is_not_made_for_a_gross_bug():
-    short = bet(CORRECT, samples=60_000, scout=Scout(lambda left: Scouted((), 10_000, 2_000), 5_000))
-    assert 2 * SCOUT_AFTER + 10_000 < short.samples <= 2 * SCOUT_AFTER + 12_000
-    gross = bet(SVT_5, scout=Scout(lambda left: pytest.fail("searched"), 5_000))
+    short = bet(CORRECT, samples=60_000, source=Finds((), 10_000, costs=5_000, samples=2_000))
+    assert 2 * SEARCH_AFTER + 10_000 < short.samples <= 2 * SEARCH_AFTER + 12_000
+    unasked = Finds((), 5_000)
+    gross = bet(SVT_5, source=unasked)
     assert gross.refuted
+    assert not unasked.asked
     assert gross.log_wealth == pytest.approx(math.log(mixture(gross, SEARCHED)))
 
 
 def test_what_is_lost_before_the_bug_is_found_need_not_be_won_back():
     """Tight pairs lose nearly all that is bet on them; what waits for the search is not touched."""
     tight = [candidate(laplace(1 / EPSILON), 0.0, 1.0, label=f"tight {i}") for i in range(6)]
-    gross = Scout(lambda left: Scouted([candidate(laplace(1.0), 0.0, 1.0, label="gross")], 0), 0)
-    result = bet(*tight, seed=2, samples=400_000, false_alarm=1e-4, scout=gross)
+    gross = Finds([candidate(laplace(1.0), 0.0, 1.0, label="gross")], 0, costs=1)
+    result = bet(*tight, seed=2, samples=400_000, false_alarm=1e-4, source=gross)
     lost = sum(one.gain for one in result.bets if one.candidate < 6)
     assert lost < -math.log(1 / SEARCHED)
     assert result.refuted
