@@ -83,9 +83,7 @@ def repeats_an_event(result: CountedEvent, width: int, seed: int) -> bool:
     """
     lanes = min(_LANES, _VALUES // width, result.trials)
     ours, theirs = (
-        result.event.holds(
-            result.worlds.draw(result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call))
-        )
+        result.event.holds(result.worlds.draw(result.swapped, lanes, SpawnKey.REPEATS.sequence(seed, call)))
         for call in range(2)
     )
     return _coincide(ours, theirs, _ERROR)

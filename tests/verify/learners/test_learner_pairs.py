@@ -11,8 +11,8 @@ from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify.conduct.effort import EFFORTS
-from verify.learners.learner_pairs import Sizes, candidates_of, works_in_lanes
 from verify.learners.learner_case import LearnerCase
+from verify.learners.learner_pairs import Sizes, candidates_of, works_in_lanes
 from verify.subjects.named_adversary import named_adversary
 from verify.transcripts.neighbours import Neighbour
 from verify.transcripts.view_pair import ViewPair
@@ -83,6 +83,8 @@ def test_pairs_of_a_kind_have_labels_of_their_own() -> None:
 
 def test_an_adversary_needs_draws_and_rounds_of_its_own() -> None:
     case = replace(CASE, adversary=named_adversary("challenge(0, 1)"))
-    assert len(candidates_of(case, pairs(9), QUICK, MANY, seed=1).worlds) == 3  # of 100,000, one the adversary's
+    assert (
+        len(candidates_of(case, pairs(9), QUICK, MANY, seed=1).worlds) == 3
+    )  # of 100,000, one the adversary's
     short = candidates_of(case, pairs(2, rounds=4), QUICK, SIZES, seed=1)
     assert short.samples == QUICK.lane_rounds // QUICK.scan_rounds  # not as many as 4 rounds allow
