@@ -90,7 +90,7 @@ def without_noise(
 
     `tried` is on how many other data sets a function was tried that returns the same on all of these.
     """
-    if runs.seen.drew and not runs.seen.drew_last:
+    if runs.effects.drew and not runs.effects.drew_last:
         return Statement.REMEMBERS_OUTPUT.finding()
     if len({one.readings.rows[0] for one in seen}) == 1:
         return Statement.CONSTANT_OUTPUT.finding(tried=tried)

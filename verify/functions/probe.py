@@ -99,7 +99,7 @@ def probe(
             unlike = seen[0].data, next(one.data for one in seen if one.readings.rows[0] != output)
     else:
         # What varies with the global random state only is said already.
-        if not runs.seen.drew and randomness is Statement.OWN_RANDOMNESS:
+        if not runs.effects.drew and randomness is Statement.OWN_RANDOMNESS:
             findings.append(Statement.IGNORES_GENERATOR.finding())
         if runs.together:
             findings += repeated_noise(runs, first.data, seed)
@@ -148,9 +148,9 @@ def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
     """Yield what calls did besides returning something, and that not all of it is looked at."""
     if runs.width > MOST_COLUMNS:
         yield Statement.WIDE.finding(entries=runs.width, kept=KEPT, blocks=BLOCKS)
-    if runs.seen.warned:
-        yield Statement.WARNS.finding(warnings=runs.seen.warned)
-    if runs.seen.printed:
-        yield Statement.PRINTS.finding(text=" ".join(runs.seen.printed.split()))
-    if runs.seen.changed_data:
+    if runs.effects.warned:
+        yield Statement.WARNS.finding(warnings=runs.effects.warned)
+    if runs.effects.printed:
+        yield Statement.PRINTS.finding(text=" ".join(runs.effects.printed.split()))
+    if runs.effects.changed_data:
         yield Statement.CHANGES_DATA.finding()

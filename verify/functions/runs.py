@@ -66,7 +66,7 @@ class FunctionRuns:
         The subject.
     lanes_together
         Whether several lanes are asked for in one call; may be switched off.
-    seen
+    effects
         What calls did besides, kept up to date by `watched`.
     width
         How many entries outputs have, once a first look has shown it.
@@ -74,7 +74,7 @@ class FunctionRuns:
 
     subject: FunctionSubject
     lanes_together: bool
-    seen: SideEffects = field(default_factory=SideEffects)
+    effects: SideEffects = field(default_factory=SideEffects)
     width: int = 1
 
     @property
@@ -143,7 +143,7 @@ class FunctionRuns:
         *,
         global_seed: np.random.SeedSequence | None = None,
     ) -> Readings:
-        """Return outputs as `outputs` does, and note in `seen` what the calls did besides.
+        """Return outputs as `outputs` does, and note in `effects` what the calls did besides.
 
         `global_seed` is that of NumPy's and Python's global random states, if it is to be another.
         """
@@ -152,12 +152,12 @@ class FunctionRuns:
         out = io.StringIO()
         with _contained(seed if global_seed is None else global_seed, out) as warned:
             returned = self._returned(data, n, rng, watch=True)
-        self.seen.drew_last = str(rng.bit_generator.state) != before
-        self.seen.drew = self.seen.drew or self.seen.drew_last
-        self.seen.printed = self.seen.printed or out.getvalue()[:_EXCERPT]
-        if warned and not self.seen.warned:
+        self.effects.drew_last = str(rng.bit_generator.state) != before
+        self.effects.drew = self.effects.drew or self.effects.drew_last
+        self.effects.printed = self.effects.printed or out.getvalue()[:_EXCERPT]
+        if warned and not self.effects.warned:
             first = warned[0]
-            self.seen.warned = (
+            self.effects.warned = (
                 f"{first.category.__name__}: {first.message} (at {first.filename}:{first.lineno})"
             )
         return self._read(returned, n)
@@ -207,7 +207,7 @@ class FunctionRuns:
 
     def _compare(self, given: Any, data: Data) -> None:
         if not same_data(np.asarray(given), data):
-            self.seen.changed_data = True
+            self.effects.changed_data = True
 
 
 def same_data(one: Data, other: Data) -> bool:

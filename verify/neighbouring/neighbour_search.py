@@ -82,8 +82,8 @@ class SearchResult:
     """
 
     pairs: tuple[Pair, ...]
-    samples: int
-    generated: int
+    samples: int = 0
+    generated: int = 0
 
 
 def search_neighbours(

@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
-from verify.outputs.output_readings import EXACT, Readings, WholeArray
+from verify.outputs.output_readings import EXACT, Readings, WholeArray, as_float
 from verify.outputs.seen_place import SeenPlace
 
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
@@ -136,10 +136,10 @@ def _less(values: FloatArray, whole: WholeArray | None, offset: int) -> FloatArr
             wrapped = whole.astype(np.uint64) - np.uint64(offset % 2**64)  # exact modulo 2^64
             return wrapped.view(np.int64).astype(np.float64)
     integers = _integers_of(values, whole)
-    rounded = _float(offset)
+    rounded = as_float(offset)
     return np.array(
         [
-            value - rounded if x is None else _float(x - offset)
+            value - rounded if x is None else as_float(x - offset)
             for x, value in zip(integers, values.tolist(), strict=True)
         ]
     )
@@ -151,10 +151,3 @@ def _low_bits(values: FloatArray, whole: WholeArray | None) -> FloatArray:
     if whole is not None and whole.dtype.kind in "iu":
         return (whole.astype(np.uint64) & np.uint64(mask)).astype(np.float64)
     return np.array([np.nan if x is None else float(x & mask) for x in _integers_of(values, whole)])
-
-
-def _float(whole: int) -> float:
-    try:
-        return float(whole)
-    except OverflowError:
-        return math.inf if whole > 0 else -math.inf

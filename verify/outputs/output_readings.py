@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -104,6 +105,14 @@ def exact(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:
         return floats, {}
     beyond = np.flatnonzero((np.abs(floats) >= EXACT).any(axis=0)).tolist()
     return floats, {place: values[:, place] for place in beyond}
+
+
+def as_float(value: Any) -> float:
+    """Return a number as a float; infinity for a whole number beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 @lru_cache(maxsize=4096)

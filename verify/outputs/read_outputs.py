@@ -6,7 +6,6 @@ of one length or of several. A number that is absent is NaN, as are masked entri
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,15 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
-from verify.outputs.output_readings import EXACT, Raised, Readings, distinct_names, exact, flat_names
+from verify.outputs.output_readings import (
+    EXACT,
+    Raised,
+    Readings,
+    as_float,
+    distinct_names,
+    exact,
+    flat_names,
+)
 from verify.outputs.shapes import entries_in_words, shape_of
 from verify.outputs.words import Words
 
@@ -110,7 +117,7 @@ class _Columns:
         try:
             values = np.array(rows, dtype=np.float64)
         except OverflowError:
-            values = np.array([[_as_float(value) for value in row] for row in rows])
+            values = np.array([[as_float(value) for value in row] for row in rows])
         entries = list(range(length))
         if self.known is not None:
             names = flat_names(length)
@@ -227,11 +234,4 @@ def _as_floats(column: Sequence[Any]) -> FloatArray:
     try:
         return np.array(column, dtype=np.float64)
     except OverflowError:
-        return np.array([_as_float(value) for value in column])
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # a whole number beyond every float
-        return math.inf if value > 0 else -math.inf
+        return np.array([as_float(value) for value in column])

@@ -1,0 +1,104 @@
+"""A first look says what is wrong with a function before anything is tested, and nothing of one that is in order."""
+
+import random
+
+import numpy as np
+import pytest
+
+from mechanisms import Interval
+from verify import AnyTwo, SubjectError
+from verify.functions.function_subject import FunctionSubject
+from verify.functions.probe import NeverEnds, probe
+from verify.functions.runs import FunctionRuns
+
+SPACE = AnyTwo(Interval(0, 1))
+OWN = np.random.default_rng(7)
+
+
+def look(function, *, lanes=False, seconds=60.0):
+    subject = FunctionSubject("subject", function, SPACE, None, takes_gate=False, takes_lanes=lanes)
+    return probe(FunctionRuns(subject, lanes), SPACE, SPACE.seeds(), 0, seconds)
+
+
+def remembering():
+    known = {}
+    return lambda data, rng: known[data] if data in known else known.setdefault(data, rng.normal())
+
+
+def changing(data, rng, lanes):
+    data = np.atleast_1d(data)
+    return data + rng.normal(size=lanes)
+
+
+@pytest.mark.parametrize(
+    ("function", "kinds"),
+    [
+        (lambda data, rng: data + rng.normal(), []),
+        (lambda data, rng: [data + rng.normal(), "word"], []),
+        (lambda data, rng: 3.0, ["constant"]),
+        (lambda data, rng: 2.0 * data, ["deterministic"]),
+        (remembering(), ["remembers"]),
+        (lambda data, rng: data + OWN.normal(), ["foreign-randomness", "ignores-generator"]),
+        (lambda data, rng: data + random.gauss(0.0, 1.0), ["foreign-randomness"]),
+        (lambda data, rng: [data] * int(rng.integers(1, 3)), ["shape"]),
+        (lambda data, rng: rng.normal() if rng.random() < 0.5 else np.nan, ["nan"]),
+        (lambda data, rng: rng.normal() if rng.random() < 0.5 else 1 / 0, ["raises"]),
+        (lambda data, rng: print("said") or rng.normal(), ["prints"]),
+        (lambda data, rng: rng.normal(size=300), ["wide"]),
+    ],
+)
+def test_what_a_first_look_finds(function, kinds):
+    assert [finding.kind for finding in look(function).findings] == kinds
+
+
+def test_lanes_with_a_seed_of_their_own_repeat_each_other():
+    def seeded(data, rng, lanes):
+        return data + np.random.default_rng(int(rng.integers(2))).normal(size=lanes)
+
+    looked = look(seeded, lanes=True)
+    assert looked.nothing_to_test
+    assert "repeats" in [finding.kind for finding in looked.findings]
+    assert not look(changing, lanes=True).findings
+
+
+def test_only_draws_of_its_own_cannot_be_repeated():
+    assert not look(lambda data, rng: data + OWN.normal()).repeatable
+    assert look(lambda data, rng: data + random.gauss(0.0, 1.0)).repeatable
+
+
+def test_data_sets_between_which_an_output_without_noise_changes():
+    """0 and 1 are the first known points; what changes between other points is looked for elsewhere."""
+    data, other = look(lambda data, rng: data > 0.25).unlike
+    assert (data > 0.25) != (other > 0.25)
+    changed = look(lambda data, rng: 0.3 < data < 0.45).elsewhere
+    assert (0.3 < changed.data < 0.45) != (0.3 < changed.other < 0.45)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda data, rng: 1 / 0, "raised ZeroDivisionError: division by zero"),
+        (lambda data, rng: None, "returned nothing in every call"),
+        (lambda data, rng: [], "returned nothing in every call"),
+        (lambda data, rng: object(), "must be a number"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused(function, words):
+    with pytest.raises(SubjectError, match=words):
+        look(function)
+
+
+def test_lanes_that_are_one_draw_are_refused():
+    with pytest.raises(SubjectError, match="lanes must be independent draws"):
+        look(lambda data, rng, lanes: np.full(lanes, rng.normal()), lanes=True)
+
+
+def test_a_call_that_never_ends_is_stopped():
+    def endless(data, rng):
+        while True:
+            pass
+
+    with pytest.raises(NeverEnds) as stopped:
+        look(endless, seconds=0.2)
+    assert stopped.value.finding.kind == "time-limit"
+    assert "took longer than 0.1 s" in stopped.value.finding.message
