@@ -8,7 +8,6 @@ function of the actions that both worlds show, so what tells the worlds apart is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -108,15 +107,15 @@ class ChallengeOnPlay:
         return Turn(first, second)
 
 
-class Game:
-    """Rounds against an adversary, asked for one by one.
+class Interaction:
+    """Rounds of an adversary and a bandit, asked for one by one.
 
     Parameters
     ----------
     adversary
         The strategy.
     rounds, arms, size, lanes
-        Of the game.
+        How many rounds, arms, places of an action and runs side by side.
     other_world
         Which outcomes of a challenge happen.
 
@@ -165,46 +164,6 @@ class Game:
         self.played += 1
 
 
-def run_against(
-    adversary: Adversary,
-    step: Callable[[FloatArray], npt.NDArray[np.integer]],
-    *,
-    rounds: int,
-    arms: int,
-    size: int,
-    lanes: int,
-    other_world: bool,
-) -> ActionArray:
-    """Play rounds against an adversary.
-
-    Parameters
-    ----------
-    adversary
-        The strategy.
-    step
-        Plays one round on given outcomes (lanes, arms) and returns the actions (lanes, size), which it must have chosen
-        before it looked.
-    rounds, arms, size, lanes
-        Of the game.
-    other_world
-        Which outcomes of a challenge happen.
-
-    Returns
-    -------
-    ndarray
-        The actions, shape (lanes, rounds, size).
-
-    Raises
-    ------
-    AdversaryError
-        If a lane is challenged twice, or outcomes have another shape than (lanes, arms).
-    """
-    game = Game(adversary, rounds=rounds, arms=arms, size=size, lanes=lanes, other_world=other_world)
-    for _ in range(rounds):
-        game.play(step(game.outcomes()))
-    return game.actions
-
-
 def learner_against(
     build: BuildLearner,
     problem: Problem,
@@ -215,25 +174,26 @@ def learner_against(
     other_world: bool,
     seed: np.random.SeedSequence,
 ) -> ActionArray:
-    """Return the actions of a learner on a gate against an adversary, shape (lanes, rounds, size)."""
+    """Return the actions of a learner on a gate against an adversary, shape (lanes, rounds, size).
+
+    Raises
+    ------
+    AdversaryError
+        If a lane is challenged twice, or outcomes have another shape than (lanes, arms).
+    """
     gate = Simulation(seed, lanes)
-    learner = build(gate)
-    record = 0
-
-    def step(outcomes: FloatArray) -> npt.NDArray[np.integer]:
-        nonlocal record
-        record += 1
-        played = checked_action(learner, problem, lanes)
-        learner.observe(gate.private(problem.feedback(outcomes, played), learner.feedback_domain, record))
-        return played
-
-    structure = problem.structure
-    return run_against(
+    learner, structure = build(gate), problem.structure
+    interaction = Interaction(
         adversary,
-        step,
         rounds=rounds,
         arms=structure.arms,
         size=structure.size,
         lanes=lanes,
         other_world=other_world,
     )
+    for record in range(1, rounds + 1):
+        outcomes = interaction.outcomes()
+        played = checked_action(learner, problem, lanes)
+        learner.observe(gate.private(problem.feedback(outcomes, played), learner.feedback_domain, record))
+        interaction.play(played)
+    return interaction.actions

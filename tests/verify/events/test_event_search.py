@@ -84,7 +84,9 @@ def test_one_noise_draw_shared_is_found_in_a_difference() -> None:
 
     for chosen in search(real(2), draw(0.0), draw(1.0)):
         assert "difference" in chosen.event.words
-        assert chosen.predicted > 7.0  # 20,000 draws cannot promise more of an event never seen in the other world
+        assert (
+            chosen.predicted > 7.0
+        )  # 20,000 draws cannot promise more of an event never seen in the other world
 
 
 def test_coordinates_that_move_apart_are_found_by_an_additive_score() -> None:

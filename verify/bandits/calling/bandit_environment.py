@@ -27,6 +27,12 @@ class GameOver(BaseException):
     """Raised by an environment when it is asked for more rounds; nobody who catches `Exception` catches it."""
 
 
+def _pays_nothing(number: int, arm: int) -> float:
+    raise BanditError(
+        "the bandit pulls arms of its environment by itself: give play=..., the method that makes it do so"
+    )
+
+
 class Environment:
     """What a bandit that plays by itself pulls arms of.
 
@@ -53,6 +59,11 @@ class Environment:
         self.horizon = self.T = rounds if horizon is None else horizon
         self.pulled: list[int] = []
 
+    @classmethod
+    def idle(cls, arms: int, rounds: int) -> Environment:
+        """Return one that is not to be played in: nobody said that the bandit plays by itself."""
+        return cls(arms, rounds, _pays_nothing)
+
     def pull(self, arm: Any) -> float:
         """Return the arm's reward in the next round.
 
@@ -71,19 +82,6 @@ class Environment:
         return self.reward_of(number, chosen)
 
     pull_arm = step = draw = play = sample = reward = get_reward = generate_reward = __call__ = pull
-
-
-def pays_nothing(number: int, arm: int) -> float:
-    """Say that a bandit plays by itself, as nobody said; the reward of environments that are not to be played in.
-
-    Raises
-    ------
-    BanditError
-        Always.
-    """
-    raise BanditError(
-        "the bandit pulls arms of its environment by itself: give play=..., the method that makes it do so"
-    )
 
 
 def play_alone(play: Play, bandit: Any, environment: Environment) -> list[int]:

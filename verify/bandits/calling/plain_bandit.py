@@ -34,7 +34,6 @@ from mechanisms.parameters import ParameterError, whole
 from verify.bandits.calling.bandit_construction import Maker, starter
 from verify.bandits.calling.bandit_environment import (
     Environment,
-    pays_nothing,
     play_alone,
     play_until_it_stops,
 )
@@ -42,7 +41,7 @@ from verify.bandits.calling.bandit_methods import Calls, Select, Update
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.calling.bandit_state import caches_of
 from verify.bandits.calling.run_generators import RunGenerators
-from verify.transcripts.adversary import Adversary, Game
+from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 
 _LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
@@ -225,7 +224,7 @@ class PlainBandit:
             If it cannot be made.
         """
         with RunGenerators(np.random.SeedSequence(0)) as generators:
-            return _Runs(self, generators).make(generators.rng, self._idle)
+            return _Runs(self, generators).make(generators.rng, Environment.idle(self.arms, self.rounds))
 
     def against(self, adversary: Adversary) -> PlainBandit:
         """Return the same bandit, played against an adversary."""
@@ -291,7 +290,7 @@ class PlainBandit:
         with RunGenerators(seed) as generators:
             runs = _Runs(self, generators)
             for draw in runs.begun(range(draws)):
-                game = Game(
+                interaction = Interaction(
                     self.adversary,
                     rounds=self.rounds,
                     arms=self.arms,
@@ -300,9 +299,9 @@ class PlainBandit:
                     other_world=other_world,
                 )
 
-                def reward(number: int, arm: int, game: Game = game) -> float:
-                    outcomes = game.outcomes()
-                    game.play(arm)
+                def reward(number: int, arm: int, interaction: Interaction = interaction) -> float:
+                    outcomes = interaction.outcomes()
+                    interaction.play(arm)
                     return float(outcomes[0, arm])
 
                 if self.play is not None:
@@ -312,13 +311,8 @@ class PlainBandit:
                     for number in range(self.rounds):
                         arm = select(number)
                         update(arm, reward(number, arm))
-                actions[draw] = game.actions[0]
+                actions[draw] = interaction.actions[0]
         return actions
-
-    @property
-    def _idle(self) -> Environment:
-        """An environment that is not to be played in."""
-        return Environment(self.arms, self.rounds, pays_nothing)
 
 
 class _Runs:
@@ -328,7 +322,7 @@ class _Runs:
         self.bandit, self.generators = bandit, generators
         self.make = Maker(bandit.make, bandit.arms, bandit.rounds)
         self._contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
-        self._idle = bandit._idle
+        self._idle = Environment.idle(bandit.arms, bandit.rounds)
         self._known = False  # whether one bandit was made and looked at
         self._calls: Calls | None = None
         self._start: Callable[[Any], object] | None = None
