@@ -19,6 +19,7 @@ from verify.betting.bets import Bets
 from verify.betting.wealth_file import open_account
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
+from verify.conduct.interrupts import interrupts
 from verify.conduct.isolation import in_own_process
 from verify.conduct.progress import Progress, silent
 from verify.findings import Finding, UpperBound
@@ -108,14 +109,16 @@ def verify(subject: object, options: Options) -> Verification:
             own_claim, evidence = Inquiry(
                 found, claim, conduct, options, bets or SingleLook(), adversary
             ).answer()
+        presses.report_follows()
         if bets is not None:
             bets.save(evidence)
         return _conclude(found, own_claim, evidence, seed)
 
     tell: Progress = options.progress if options.progress is not None else silent
-    if not options.isolated:
-        return work(tell)
-    result = in_own_process(work, tell, options.time_limit)
+    with interrupts() as presses:
+        if not options.isolated:
+            return work(tell)
+        result = in_own_process(work, tell, options.time_limit)
     if isinstance(result, Finding):
         upper = UpperBound(math.inf, 1.0, "none: it left no result")
         result = _conclude(found, claim, Evidence(upper=upper, findings=[result]), seed)

@@ -18,22 +18,29 @@ drawn, first_process = 0, os.getpid()
 
 @claimed(data=Interval(0, 1))
 def laplace(data, rng, lanes):
-    """Stops the verification in the final test: after {after} draws, those of each process counted alone."""
+    """Presses Ctrl-C after {after} draws, those of each process counted alone, and {presses} times in all."""
     global drawn
     drawn += lanes
     if drawn >= {after}:
         drawn = -10**12
-        os.kill(first_process, signal.SIGINT)
+        for number in range({presses}):
+            try:
+                open(f"{__file__}.{number}", "x").close()
+            except FileExistsError:  # another process has pressed it
+                continue
+            os.kill(first_process, signal.SIGINT)
+            break
     return data + rng.laplace(0, 0.5, lanes)
 '''
 
 
 @pytest.mark.parametrize(
-    ("workers", "after", "stage"), [(1, 4_000_000, "final"), (2, 2_600_000, "any"), (1, 10_000, "search")]
+    ("workers", "after", "presses", "stage"),
+    [(1, 4_000_000, 1, "final"), (2, 2_600_000, 2, "any"), (1, 10_000, 1, "search")],
 )
-def test_ctrl_c_leaves_a_report(tmp_path: Path, workers: int, after: int, stage: str) -> None:
+def test_ctrl_c_leaves_a_report(tmp_path: Path, workers: int, after: int, presses: int, stage: str) -> None:
     path = tmp_path / "subject.py"
-    path.write_text(SUBJECT.replace("{after}", str(after)))
+    path.write_text(SUBJECT.replace("{after}", str(after)).replace("{presses}", str(presses)))
     run = subprocess.run(
         [
             sys.executable, "-c", "from verify.command_line import main; main()", "verify", f"{path}:laplace",

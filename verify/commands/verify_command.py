@@ -12,6 +12,7 @@ from rich.console import Console
 
 from algorithms.problems import SettingError
 from verify.commands.command_options import flags, json_option, shown_progress, unique
+from verify.conduct.interrupts import interrupts
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import every_learner
 from verify.verdict.output import check_plot, print_json
@@ -49,20 +50,25 @@ def verify_command(
         if options["anytime"] or options["wealth"] is not None:
             raise SettingError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
-    with (
-        redirect_stdout(sys.stderr),
-        shown_progress(subject or str(command)) as tell,
-    ):  # stdout is the result's alone
-        result = verify(named, neighbours=adjacency, isolated=not _is_ours(named), progress=tell, **options)
-    if plot is not None:
-        from verify.verdict.plot_band import plot_verification
+    with interrupts():  # until the report is printed
+        with (
+            redirect_stdout(sys.stderr),
+            shown_progress(subject or str(command)) as tell,
+        ):  # stdout is the result's alone
+            result = verify(
+                named, neighbours=adjacency, isolated=not _is_ours(named), progress=tell, **options
+            )
+        if plot is not None:
+            from verify.verdict.plot_band import plot_verification
 
-        if not plot_verification(result, plot):
-            click.echo(f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True)
-    if as_json:
-        print_json(result.json())
-    else:
-        render(result, Console())
+            if not plot_verification(result, plot):
+                click.echo(
+                    f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True
+                )
+        if as_json:
+            print_json(result.json())
+        else:
+            render(result, Console())
     ctx.exit(result.exit_code)
 
 

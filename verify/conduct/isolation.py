@@ -6,6 +6,7 @@ that never returns from C to Python cannot be stopped by a signal. In a process 
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import pickle
@@ -16,6 +17,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
 from verify.subject_error import SubjectError
@@ -33,8 +35,8 @@ def in_own_process(
 ) -> Result | Finding:
     """Return what `work` returns in a process of its own; or, if it ended or had to be killed, that it did.
 
-    Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and is waited
-    for; a second one kills it.
+    Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and what it
+    leaves is waited for; a third one kills it.
 
     Parameters
     ----------
@@ -50,48 +52,53 @@ def in_own_process(
     Exception
         What `work` raised, or a `SubjectError` that says it, if it is not picklable.
     KeyboardInterrupt
-        At the second Ctrl-C, or if `work` raised it.
+        At the third Ctrl-C, or if `work` raised it.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return work(progress)
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_report, args=(work, theirs))
-    process.start()
-    theirs.close()
-    assert process.pid is not None
-    deadline, interrupted = time.monotonic() + seconds + GRACE, False
-    try:
-        while time.monotonic() < deadline:
-            try:
-                alive = process.is_alive()  # asked before the pipe: what was sent last is read in any case
-                if ours.poll(_POLL if alive else 0.0):
-                    kind, content = ours.recv()
-                    if kind == "progress":
-                        progress(*content)
-                    elif kind == "raised":
-                        raise content
-                    else:
-                        result: Result = content
-                        return result
-                elif not alive:  # workers of its own hold the pipe open longer than it lived
-                    return _ended(process.exitcode or 0)
-            except EOFError:
-                process.join(_POLL)  # it is about to end
-                if not process.is_alive():
-                    return _ended(process.exitcode or 0)
-            except KeyboardInterrupt:
-                if interrupted or not process.is_alive():
-                    raise
-                interrupted = True
-                os.kill(process.pid, signal.SIGINT)
-    finally:
-        for kill, number in ((os.killpg, process.pid), (os.kill, process.pid)):
-            with suppress(ProcessLookupError, PermissionError):
-                kill(number, signal.SIGKILL)
-        process.join()
-        ours.close()
+    with interrupts() as presses:
+        process.start()
+        theirs.close()
+        assert process.pid is not None
+        presses.first = functools.partial(_interrupt, process.pid)
+        deadline = time.monotonic() + seconds + GRACE
+        try:
+            while time.monotonic() < deadline:
+                try:
+                    alive = (
+                        process.is_alive()
+                    )  # asked before the pipe: what was sent last is read in any case
+                    if ours.poll(_POLL if alive else 0.0):
+                        kind, content = ours.recv()
+                        if kind == "progress":
+                            progress(*content)
+                        elif kind == "raised":
+                            raise content
+                        else:
+                            result: Result = content
+                            return result
+                    elif not alive:  # workers of its own hold the pipe open longer than it lived
+                        return _ended(process.exitcode or 0)
+                except EOFError:
+                    process.join(_POLL)  # it is about to end
+                    if not process.is_alive():
+                        return _ended(process.exitcode or 0)
+        finally:
+            presses.report_follows()
+            for kill, number in ((os.killpg, process.pid), (os.kill, process.pid)):
+                with suppress(ProcessLookupError, PermissionError):
+                    kill(number, signal.SIGKILL)
+            process.join()
+            ours.close()
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
+
+
+def _interrupt(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGINT)
 
 
 def _report(work: Callable[[Progress], Any], there: Connection) -> None:

@@ -163,12 +163,12 @@ def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
     assert in_own_process(work, interrupt, 60.0) == "a partial result"
 
 
-def test_a_second_ctrl_c_ends_all() -> None:
+def test_a_third_ctrl_c_ends_all() -> None:
     def work(progress):
-        for share in (0.1, 0.2):
+        for share in (0.1, 0.2, 0.3):
             try:
                 progress(share, "waiting")
-                time.sleep(1000 if share == 0.2 else 1.0)
+                time.sleep(1000 if share == 0.3 else 1.0)
             except KeyboardInterrupt:
                 continue
 

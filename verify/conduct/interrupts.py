@@ -1,0 +1,68 @@
+"""Ctrl-C during a verification: the first one stops it, and none but the third takes its report away."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_ENDING = 3  # a double press is common, and must not lose the report; whoever presses again wants an end
+
+
+class Interrupts:
+    """The presses of Ctrl-C while a verification runs and its report is made.
+
+    Attributes
+    ----------
+    first
+        Done at the first press; it raises `KeyboardInterrupt`, unless another process does the work. The second press
+        does nothing, the third raises `KeyboardInterrupt`.
+    """
+
+    def __init__(self) -> None:
+        self.first: Callable[[], None] = _stop
+        self._presses = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Count a press: this is the handler of the signal."""
+        self._presses += 1
+        if self._presses == 1:
+            self.first()
+        elif self._presses >= _ENDING:
+            raise KeyboardInterrupt
+
+    def report_follows(self) -> None:
+        """Say that nothing is left to be stopped: from here on the first press does nothing either."""
+        self.first = _go_on
+
+
+@contextmanager
+def interrupts() -> Iterator[Interrupts]:
+    """Count Ctrl-C in the block; an inner block counts on with the outer one's.
+
+    Outside the main thread, and where Ctrl-C is ignored, as in the background of a shell, nothing changes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if isinstance(before, Interrupts):
+        yield before
+        return
+    counted = Interrupts()
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if before in (signal.SIG_IGN, None) or not in_main_thread:
+        yield counted
+        return
+    signal.signal(signal.SIGINT, counted)
+    try:
+        yield counted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop() -> None:
+    raise KeyboardInterrupt
+
+
+def _go_on() -> None:
+    pass
