@@ -310,7 +310,7 @@ def test_delta_below_the_largest_loss_is_positive() -> None:
         (RandomizedResponse(size=2, epsilon=math.log(3)).profile(), 100, 1e-100),
         (PureProfile(Fraction(4.397068780548205)), 2, 1e-16),
         (subsampled(LaplaceProfile(1.0, 1.0), 0.1), 2, 1e-30),
-        (LaplaceProfile(1.0, 1e-3), 10, 1e-100),
+        pytest.param(LaplaceProfile(1.0, 1e-3), 10, 1e-100, marks=pytest.mark.slow),
     ],
 )
 def test_near_the_ceiling_the_lower_end_follows(profile: PrivacyProfile, count: int, delta: float) -> None:

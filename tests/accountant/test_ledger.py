@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Ledger, Place
@@ -25,6 +25,7 @@ def entry(charge, records):
     return Entry(Laplace(scale=1.0), UNIT, charge, tuple(records), HERE, "numpy:PCG64")
 
 
+@settings(max_examples=40)
 @given(rows)
 def test_totals_are_sums_and_survive_json(rows):
     ledger = Ledger(BasicComposition())

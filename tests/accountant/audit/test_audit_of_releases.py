@@ -256,6 +256,7 @@ def test_bad_files_name_their_line(run, file):
     assert "scael" in err
 
 
+@pytest.mark.slow  # a process of its own; the README's commands run the same script
 def test_the_installed_script_audits(file):
     script = Path(sys.executable).with_name("dpwitness")
     done = subprocess.run(

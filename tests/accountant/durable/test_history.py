@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Influence, Ledger, Place
@@ -100,6 +100,7 @@ def contents(ledger: Ledger, sums: list[TracedSums]) -> list[Any]:
     return [ledger.to_dict(), {record: ledger.spent(record) for record in ledger.records()}, held]
 
 
+@settings(max_examples=60)
 @given(st.lists(steps, max_size=25))
 def test_a_replay_is_the_same_ledger_and_the_same_sums(taken: list[tuple[Any, ...]]) -> None:
     ledger, sums = Ledger(BasicComposition()), [TracedSums(SIZE), TracedSums(SIZE)]
@@ -130,6 +131,22 @@ def test_sums_met_late_are_described_in_full() -> None:
     [number] = note(History(journal), ledger, [sums])
     _, _, found = History.replay(journal, journal.rows(), BasicComposition())
     assert contents(ledger, [found[number]]) == contents(ledger, [sums])
+
+
+def test_sums_that_are_met_twice_in_one_save_keep_their_number_and_their_changes() -> None:
+    """Two attributes of a learner may be the same sums."""
+    ledger, journal = Ledger(BasicComposition()), Kept()
+    sums = [TracedSums(SIZE), TracedSums(SIZE)]
+    history = History(journal)
+    first = note(history, ledger, [sums[0], sums[1], sums[1], sums[0]])
+    assert first == [first[0], first[1], first[1], first[0]]
+    assert first[0] != first[1]
+    rows = len(journal.rows())
+    sums[1].add(Traced({"ann": INFLUENCES[1]}), np.array([[0, 2]]))
+    assert note(history, ledger, [sums[1], sums[0], sums[1]]) == [first[1], first[0], first[1]]
+    assert sum("changes" in row for row in journal.rows()[rows:]) == 1
+    _, _, found = History.replay(journal, journal.rows(), BasicComposition())
+    assert contents(ledger, [found[number] for number in first[:2]]) == contents(ledger, sums)
 
 
 def test_what_repeats_is_written_once() -> None:
