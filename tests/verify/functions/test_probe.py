@@ -70,8 +70,8 @@ def test_data_sets_between_which_an_output_without_noise_changes():
     """0 and 1 are the first known points; what changes between other points is looked for elsewhere."""
     data, other = look(lambda data, rng: data > 0.25).unlike
     assert (data > 0.25) != (other > 0.25)
-    changed = look(lambda data, rng: 0.3 < data < 0.45).elsewhere
-    assert (0.3 < changed.data < 0.45) != (0.3 < changed.other < 0.45)
+    changed = look(lambda data, rng: 0.55 < data < 0.8).elsewhere
+    assert (0.55 < changed.data < 0.8) != (0.55 < changed.other < 0.8)
 
 
 @pytest.mark.parametrize(
