@@ -18,7 +18,6 @@ from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
-from verify.neighbouring.pair_draws import worlds_of
 from verify.neighbouring.path import first_change, path
 from verify.sampling.stage_sizes import FINALISTS
 from verify.sampling.tester import Candidates, CandidateSource
@@ -104,9 +103,9 @@ class FunctionPairs(CandidateSource):
         if looked.unlike is not None:
             change = looked.elsewhere or self._change(*looked.unlike)
             if change is not None:
-                return SearchResult((change,), 0, 0)
+                return SearchResult((change,))
         if isinstance(neighbours, Listed) and len(known) <= FINALISTS:
-            return SearchResult(tuple(known), 0, 0)
+            return SearchResult(tuple(known))
         found = self._searched(
             samples=self.budget.search,
             error=self.conduct.effort.false_alarm / 2.0,
@@ -188,8 +187,11 @@ class FunctionPairs(CandidateSource):
         )
 
     def _worlds(self, pair: Pair, *, found: bool = False) -> NeighbouringWorlds:
-        worlds = worlds_of(pair, self.draw, (words_of(pair.data), words_of(pair.other)))
-        return replace(worlds, found=_plain(pair)) if found else worlds
+        def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+            return self.draw(pair, other, n, seed)
+
+        words = words_of(pair.data), words_of(pair.other)
+        return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
 
 
 def _different(pairs: Sequence[Pair]) -> list[Pair]:

@@ -18,7 +18,6 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.pair_score import fitted_score
-from verify.sampling.worlds import NeighbouringWorlds
 
 Draw = Callable[[Pair, bool, int, np.random.SeedSequence], ViewSample]
 """``draw(pair, other_world, n, seed)``: n independent draws of the view on the pair's one or other data set."""
@@ -83,8 +82,3 @@ def _against(first: ViewSample, second: ViewSample) -> bool:
     score = fitted_score((first.rows(0, half), second.rows(0, half)))
     ours, theirs = (score.of(world.rows(half, 2 * half)) for world in (first, second))
     return float(np.mean((ours - ours.mean()) * (theirs - theirs.mean()))) < 0.0
-
-
-def worlds_of(pair: Pair, draw: Draw, words: tuple[str, str]) -> NeighbouringWorlds:
-    """Return a pair of data sets, in these words, as what a test tells apart."""
-    return NeighbouringWorlds(words, lambda other, n, seed: draw(pair, other, n, seed))
