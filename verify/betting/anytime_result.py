@@ -64,27 +64,27 @@ class Bet:
 
 @dataclass(frozen=True)
 class Opening:
-    """What an earlier run hands to the next: its wealth, and the events to begin with.
+    """What an earlier run leaves to the next: its wealth, and the events to begin with.
 
     Attributes
     ----------
     log_wealth, log_peak
         The log-wealth, and the largest that it ever was.
     bets
-        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws", "promise"}``.
+        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws"}``.
     pairs
-        `NeighbouringWorlds.found` of the pairs of all searches that promise most.
-    pocket
+        `NeighbouringWorlds.found` of the pairs of all searches with the fastest expected growth.
+    withheld
         Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
     grid_log_wealth, grid_log_peak
-        The same for every ε of the grid (`verify.betting.anytime_table.grid_of`); empty for a first run.
+        The same for every ε of the grid (`verify.betting.wealth.grid_of`); empty for a first run.
     """
 
     log_wealth: float = 0.0
     log_peak: float = 0.0
     bets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pairs: tuple[Mapping[str, Any], ...] = ()
-    pocket: float = 0.0
+    withheld: float = 0.0
     grid_log_wealth: tuple[float, ...] = ()
     grid_log_peak: tuple[float, ...] = ()
 

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening
-from verify.betting.anytime_seat import FEWEST_OF_PAIR, Seat
-from verify.betting.anytime_table import SEARCHED, Table
+from verify.betting.pair_under_test import FEWEST_OF_PAIR, PairUnderTest
+from verify.betting.wealth import SEARCHED, Wealth
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached
@@ -36,9 +36,9 @@ from verify.sampling.worlds import NeighbouringWorlds
 FIRST_LOOK = 16  # draws a side after which the first event is chosen
 SEARCH_AFTER = 1024  # draws a side before which no more pairs are searched for
 PATIENCE, LONGEST = 0.25, 1.0  # of the cost of the search, that bets spend before it; at most, while they win
-PRUNE_FROM = 4096  # draws a side after which the less promising half of the pairs is dropped, at every look
+PRUNE_FROM = 4096  # draws a side after which the slower half of the pairs is dropped, at every look
 KEPT = 3  # pairs of searches that the next run begins with
-BET_ON = 0.5  # of the best pair's promise: pairs that promise less are looked at, not bet on
+BET_ON = 0.5  # of the best pair's expected growth: slower pairs are looked at, not bet on
 
 
 def anytime_test(
@@ -106,131 +106,137 @@ def anytime_test(
         )
     source = source or Candidates(candidates, samples)
     reserve = SEARCHED if source.search_samples else 0.0
-    table = Table(claim_epsilon, claim_delta, confidence, false_alarm, opening or Opening(), reserve=reserve)
-    run = _Run(table, candidates, samples, seed, progress or silent, source)
+    wealth = Wealth(
+        claim_epsilon, claim_delta, confidence, false_alarm, opening or Opening(), reserve=reserve
+    )
+    run = _Run(wealth, candidates, samples, seed, progress or silent, source)
     stopped: KeyboardInterrupt | None = None
     try:
-        run.play()
+        run.bet()
     except KeyboardInterrupt as stop:
-        if not table.state.bets:
+        if not wealth.state.bets:
             raise
         stopped = stop
     return run.result(stopped)
 
 
 class _Run:
-    """The pairs at the table, and the draws that are left."""
+    """The pairs under test, and the draws that are left."""
 
     def __init__(
         self,
-        table: Table,
+        wealth: Wealth,
         candidates: Sequence[NeighbouringWorlds],
         samples: int,
         seed: int,
         tell: Progress,
         source: CandidateSource,
     ) -> None:
-        self.table, self.samples, self.seed, self.tell = table, samples, seed, tell
+        self.wealth, self.samples, self.seed, self.tell = wealth, samples, seed, tell
         self.source, self.to_search = source, source.search_samples > 0
         self.searched, self.limit = 0, samples
-        self.everyone = [Seat(one, i, seed, source.calls_are_dear) for i, one in enumerate(candidates)]
-        self.seats = self.everyone
+        self.pairs = [PairUnderTest(one, i, seed, source.calls_are_dear) for i, one in enumerate(candidates)]
+        self.active = self.pairs
 
     @property
     def spent(self) -> int:
         """Draws so far, of the search too."""
-        return self.searched + sum(seat.spent for seat in self.everyone)
+        return self.searched + sum(pair.spent for pair in self.pairs)
 
-    def play(self) -> None:
-        """Play until the claim is refuted or the draws are spent."""
-        while not self.table.over:
-            seen = min(seat.seen for seat in self.seats)
+    def bet(self) -> None:
+        """Bet until the claim is refuted or the draws are spent."""
+        while not self.wealth.over:
+            seen = min(pair.seen for pair in self.active)
             if self.to_search and seen >= SEARCH_AFTER and self._search_is_due:
                 self._search()
                 self.to_search = False
                 continue
-            behind = [seat for seat in self.seats if seat.seen == seen]  # those who came late catch up
+            behind = [pair for pair in self.active if pair.seen == seen]  # those who came late catch up
             stretch = min(seen or FIRST_LOOK, _affordable(behind, self.limit - self.spent))
             if stretch == 0:
                 break
-            self._turn(behind, stretch)
-            if seen + stretch >= PRUNE_FROM and len(behind) == len(self.seats):
-                ranked = sorted(self.seats, key=lambda seat: (-seat.promise, seat.index))
-                self.seats = sorted(ranked[: (len(ranked) + 1) // 2], key=lambda seat: seat.index)
+            self._advance(behind, stretch)
+            if seen + stretch >= PRUNE_FROM and len(behind) == len(self.active):
+                ranked = sorted(self.active, key=lambda pair: (-pair.growth, pair.index))
+                self.active = sorted(ranked[: (len(ranked) + 1) // 2], key=lambda pair: pair.index)
         self.tell(1.0, "done")
 
     @property
     def _search_is_due(self) -> bool:
         """Whether the bets cost enough for a search to be worth its draws."""
-        winning = self.table.state.log_wealth > self.table.opening.log_wealth
+        winning = self.wealth.state.log_wealth > self.wealth.opening.log_wealth
         return self.spent >= (LONGEST if winning else PATIENCE) * self.source.search_samples
 
-    def _turn(self, seats: Sequence[Seat], stretch: int) -> None:
-        """Bet on the next draws of some pairs, on those that promise as much as the best of all."""
-        for seat in seats:
-            seat.prepare(self.table)
-        if any(seat.holds for seat in seats):
-            self.table.begin()
-        promising = BET_ON * max(seat.promise for seat in self.seats)
-        for seat in seats:
-            wealth = math.exp(min(self.table.state.log_wealth, 700.0))
+    def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> None:
+        """Bet on the next draws of some pairs, on those that are expected to grow about as fast as the best of all."""
+        for pair in pairs:
+            pair.choose_event(self.wealth)
+        if any(pair.has_event for pair in pairs):
+            self.wealth.begin()
+        worth_it = BET_ON * max(pair.growth for pair in self.active)
+        for pair in pairs:
+            wealth = math.exp(min(self.wealth.state.log_wealth, 700.0))
             self.tell(min(1.0, self.spent / self.samples), f"betting, wealth {wealth:.3g}")
-            seat.play(stretch, self.table, staking=seat.promise >= promising)
-            if self.table.state.crossed:
+            pair.advance(stretch, self.wealth, staking=pair.growth >= worth_it)
+            if self.wealth.state.crossed:
                 return
 
     def _search(self) -> None:
         """Search for more pairs."""
         found = self.source.further(self.limit - self.spent)
         self.searched += found.searched
-        self.table.begin(searched=True)
+        self.wealth.begin(searched=True)
         self.limit = int(min(self.limit, self.spent + found.samples))
-        first = len(self.everyone)
+        first = len(self.pairs)
         late = [
-            Seat(one, first + i, self.seed, self.source.calls_are_dear) for i, one in enumerate(found.worlds)
+            PairUnderTest(one, first + i, self.seed, self.source.calls_are_dear)
+            for i, one in enumerate(found.worlds)
         ]
-        self.everyone = [*self.everyone, *late]
-        self.seats = [*self.seats, *late]
+        self.pairs = [*self.pairs, *late]
+        self.active = [*self.active, *late]
 
     def result(self, stopped: KeyboardInterrupt | None) -> AnytimeResult:
         """Name the event on which most was won."""
-        table, state = self.table, self.table.state
+        wealth, state = self.wealth, self.wealth.state
         gains: dict[tuple[int, bool, str], list[Bet]] = {}
         for bet in state.bets:
             key = (bet.candidate, bet.swapped, json.dumps(bet.event.to_dict(), sort_keys=True))
             gains.setdefault(key, []).append(bet)
         best = max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
-        held = {seat.candidate.label: seat.closing for seat in self.everyone}
+        held = {pair.candidate.label: pair.closing for pair in self.pairs}
         searched = [
-            (seat.promise, seat.candidate.found) for seat in self.everyone if seat.candidate.found is not None
+            (pair.growth, pair.candidate.found) for pair in self.pairs if pair.candidate.found is not None
         ]
-        opening = table.opening
+        opening = wealth.opening
         closing = replace(
             opening,
             log_wealth=state.log_wealth,
             log_peak=state.log_peak,
-            bets={**opening.bets, **{label: hand for label, hand in held.items() if hand is not None}},
-            grid_log_wealth=tuple(table.grid_wealth.tolist()),
+            bets={
+                **opening.bets,
+                **{label: tracked for label, tracked in held.items() if tracked is not None},
+            },
+            grid_log_wealth=tuple(wealth.grid_wealth.tolist()),
             grid_log_peak=tuple(state.grid_peak.tolist()),
             pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[:KEPT]),
         )
         return AnytimeResult(
             candidate=best[0].candidate,
-            worlds=self.everyone[best[0].candidate].candidate,
+            worlds=self.pairs[best[0].candidate].candidate,
             swapped=best[0].swapped,
             event=best[0].event,
             hits=sum(bet.hits for bet in best),
             hits_prime=sum(bet.hits_prime for bet in best),
             trials=sum(bet.draws for bet in best),
-            claim_epsilon=table.claimed[0],
-            claim_delta=table.claimed[1],
+            claim_epsilon=wealth.claimed[0],
+            claim_delta=wealth.claimed[1],
             log_wealth=state.log_wealth,
             log_peak=state.log_peak,
-            refuted=table.won,
-            false_alarm=table.false_alarm,
-            epsilon_lower=table.epsilon_lower,
-            confidence=table.confidence,
-            draws=max(seat.seen for seat in self.everyone),
+            refuted=wealth.won,
+            false_alarm=wealth.false_alarm,
+            epsilon_lower=wealth.epsilon_lower,
+            confidence=wealth.confidence,
+            draws=max(pair.seen for pair in self.pairs),
             samples=self.spent,
             search_samples=self.searched,
             bets=state.bets,
@@ -242,7 +248,7 @@ class _Run:
         )
 
 
-def _affordable(seats: Sequence[Seat], budget: int) -> int:
+def _affordable(pairs: Sequence[PairUnderTest], budget: int) -> int:
     """The longest stretch for all pairs that takes at most `budget` draws of both worlds together."""
-    ready = min(seat.ready for seat in seats)
-    return ready + max(0, budget) // (2 * len(seats)) // MULTIPLE * MULTIPLE
+    ready = min(pair.ready for pair in pairs)
+    return ready + max(0, budget) // (2 * len(pairs)) // MULTIPLE * MULTIPLE

@@ -24,7 +24,7 @@ from verify.verdict.json_form import json_able
 
 FORMAT = "dpwitness wealth, version 2"
 
-_POCKET = 0.5  # a run that learns in vain loses half of what earlier ones won, not nearly all
+_WITHHELD = 0.5  # a run that learns in vain loses half of what earlier ones won, not nearly all
 _LISTS = ("log_wealth", "log_peak")  # of the grid
 
 
@@ -93,7 +93,7 @@ class Account:
             log_peak=self.log_peak,
             bets=self.bets,
             pairs=self.pairs,
-            pocket=_POCKET,
+            withheld=_WITHHELD,
             grid_log_wealth=wealth,
             grid_log_peak=peak,
         )

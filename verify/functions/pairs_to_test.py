@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from verify.betting.anytime_seat import FEWEST_OF_PAIR
+from verify.betting.pair_under_test import FEWEST_OF_PAIR
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import ViewSample

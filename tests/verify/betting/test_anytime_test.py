@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from verify.betting.anytime_result import Opening
-from verify.betting.anytime_table import LATER, SEARCHED
 from verify.betting.anytime_test import SEARCH_AFTER, anytime_test
+from verify.betting.wealth import LATER, SEARCHED
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
 from verify.events.view_sample import Column, ViewSample
@@ -189,19 +189,19 @@ def done_part(done):
     return max(64, 2 ** int(math.log2(done)) // 8)
 
 
-def test_a_pocket_limits_the_loss_and_carries_wealth_on():
-    kept = bet(CORRECT, seed=5, samples=20_000, opening=Opening(2.0, 2.5, {}, 0.5))
+def test_what_is_withheld_limits_the_loss_and_carries_wealth_on():
+    kept = bet(CORRECT, seed=5, samples=20_000, opening=Opening(log_wealth=2.0, log_peak=2.5, withheld=0.5))
     assert kept.log_wealth >= 2.0 + math.log(0.5) - 1e-9
     assert kept.log_wealth == pytest.approx(2.0 + math.log(0.5 + 0.5 * mixture(kept)))
     assert kept.log_peak >= 2.5
-    rich = bet(CORRECT, seed=5, opening=Opening(0.0, 3.1))
+    rich = bet(CORRECT, seed=5, opening=Opening(log_peak=3.1))
     assert rich.refuted  # it was, before
     assert rich.draws <= 64
 
 
 def test_events_of_an_earlier_run_are_bet_on_from_the_first_draw():
     first = bet(NOISY_HISTOGRAM_2, seed=1)
-    later = bet(NOISY_HISTOGRAM_2, seed=2, opening=Opening(0.0, 0.0, first.closing.bets))
+    later = bet(NOISY_HISTOGRAM_2, seed=2, opening=Opening(bets=first.closing.bets))
     assert later.bets[0].start == 0
     assert later.bets[0].event == first.bets[-1].event
 
@@ -243,7 +243,7 @@ class Stops:
 )
 def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     whole = bet(CORRECT, seed=3, samples=10_000)
-    part = bet(NeighbouringWorlds(("D", "D′"), Stops(20, error("now")).draw), seed=3, samples=10_000)
+    part = bet(NeighbouringWorlds(("pair: D", "D′"), Stops(20, error("now")).draw), seed=3, samples=10_000)
     assert (whole.to_dict()["stopped"], part.to_dict()["stopped"]) == ("", stopped)
     assert 0 < part.draws < whole.draws
     assert part.samples < whole.samples
@@ -310,7 +310,9 @@ def test_the_bound_grows_over_runs():
 
 
 def test_a_reserve_is_taken_from_the_wealth_and_from_every_bound():
-    opening = Opening(1.0, 2.0, {}, 0.0, (1.0, 3.0), (1.5, 3.5)).with_reserve(0.25)
+    opening = Opening(
+        log_wealth=1.0, log_peak=2.0, grid_log_wealth=(1.0, 3.0), grid_log_peak=(1.5, 3.5)
+    ).with_share(0.25)
     assert opening.log_wealth == pytest.approx(1.0 + math.log(0.25))
     assert opening.grid_log_wealth == pytest.approx((1.0 + math.log(0.25), 3.0 + math.log(0.25)))
     assert opening.log_peak == 2.0

@@ -1,4 +1,4 @@
-"""Which event to bet on: the one that promises the fastest growth on the past, and how often it came up since."""
+"""Which event to bet on: by the past, the one on which wealth grows fastest; and how often it came up since."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
 
 
 @dataclass(frozen=True)
-class Hand:
+class TrackedEvent:
     """An event to bet on, and how often it came up in draws that it was not laid out on.
 
     Attributes
@@ -44,17 +44,17 @@ class Hand:
         p, q = moved(self.hits[0], self.draws[0], -CAUTION), moved(self.hits[1], self.draws[1], CAUTION)
         return float(p), float(q)
 
-    def after(self, x: BoolArray, y: BoolArray) -> Hand:
+    def after(self, x: BoolArray, y: BoolArray) -> TrackedEvent:
         """The same with more draws counted."""
         hits = self.hits[0] + int(np.count_nonzero(x)), self.hits[1] + int(np.count_nonzero(y))
-        return Hand(self.event, self.swapped, hits, (self.draws[0] + len(x), self.draws[1] + len(y)))
+        return TrackedEvent(self.event, self.swapped, hits, (self.draws[0] + len(x), self.draws[1] + len(y)))
 
-    def promise(self, claim: Payoff) -> float:
-        """Expected growth of the log-wealth per pair of draws, see `promises`."""
-        return float(promises(claim, self.hits, self.draws)[0])
+    def growth(self, claim: Payoff) -> float:
+        """Expected growth of the log-wealth per pair of draws, see `expected_growths`."""
+        return float(expected_growths(claim, self.hits, self.draws)[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able data, from which `hand_from_dict` makes the hand again."""
+        """JSON-able data, from which `tracked_from_dict` makes it again."""
         return {
             "swapped": self.swapped,
             "event": self.event.to_dict(),
@@ -63,8 +63,8 @@ class Hand:
         }
 
 
-def hand_from_dict(saved: Mapping[str, Any], columns: Sequence[Column]) -> Hand | None:
-    """A hand from what an earlier run saved; None if the view has other columns now, or the data are no hand."""
+def tracked_from_dict(saved: Mapping[str, Any], columns: Sequence[Column]) -> TrackedEvent | None:
+    """What an earlier run saved; None if the view has other columns now, or the data are something else."""
     try:
         hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
         event = event_from_dict(saved["event"], tuple(columns))
@@ -73,25 +73,27 @@ def hand_from_dict(saved: Mapping[str, Any], columns: Sequence[Column]) -> Hand 
         return None
     if len(hits) != 2 or len(draws) != 2 or any(not 0 <= h <= n for h, n in zip(hits, draws, strict=True)):
         return None
-    return Hand(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
+    return TrackedEvent(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
 
 
-def best_hand(claim: Payoff, fit: WorldSamples, late: WorldSamples, held: Hand | None) -> Hand:
-    """The most promising event: laid out on one sample, compared on the other, and with the one held so far."""
+def best_event(
+    claim: Payoff, fit: WorldSamples, late: WorldSamples, held: TrackedEvent | None
+) -> TrackedEvent:
+    """The event of the fastest growth: laid out on one sample, compared on the other, and with the one held so far."""
     best: dict[bool, tuple[float, Family, int]] = {}
     for family in all_families(fit, late):
         for swapped in (False, True):
-            promise = promises(claim, *_ordered(family, swapped))
-            at = int(np.argmax(promise))
-            if swapped not in best or promise[at] > best[swapped][0]:
-                best[swapped] = (float(promise[at]), family, at)
-    hands = []
+            growth = expected_growths(claim, *_ordered(family, swapped))
+            at = int(np.argmax(growth))
+            if swapped not in best or growth[at] > best[swapped][0]:
+                best[swapped] = (float(growth[at]), family, at)
+    found = []
     for swapped, (_, family, at) in best.items():
         hits, draws = _ordered(family, swapped)
-        hands.append(Hand(family.build(at), swapped, (int(hits[0][at]), int(hits[1][at])), draws))
+        found.append(TrackedEvent(family.build(at), swapped, (int(hits[0][at]), int(hits[1][at])), draws))
     if held is not None:
-        hands.append(held)
-    return max(hands, key=lambda hand: hand.promise(claim))
+        found.append(held)
+    return max(found, key=lambda one: one.growth(claim))
 
 
 def _ordered(family: Family, swapped: bool) -> tuple[tuple[IntArray, IntArray], tuple[int, int]]:
@@ -102,7 +104,7 @@ def _ordered(family: Family, swapped: bool) -> tuple[tuple[IntArray, IntArray], 
     return (family.hits, family.hits_prime), (first, second)
 
 
-def promises(
+def expected_growths(
     claim: Payoff, hits: Sequence[npt.ArrayLike], draws: Sequence[float], cautions: Sequence[float] = CAUTIONS
 ) -> FloatArray:
     """Expected growth, averaged over how cautiously the frequencies are read; shape (events,)."""

@@ -1,4 +1,4 @@
-"""The table on which bets are played: the wealth, and one wealth for every ε of a grid, whose end is a lower bound.
+"""The wealth of a run of bets (an e-process), and one wealth for every ε of a grid, whose end is a lower bound.
 
 While nothing telling is known yet, bets tend to lose, and what is lost then would have to be won back later. So the
 wealth is shared out beforehand: a share w_0 goes into the first bets, w_k into those from the k-th look on,
@@ -11,7 +11,7 @@ a mixture of nonnegative supermartingales with weights that add up to 1, so that
 costs a factor of 1 / w_k at most, whatever it was.
 
 The state is one value that is replaced as a whole: a run that is stopped between two statements, by Ctrl-C or by a
-time limit, leaves the table as it was after the last draw that was bet on.
+time limit, leaves the wealth as it was after the last draw that was bet on.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.betting.anytime_choice import Hand
 from verify.betting.anytime_result import Bet, Opening
 from verify.betting.e_process import Payoff, outcome_counts
+from verify.betting.tracked_event import TrackedEvent
 
 GRID = 97  # values of ε that the lower bound can take
 LATER = 0.05  # share of the wealth for looks to come
@@ -33,7 +33,7 @@ _ROUNDING = 1e-12  # of a log-wealth that is put together: never rounded up
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class WealthState:
     """What was won so far.
 
     Attributes
@@ -69,7 +69,7 @@ class State:
     crossed: bool = False
 
 
-class Table:
+class Wealth:
     """The wealth, the wealths of the grid, and the bets."""
 
     def __init__(
@@ -93,7 +93,7 @@ class Table:
         self.grid_opening = np.array(opening.grid_log_wealth) if known else nothing
         peak = np.array(opening.grid_log_peak) if known else nothing
         none = np.full(len(self.grid), -math.inf)
-        self.state = State(0.0, opening.log_wealth, opening.log_peak, nothing, peak, -math.inf, none)
+        self.state = WealthState(0.0, opening.log_wealth, opening.log_peak, nothing, peak, -math.inf, none)
 
     def begin(self, *, searched: bool = False) -> None:
         """Begin a look: put its share of the wealth at stake; the reserve, if more pairs have been searched for."""
@@ -119,10 +119,10 @@ class Table:
     def _wealth_of(
         self, opening: float | FloatArray, begun: float | FloatArray, bets: FloatArray
     ) -> FloatArray:
-        """Log-wealth once the bets multiplied their stake so; what is in the pocket stays as it is."""
-        pocket = self.opening.pocket
-        kept = pocket + (1.0 - pocket) * self.state.left
-        staked = math.log1p(-pocket) + begun + bets
+        """Log-wealth once the bets multiplied their stake so; what is withheld stays as it is."""
+        withheld = self.opening.withheld
+        kept = withheld + (1.0 - withheld) * self.state.left
+        staked = math.log1p(-withheld) + begun + bets
         mixed = np.logaddexp(math.log(kept), staked) if kept > 0.0 else staked
         return np.asarray(opening + mixed - _ROUNDING)
 
@@ -136,14 +136,16 @@ class Table:
         """Whether there is nothing left to do: the claim is refuted, and a bet can be shown for it."""
         return self.won and bool(self.state.bets)
 
-    def stake(self, candidate: int, label: str, hand: Hand, start: int, x: BoolArray, y: BoolArray) -> int:
-        """Bet on the next draws; return how many of them were played before the claim was refuted.
+    def stake(
+        self, candidate: int, label: str, tracked: TrackedEvent, start: int, x: BoolArray, y: BoolArray
+    ) -> int:
+        """Bet on the next draws; return how many of them were counted before the claim was refuted.
 
         Parameters
         ----------
         candidate, label
             The pair.
-        hand
+        tracked
             The event and how often it came up before; its stake is fixed by that.
         start
             Where the stretch began: what is staked on the same event from there on is one bet.
@@ -151,38 +153,38 @@ class Table:
             Whether the draws of the likelier and of the other world lie in the event.
         """
         before = self.state
-        p, q = hand.cautious()
+        p, q = tracked.cautious()
         stake = self.claim.stake(p, q)
         bets = before.log_bets + np.cumsum(self.claim.steps(float(stake[0]), x, y))
         path = self._wealth_of(self.opening.log_wealth, before.log_begun, bets)
         crossed = np.flatnonzero(path >= -math.log(self.false_alarm))
         crosses = bool(crossed.size) and not self.won
-        played = int(crossed[0]) + 1 if crosses else len(x)
-        counts = outcome_counts(x[:played], y[:played])
+        counted = int(crossed[0]) + 1 if crosses else len(x)
+        counts = outcome_counts(x[:counted], y[:counted])
         grid_bets = before.grid_bets + self.grid_payoff.log_wealth(self.grid_payoff.stake(p, q), counts)
         bet = Bet(
             candidate=candidate,
             label=label,
-            swapped=hand.swapped,
-            event=hand.event,
+            swapped=tracked.swapped,
+            event=tracked.event,
             start=start,
-            draws=played,
-            hits=int(np.count_nonzero(x[:played])),
-            hits_prime=int(np.count_nonzero(y[:played])),
-            gain=float(bets[played - 1]) - before.log_bets,
+            draws=counted,
+            hits=int(np.count_nonzero(x[:counted])),
+            hits_prime=int(np.count_nonzero(y[:counted])),
+            gain=float(bets[counted - 1]) - before.log_bets,
         )
         grid_wealth = self._wealth_of(self.grid_opening, before.grid_begun, grid_bets)
         self.state = replace(
             before,
-            log_bets=float(bets[played - 1]),
-            log_wealth=float(path[played - 1]),
-            log_peak=max(before.log_peak, float(path[:played].max())),
+            log_bets=float(bets[counted - 1]),
+            log_wealth=float(path[counted - 1]),
+            log_peak=max(before.log_peak, float(path[:counted].max())),
             grid_bets=grid_bets,
             grid_peak=np.maximum(before.grid_peak, grid_wealth),
             bets=_appended(before.bets, bet),
             crossed=before.crossed or crosses,
         )
-        return played
+        return counted
 
     @property
     def epsilon_lower(self) -> float:

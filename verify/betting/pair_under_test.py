@@ -1,4 +1,4 @@
-"""One pair of worlds at the table: its draws, its past, and the event that is bet on."""
+"""One pair of worlds under test: its draws, its past, and the event that is bet on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.betting.anytime_choice import Hand, best_hand, hand_from_dict
-from verify.betting.anytime_table import Table
+from verify.betting.tracked_event import TrackedEvent, best_event, tracked_from_dict
+from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.draws import MULTIPLE, draw_batch
@@ -25,7 +25,7 @@ BATCH_VALUES = 1 << 20  # values of one batch of draws
 STRETCHES = 8  # a stretch between two looks has so many parts, each with a stake of its own
 
 
-class Seat:
+class PairUnderTest:
     """One pair of worlds: its draws, its past and its current event.
 
     Parameters
@@ -42,7 +42,7 @@ class Seat:
         self.candidate, self.index = candidate, index
         self.seen = 0
         """Draws a side that were looked at."""
-        self.promise = -math.inf
+        self.growth = -math.inf
         """Expected growth of the log-wealth per pair of draws, by the past."""
         self.spent = 0
         """Draws made, both worlds."""
@@ -50,7 +50,7 @@ class Seat:
         self._next: tuple[FloatArray, FloatArray] | None = None
         self._past: list[tuple[FloatArray, FloatArray]] = []
         self._columns: tuple[Column, ...] = ()
-        self._hand: Hand | None = None
+        self._tracked: TrackedEvent | None = None
 
     @property
     def ready(self) -> int:
@@ -58,44 +58,44 @@ class Seat:
         return 0 if self._next is None else len(self._next[0])
 
     @property
-    def holds(self) -> bool:
+    def has_event(self) -> bool:
         """Whether there is an event to bet on."""
-        return self._hand is not None
+        return self._tracked is not None
 
     @property
     def closing(self) -> dict[str, Any] | None:
         """The event held last, for `Opening`; None if there is none."""
-        return None if self._hand is None else {**self._hand.to_dict(), "promise": self.promise}
+        return None if self._tracked is None else self._tracked.to_dict()
 
-    def prepare(self, table: Table) -> None:
+    def choose_event(self, wealth: Wealth) -> None:
         """Choose an event on the past, or take an earlier run's."""
         if self.seen == 0:
             self._draw(1)
-            saved = table.opening.bets.get(self.candidate.label)
-            self._hand = None if saved is None else hand_from_dict(saved, self._columns)
+            saved = wealth.opening.bets.get(self.candidate.label)
+            self._tracked = None if saved is None else tracked_from_dict(saved, self._columns)
         else:
-            self._hand = self._chosen(table)
-        if self._hand is not None:
-            self.promise = self._hand.promise(table.claim)
+            self._tracked = self._chosen(wealth)
+        if self._tracked is not None:
+            self.growth = self._tracked.growth(wealth.claim)
 
-    def play(self, stretch: int, table: Table, *, staking: bool) -> None:
+    def advance(self, stretch: int, wealth: Wealth, *, staking: bool) -> None:
         """Look at the next `stretch` draws a side, and bet on them if `staking`, until the claim is refuted."""
         start = self.seen
-        while self.seen < start + stretch and not table.state.crossed:
+        while self.seen < start + stretch and not wealth.state.crossed:
             left = start + stretch - self.seen
             part = min(self._part(stretch), left)
             self._draw(min(left, self._most) if self._whole else part)
             x, y = self._take(part)
-            played = part
-            if self._hand is not None:
-                first, second = (y, x) if self._hand.swapped else (x, y)
-                in_first = self._hand.event.holds(ViewSample(first, self._columns))
-                in_second = self._hand.event.holds(ViewSample(second, self._columns))
+            counted = part
+            if self._tracked is not None:
+                first, second = (y, x) if self._tracked.swapped else (x, y)
+                in_first = self._tracked.event.holds(ViewSample(first, self._columns))
+                in_second = self._tracked.event.holds(ViewSample(second, self._columns))
                 if staking:
                     label = self.candidate.label
-                    played = table.stake(self.index, label, self._hand, start, in_first, in_second)
-                self._hand = self._hand.after(in_first[:played], in_second[:played])
-            self.seen += played
+                    counted = wealth.stake(self.index, label, self._tracked, start, in_first, in_second)
+                self._tracked = self._tracked.after(in_first[:counted], in_second[:counted])
+            self.seen += counted
 
     @property
     def _most(self) -> int:
@@ -138,11 +138,11 @@ class Seat:
             self._past.pop(0)
         return taken
 
-    def _chosen(self, table: Table) -> Hand:
+    def _chosen(self, wealth: Wealth) -> TrackedEvent:
         """The event of the past with the fastest growth, its frequencies from the later half of the past."""
         x, y = (np.concatenate(world) for world in zip(*self._past, strict=True))
         self._past = [(x, y)]
         half = len(x) // 2
         fit = ViewSample(x[:half], self._columns), ViewSample(y[:half], self._columns)
         late = ViewSample(x[half : 2 * half], self._columns), ViewSample(y[half : 2 * half], self._columns)
-        return best_hand(table.claim, fit, late, self._hand)
+        return best_event(wealth.claim, fit, late, self._tracked)
