@@ -1,5 +1,27 @@
 """What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict.
 
+The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`, `linear`,
+`bandits`, `functions`, `verify_mechanism`); hand the worlds that may give it away to a tester (`sampling`, `betting`);
+decide and report (`verdict`). The words that are used:
+
+- *subject*: what is verified: a learner, a plain bandit, a mechanism, or a function (a command is one, too).
+- *claim*: (ε, δ)-differential privacy in a trust model, for a record, neighbours and a view.
+- *view*: what the adversary sees: an output, a user's message, all releases, the actions.
+- *neighbours*, D and D′: two data sets that differ by one record, as the *adjacency* says.
+- *worlds*: how to draw views on D and on D′, and how to say both (`sampling.worlds`).
+- *event*: a set of views. What tells D from D′ is an event that is too likely on one of them.
+- *column*: one number or word of a view; *reading*: a number made of columns; *score*: a fitted one.
+- *transcript*: the actions of a run, round by round; *features* are what is read off it.
+- *effort*: how much work may be done; *conduct*: effort, seed, time limit and progress together.
+- *tester*: who draws from worlds and says what was seen: the *single look* at an event that was fixed before, or
+  *bets* while drawing, which may stop at any time; their *wealth* is evidence against the claim.
+- *false alarm*: a true claim is refuted. Its probability is bounded over all looks of a verification.
+- *lower bound*, *upper bound*: on the ε that is true of the subject at the claim's δ.
+- *witness*: D, D′ and the event that show a lower bound, with the line that repeats it.
+- *finding*: something seen on the way, of a *kind* and at a line of code; a *failing* one stands in the way of a
+  certificate (`findings`).
+- *evidence*: bounds, witness and findings together; *verdict*: what follows from it: certified, refuted or unproven.
+
 Names are loaded on first use: the pytest plugin lives in this package, and costs suites that do not audit nothing.
 """
 

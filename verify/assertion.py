@@ -16,7 +16,7 @@ from verify.verdict.report import render
 from verify.verdict.result import Verification
 from verify.verification import verify
 
-REMARKS = frozenset(
+_REMARKS = frozenset(
     {
         FindingKind.FOREIGN_RANDOMNESS,
         FindingKind.IGNORES_GENERATOR,
@@ -119,7 +119,7 @@ def complaint(result: Verification, *, certified: bool) -> str | None:
     )
     if result.verdict == "refuted":
         return claim
-    against = [finding for finding in result.findings if finding.failing and finding.kind not in REMARKS]
+    against = [finding for finding in result.findings if finding.failing and finding.kind not in _REMARKS]
     if against:
         where = f" (at {against[0].where})" if against[0].where else ""
         return f"{result.subject} cannot be relied on: {against[0].message}{where}"

@@ -17,7 +17,7 @@ from verify.learners.verify_learner import verify_learner
 from verify.linear.linear_subject import is_linear, verify_linear_subject
 from verify.options import Options
 from verify.sampling.tester import Tester
-from verify.subjects.subject import Subject
+from verify.subjects.resolve import Subject
 from verify.transcripts.adversary import Adversary
 from verify.verdict.evidence import Evidence
 from verify.verify_mechanism import MechanismSubject, verify_mechanism

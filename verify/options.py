@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -25,8 +26,7 @@ from verify.conduct.time_limit import SECONDS, check_time_limit
 from verify.neighbouring.adjacency import Adjacency
 from verify.transcripts.adversary import Adversary
 
-MOST_WORKERS = 1_000
-"""Processes of a black-box test."""
+_MOST_WORKERS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,10 @@ class OptionFacts:
 def _facts(words: str, rule: rules.Rule, **facts: Any) -> dict[str, OptionFacts]:
     """Return the metadata of an option's field, see `OptionFacts`."""
     return {"facts": OptionFacts(words=words, rule=rule, **facts)}
+
+
+def _is_count(value: float) -> bool:
+    return math.isfinite(value) and value == int(value) and value >= 1
 
 
 def _check_time_limit(name: str, value: Any) -> None:
@@ -142,7 +146,7 @@ class Options:
         default=None,
         metadata=_facts(
             "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
-            rules.number(rules.is_count, "be a whole number of at least 1"),
+            rules.number(_is_count, "be a whole number of at least 1"),
             help="Draws of the black-box test in all; default: by effort.",
             reads=int,
         ),
@@ -226,7 +230,7 @@ class Options:
         default=1,
         metadata=_facts(
             "Processes of the black-box test; the result does not depend on it.",
-            rules.whole(1, MOST_WORKERS),
+            rules.whole(1, _MOST_WORKERS),
             help="Processes of the black-box test.",
             reads=int,
             repeats=False,
@@ -289,7 +293,7 @@ _Set = TypeVar("_Set", bound=Options)
 _Result = TypeVar("_Result", covariant=True)
 
 
-class TakesOptions(Protocol[_Taken, _Result]):
+class _TakesOptions(Protocol[_Taken, _Result]):
     """A function of a subject that takes every option as a keyword."""
 
     def __call__(self, subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
@@ -299,7 +303,7 @@ class TakesOptions(Protocol[_Taken, _Result]):
 
 def takes(
     options: Callable[_Taken, _Set],
-) -> Callable[[Callable[[object, _Set], _Result]], TakesOptions[_Taken, _Result]]:
+) -> Callable[[Callable[[object, _Set], _Result]], _TakesOptions[_Taken, _Result]]:
     """Let a function of a subject and of options take every option as a keyword.
 
     The options become part of its signature, and of the parameters in its documentation.
@@ -313,7 +317,7 @@ def takes(
 
     def decorate(
         function: Callable[[object, _Set], _Result],
-    ) -> TakesOptions[_Taken, _Result]:
+    ) -> _TakesOptions[_Taken, _Result]:
         def called(subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
             return function(subject, options(*args, **kwargs))
 

@@ -32,8 +32,7 @@ from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
-from verify.subjects.resolve import resolve
-from verify.subjects.subject import Subject
+from verify.subjects.resolve import Subject, resolve
 from verify.subjects.subject_identity import adversary_words, source_digest
 from verify.transcripts.adversary import Adversary
 from verify.verdict.evidence import Evidence

@@ -21,8 +21,7 @@ from accountant.audit import (
     read_releases,
 )
 from accountant.losses.certified_interval import CertifiedInterval
-from verify.commands.command_options import json_option
-from verify.verdict.output import check_plot, print_json
+from verify.commands.command_options import check_plot, json_option, print_json
 
 DEFAULT_DELTA = 1e-6
 
@@ -62,12 +61,12 @@ def audit_command(
     if plot is not None:
         plot_privacy(releases.counted(result.worst), f"{file.name}: {result.worst.name}", plot)
     if as_json:
-        print_json(audit_json(result))
+        print_json(_audit_json(result))
     else:
         _render(result, releases, Console())
 
 
-def audit_json(result: Audit) -> dict[str, Any]:
+def _audit_json(result: Audit) -> dict[str, Any]:
     """Return an audit as the stable JSON object; infinity is the string ``"inf"``."""
     asked, given = result.question.asked, result.question
     return {
@@ -146,7 +145,7 @@ def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -
     """
     result = calibrate(read_releases(file), epsilon, delta)
     if as_json:
-        print_json(calibration_json(result))
+        print_json(_calibration_json(result))
         return
     console = Console()
     console.print(f"multiply all noise by {result.factor:.10g}")
@@ -158,7 +157,7 @@ def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -
     console.print(table)
 
 
-def calibration_json(result: Calibration) -> dict[str, Any]:
+def _calibration_json(result: Calibration) -> dict[str, Any]:
     """Return a calibration as a JSON object."""
     return {
         "factor": result.factor,

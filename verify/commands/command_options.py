@@ -1,7 +1,8 @@
-"""What several commands share: options, and progress on standard error."""
+"""What several commands share: options, progress on standard error, JSON, and the check of a picture's file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,3 +80,33 @@ def shown_progress(name: str) -> Iterator[Progress]:
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(name, total=1.0)
         yield lambda share, doing: bar.update(task, completed=share, description=f"{name}: {doing}")
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """Print one JSON object on standard output."""
+    click.echo(json.dumps(result, allow_nan=False))
+
+
+def check_plot(path: Path) -> None:
+    """Refuse a plot that could not be written, before anything runs.
+
+    Raises
+    ------
+    SettingError
+        If the name does not end in .png, its folder does not exist or matplotlib is missing.
+    """
+    if path.suffix.lower() != ".png":
+        raise SettingError(f"--plot {path}: must end in .png")
+    if not path.absolute().parent.is_dir():
+        raise SettingError(f"--plot {path}: its folder does not exist")
+    existed = path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise SettingError(f"--plot {path}: cannot be written ({error.strerror})") from None
+    if not existed:
+        path.unlink()
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise SettingError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None

@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.problems import ProblemEntry, SettingError, linear_problems, problems
-from verify.commands.command_options import json_option
+from verify.commands.command_options import json_option, print_json
 from verify.subjects.resolve import every_learner
 from verify.verdict.json_form import json_able
-from verify.verdict.output import print_json
 
 
 @click.command("list")

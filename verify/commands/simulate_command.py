@@ -16,12 +16,11 @@ from rich.table import Table
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.simulate import Trace, simulate
-from verify.commands.command_options import flags, json_option, shown_progress, unique
+from verify.commands.command_options import check_plot, flags, json_option, print_json, shown_progress, unique
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subject_error import SubjectError, failing_place
 from verify.subjects.resolve import resolve
-from verify.verdict.output import check_plot, print_json
 
 
 @click.command("simulate")

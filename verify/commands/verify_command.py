@@ -11,11 +11,10 @@ import click
 from rich.console import Console
 
 from algorithms.problems import SettingError
-from verify.commands.command_options import flags, json_option, shown_progress, unique
+from verify.commands.command_options import check_plot, flags, json_option, print_json, shown_progress, unique
 from verify.conduct.interrupts import interrupts
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import every_learner
-from verify.verdict.output import check_plot, print_json
 from verify.verdict.report import render
 from verify.verification import verify
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -13,28 +12,22 @@ Rule = Callable[[str, Any], None]
 _LONGEST = 60  # characters of a value that are shown
 
 
-def check_number(name: str, value: Any) -> float:
-    """Return a number as a float; NaN and infinity are left to what is asked of it besides.
-
-    Raises
-    ------
-    ValueError
-        If the value is no real number, or larger than every float.
-    """
+def _as_float(name: str, value: Any) -> float:
+    """Return a number as a float; NaN and infinity are left to what is asked of it besides."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise refusal(name, value, "must be a number")
+        raise _refusal(name, value, "must be a number")
     try:
         return float(value)
     except OverflowError:
-        raise refusal(name, value, "is larger than every float") from None
+        raise _refusal(name, value, "is larger than every float") from None
 
 
 def number(holds: Callable[[float], bool] = lambda value: True, words: str = "") -> Rule:
     """Return the rule that a value is a number of which something holds."""
 
     def check(name: str, value: Any) -> None:
-        if not holds(check_number(name, value)):
-            raise refusal(name, value, f"must {words}")
+        if not holds(_as_float(name, value)):
+            raise _refusal(name, value, f"must {words}")
 
     return check
 
@@ -44,16 +37,11 @@ def whole(least: int, most: int | None = None) -> Rule:
 
     def check(name: str, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
-            raise refusal(name, value, f"must be a whole number of at least {least}")
+            raise _refusal(name, value, f"must be a whole number of at least {least}")
         if most is not None and int(value) > most:
-            raise refusal(name, value, f"must be at most {most}")
+            raise _refusal(name, value, f"must be at most {most}")
 
     return check
-
-
-def is_count(value: float) -> bool:
-    """Whether a number is whole and at least 1."""
-    return math.isfinite(value) and value == int(value) and value >= 1
 
 
 def one_of(choices: tuple[str, ...]) -> Rule:
@@ -61,9 +49,9 @@ def one_of(choices: tuple[str, ...]) -> Rule:
 
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str):
-            raise refusal(name, value, "must be a name")
+            raise _refusal(name, value, "must be a name")
         if value not in choices:
-            raise refusal(name, value, f"must be one of {', '.join(choices)}")
+            raise _refusal(name, value, f"must be one of {', '.join(choices)}")
 
     return check
 
@@ -73,12 +61,12 @@ def being(holds: Callable[[Any], bool], words: str) -> Rule:
 
     def check(name: str, value: Any) -> None:
         if not holds(value):
-            raise refusal(name, value, f"must be {words}")
+            raise _refusal(name, value, f"must be {words}")
 
     return check
 
 
-def refusal(name: str, value: Any, rule: str) -> ValueError:
+def _refusal(name: str, value: Any, rule: str) -> ValueError:
     """Return the error of a value that breaks a rule."""
     return ValueError(f"{name}={_shown(value)}: {rule}")
 

@@ -22,11 +22,12 @@ from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import as_adjacency
 from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
-from verify.subjects.subject import Subject
 from verify.verify_mechanism import MechanismSubject
 
-ZOO = "zoo/"
-"""How the names of the zoo's specimens start."""
+Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
+"""Whatever is verified."""
+
+_ZOO = "zoo/"  # how the names of its specimens start
 
 every_learner: Mapping[str, LearnerEntry | LinearEntry] = {**learners, **linear_learners}
 """The registered learners of all families."""
@@ -64,8 +65,6 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
 
 def _found(subject: object, declared: Declared | None) -> Subject:
     """Find a subject; a function that declares nothing is taken as `declared`."""
-    if isinstance(subject, FunctionSubject):
-        return subject
     if isinstance(subject, str):
         if subject.endswith(".toml"):
             from verify.functions.command_subject import subject_from_file
@@ -73,7 +72,7 @@ def _found(subject: object, declared: Declared | None) -> Subject:
             return subject_from_file(subject)
         if ".py:" in subject or subject.endswith(".py"):
             return _classify(load_object(subject), subject, declared)
-        if subject.startswith(ZOO):
+        if subject.startswith(_ZOO):
             return _specimen(subject)
         entry = every_learner[known_name("learner", subject, every_learner)]
         return LearnerSubject(entry.name, entry.make, entry)
@@ -144,8 +143,8 @@ def _specimen(name: str) -> Subject:
     """Return a specimen of the zoo with its own claim."""
     from verify.zoo import specimens
 
-    specimen = specimens[known_name("specimen", name.removeprefix(ZOO), specimens)]
-    found = _classify(specimen.subject, f"{ZOO}{specimen.name}")
+    specimen = specimens[known_name("specimen", name.removeprefix(_ZOO), specimens)]
+    found = _classify(specimen.subject, f"{_ZOO}{specimen.name}")
     assert isinstance(found, LearnerSubject | FunctionSubject | BanditSubject)
     return replace(found, claimed_epsilon=specimen.epsilon, claimed_delta=specimen.delta)
 

@@ -15,7 +15,7 @@ import numpy as np
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.subject import Subject
+from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))

@@ -20,23 +20,23 @@ from verify.sentences import number
 from verify.verdict.result import Verification
 from verify.verdict.verdict import ClaimLike, Verdict
 
-AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies GAP to the right of it
-GAP = 6
+_AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies _GAP to the right of it
+_GAP = 6
 
-STYLES: dict[Verdict, str] = {"certified": "bold green", "refuted": "bold red", "unproven": "bold yellow"}
+_STYLES: dict[Verdict, str] = {"certified": "bold green", "refuted": "bold red", "unproven": "bold yellow"}
 
-MEANING: dict[Verdict, str] = {
+_MEANING: dict[Verdict, str] = {
     "certified": "The claim is proved, and no test contradicts it.",
     "refuted": "The claim is false: the witness below shows it.",
     "unproven": "The claim is neither proved nor refuted.",
 }
 
 Glyphs = Mapping[str, str]
-PARTS = ("axis", "start", "end", "tick", "gap", "bar", "claim", "point")
-UNICODE: Glyphs = dict(zip(PARTS, "─├┤┼┄█▼◆", strict=True))
-ASCII: Glyphs = dict(zip(PARTS, "-||+.#v*", strict=True))
+_PARTS = ("axis", "start", "end", "tick", "gap", "bar", "claim", "point")
+UNICODE: Glyphs = dict(zip(_PARTS, "─├┤┼┄█▼◆", strict=True))
+ASCII: Glyphs = dict(zip(_PARTS, "-||+.#v*", strict=True))
 
-SPELLED = str.maketrans({"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf"})
+_SPELLED = str.maketrans({"ε": "epsilon", "δ": "delta", "′": "'", "∞": "inf"})
 
 
 def render(verification: Verification, console: Console) -> None:
@@ -64,13 +64,13 @@ def render(verification: Verification, console: Console) -> None:
         return
     with console.capture() as captured:
         console.print(Group(*parts), highlight=False, emoji=False, markup=False)
-    console.file.write(captured.get().translate(SPELLED).encode("ascii", "replace").decode())
+    console.file.write(captured.get().translate(_SPELLED).encode("ascii", "replace").decode())
 
 
 def _headline(verification: Verification) -> Text:
     verdict = verification.verdict
     name = (verification.subject, "bold")
-    return Text.assemble((verdict.upper(), STYLES[verdict]), "  ", name, "\n", MEANING[verdict])
+    return Text.assemble((verdict.upper(), _STYLES[verdict]), "  ", name, "\n", _MEANING[verdict])
 
 
 def _claim(subject: str, claim: ClaimLike) -> Text:
@@ -93,7 +93,7 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     low = lower.epsilon if lower is not None else 0.0
     high = upper.epsilon if upper is not None else math.inf
     picture = draw_bounds(claim.epsilon, low, high, glyphs)
-    style = STYLES[verification.verdict]
+    style = _STYLES[verification.verdict]
     lines = [Text(line, no_wrap=True, style=style * (row == 2)) for row, line in enumerate(picture)]
     lines += [_upper_words(upper), _lower_words(lower)]
     coupled = verification.details.get("coupled") or {}
@@ -130,26 +130,26 @@ def draw_bounds(claim: float, low: float, high: float, glyphs: Glyphs = UNICODE)
     top, step = _scale([value for value in (claim, low, high) if math.isfinite(value)])
 
     def at(epsilon: float) -> int:
-        return AXIS + GAP if math.isinf(epsilon) else round(epsilon / top * AXIS)
+        return _AXIS + _GAP if math.isinf(epsilon) else round(epsilon / top * _AXIS)
 
-    axis = [glyphs["axis"]] * (AXIS + 1) + [glyphs["gap"]] * (GAP - 1) + [glyphs["end"]]
-    labels = [" "] * (AXIS + GAP + 6)
+    axis = [glyphs["axis"]] * (_AXIS + 1) + [glyphs["gap"]] * (_GAP - 1) + [glyphs["end"]]
+    labels = [" "] * (_AXIS + _GAP + 6)
     for i in range(round(top / step) + 1):
         axis[at(i * step)] = glyphs["tick"]
         label = f"{i * step:.6g}"
         start = max(0, at(i * step) - len(label) // 2)
         labels[start : start + len(label)] = label
     axis[0] = glyphs["start"]
-    labels[AXIS + GAP : AXIS + GAP + 3] = "inf" if glyphs is ASCII else "∞  "
+    labels[_AXIS + _GAP : _AXIS + _GAP + 3] = "inf" if glyphs is ASCII else "∞  "
 
-    bar = [" "] * (AXIS + GAP + 1)
+    bar = [" "] * (_AXIS + _GAP + 1)
     if low <= high:
         bar[at(low) : at(high) + 1] = glyphs["bar"] * (at(high) - at(low) + 1)
     else:
         bar[at(low)] = bar[at(high)] = glyphs["point"]
     mark, name = glyphs["claim"], f"claim {number(claim)}"
     pointer = " " * at(claim) + f"{mark} {name}"
-    if at(claim) > AXIS // 2:
+    if at(claim) > _AXIS // 2:
         pointer = f"{name} {mark}".rjust(at(claim) + 1)
     return [line.rstrip() for line in (pointer, "".join(axis), "".join(bar), "".join(labels))]
 
