@@ -15,6 +15,8 @@ from verify.bandits.calling.plain_bandit import PlainBandit
 
 # A call of NumPy takes about as long as so many of others, with the array arithmetic around it.
 _NUMPY_CALL = 10
+SCAN_ROUNDS = 32
+"""Rounds of the runs by which their cost is told."""
 _COUNTED = 8  # runs of a bandit of which the mean is taken
 
 

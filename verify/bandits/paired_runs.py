@@ -15,7 +15,7 @@ import numpy as np
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray, IntArray
-from verify.bandits.call_cost import run_cost
+from verify.bandits.call_cost import SCAN_ROUNDS, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.conduct.effort import Effort
@@ -23,8 +23,6 @@ from verify.transcripts.neighbours import Background, Neighbour
 from verify.transcripts.predicted_bounds import PlannedTest
 from verify.transcripts.transcript import ActionArray
 
-SCAN_ROUNDS = 32
-"""Rounds of the runs by which their cost is told."""
 UNITS_OF_ROUND = 5
 """Units of cost that a test of plain Python may spend for each lane-round of the effort."""
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from verify import PlainBandit, verify
-from verify.bandits import verify_bandit
+from verify.bandits import bandit_candidates
 from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
 
 
@@ -54,7 +54,7 @@ def test_an_error_of_the_verifier_is_not_blamed_on_the_bandit(monkeypatch):
     def fails(*given):
         [][0]
 
-    fails.__code__ = fails.__code__.replace(co_filename=verify_bandit.__file__)
-    monkeypatch.setattr(verify_bandit, "telling_tables", fails)
+    fails.__code__ = fails.__code__.replace(co_filename=bandit_candidates.__file__)
+    monkeypatch.setattr(bandit_candidates, "telling_tables", fails)
     with pytest.raises(IndexError):
         verify(PlainBandit(LateOnReward, arms=2, rounds=4), epsilon=1.0, effort="quick")

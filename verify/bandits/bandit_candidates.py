@@ -1,0 +1,182 @@
+"""What the test of a bandit draws from: the most telling reward tables, or the two worlds of an adversary."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.claim import Claim, View
+from mechanisms.arrays import FloatArray
+from verify.bandits.call_cost import cost_of, run_cost
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.neighbouring_tables import row_in_words
+from verify.bandits.paired_runs import UNITS_OF_ROUND
+from verify.bandits.table_search import is_gross, telling_tables
+from verify.conduct.effort import Effort
+from verify.conduct.spawn_keys import SpawnKey
+from verify.events.view_sample import ViewSample
+from verify.sampling.tester import Candidates
+from verify.sampling.worlds import NeighbouringWorlds
+from verify.transcripts.action_features import read
+from verify.transcripts.adversary import Adversary
+from verify.transcripts.adversary_view import adversary_worlds
+from verify.transcripts.transcript import Transcript
+from verify.transcripts.view_pair import ViewPair
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TestSize:
+    """How many draws a test takes.
+
+    The values were chosen by hand; the verdicts on the plain bandits of the zoo and of the held-out set rest on them.
+
+    Attributes
+    ----------
+    pairs
+        That are tested at most.
+    of_every_pair
+        Draws for each that is tested beside the best.
+    near, times_if_near
+        So many times more draws where a scan predicts about the claim: more than this share of it.
+    fewer_if_gross
+        So many times fewer where it predicts a multiple of the claim.
+    times_of_second
+        Draws of a second test, for each of a near thing's first.
+    fewest_of_pair, least
+        The fewest draws; and the fewest that a test can use, where they would cost more than `most_units`.
+    most_units
+        Units of cost beyond which fewer draws must do.
+    units_with_adversary
+        Units of cost for each lane-round of the effort, where an adversary is played.
+    world_draws
+        Of each world of an adversary, that tell whether actions vary.
+    probed
+        Runs by which the cost of playing an adversary is told.
+    """
+
+    pairs: int = 2
+    of_every_pair: int = 12_000
+    near: float = 0.4
+    times_if_near: int = 2
+    fewer_if_gross: int = 4
+    times_of_second: int = 8
+    fewest_of_pair: int = 2_688
+    least: int = 1_792
+    most_units: float = 5e8
+    units_with_adversary: int = 8
+    world_draws: int = 256
+    probed: int = 8
+
+
+_SIZE = _TestSize()
+_SHOWN = 64  # rewards of a table that is printed
+
+
+def find_candidates(
+    bandit: PlainBandit, claim: Claim, effort: Effort, seed: int
+) -> tuple[Candidates, int] | None:
+    """Look for what tells most of a bandit.
+
+    Parameters
+    ----------
+    bandit, claim
+        The bandit, and what it is held to.
+    effort, seed
+        How much work, and the seed of everything random.
+
+    Returns
+    -------
+    tuple of Candidates and int, or None
+        What a test draws from, and how many draws a second test has (0: there is none); None if the actions never vary.
+    """
+    if bandit.adversary is not None:
+        return _worlds(bandit, bandit.adversary, effort, seed)
+    return _tables(bandit, claim, effort, seed)
+
+
+def _worlds(
+    bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int
+) -> tuple[Candidates, int] | None:
+    """Return the two worlds of the bandit's adversary, and the draws of a second test; None if actions never vary."""
+    seeds = SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 2).spawn(3)
+    both = [bandit.actions_against(world, _SIZE.world_draws, seeds[world]) for world in (False, True)]
+    if all((actions == both[0][0]).all() for actions in both):
+        return None
+    worlds = adversary_worlds(adversary, bandit.actions_against, bandit.action_space, seeds[2])
+    cost = cost_of(lambda: bandit.actions_against(False, _SIZE.probed, seeds[0])) / _SIZE.probed
+    samples = min(int(_SIZE.units_with_adversary * effort.lane_rounds / cost), effort.single_samples)
+    first = max(samples, _SIZE.fewest_of_pair)
+    return Candidates([worlds], first), _second(samples, first, effort)
+
+
+def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tuple[Candidates, int] | None:
+    """Return the most telling reward tables, and the draws of a second test; None if the actions never vary."""
+    pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
+    if not pairs:
+        return None
+    best = pairs[0]
+    cost = run_cost(bandit, best.rounds)
+    affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
+    near = min(_SIZE.times_if_near * affordable, effort.single_samples)
+    if is_gross(best.predicted, claim):
+        affordable //= _SIZE.fewer_if_gross
+    elif best.predicted > _SIZE.near * claim.epsilon:
+        affordable *= _SIZE.times_if_near
+    short = [pair for pair in pairs if pair.rounds <= best.rounds]  # others would cost draws
+    pairs = short[: min(_SIZE.pairs, max(affordable // _SIZE.of_every_pair, 1))]
+    fewest = min(_SIZE.fewest_of_pair, max(int(_SIZE.most_units / cost), _SIZE.least))
+    samples = max(min(affordable, effort.single_samples), fewest)
+    hidden = claim.view == View.OTHER_ACTIONS.value
+    candidates = [
+        NeighbouringWorlds(_words(bandit, pair), functools.partial(_draw_table, bandit, pair, hidden))
+        for pair in pairs
+    ]
+    return Candidates(candidates, samples), _second(near, samples, effort)
+
+
+def _second(near: int, first: int, effort: Effort) -> int:
+    """Return how many draws a second test has.
+
+    That is a multiple of those that a near thing can afford; none if the first test's are about as many, or if the
+    caller said how many there are.
+    """
+    second = _SIZE.times_of_second * near
+    return 0 if effort.given or second < 2 * first else second
+
+
+def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
+    """Say both tables of a pair: small ones in full; and how many of the bandit's rounds are played on them."""
+    played = ""
+    if pair.rounds < bandit.rounds:
+        played = f"; the first {pair.rounds} of {bandit.rounds} rounds are played"
+    if bandit.stops:
+        played += (
+            f"; arm {bandit.arms} stands for none: the bandit has stopped, and the arm before is its answer"
+        )
+    said = []
+    for table in (pair.data, pair.data_prime):
+        rows = table[1:]
+        words = f"the user of round {pair.record} has {row_in_words(table[pair.record], bandit.arms)}"
+        words += f"; {pair.others}" if pair.others else ""
+        what = "records" if bandit.private_context else "rewards"
+        shown = f"; the {what} of all rounds: {_rows(rows)}" if rows.size <= _SHOWN else ""
+        said.append(words + shown + played)
+    return said[0], said[1]
+
+
+def _rows(rewards: FloatArray) -> str:
+    """Say a table row by row."""
+    return "[" + ", ".join("[" + ", ".join(f"{value:g}" for value in row) + "]" for row in rewards) + "]"
+
+
+def _draw_table(
+    bandit: PlainBandit, pair: ViewPair, hidden: bool, other: bool, n: int, seed: np.random.SeedSequence
+) -> ViewSample:
+    """Draw views of a pair's features on one of its tables; without the changed round's own action, if hidden."""
+    table = pair.data_prime if other else pair.data
+    transcript = Transcript(bandit.actions(table, n, seed))
+    if hidden:
+        transcript.hide(pair.record)
+    return read(pair.features, transcript)
