@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from accountant.gates.gate import Mask
 
 
-class Reserving(Protocol):
+class _Reserving(Protocol):
     """What a reservation asks of the accountant that made it."""
 
     _reserving: Lock
@@ -50,7 +50,7 @@ class Quote:
         The first record that could not pay when it was priced; None if all could.
     """
 
-    _accountant: Reserving = field(repr=False, compare=False)
+    _accountant: _Reserving = field(repr=False, compare=False)
     mechanism: Mechanism
     _private: Private | PrivateSums = field(repr=False, compare=False)
     _where: Mask | None = field(repr=False, compare=False)
@@ -78,7 +78,7 @@ class Reservation:
     manager it commits after a release and cancels if there was none, unless an exception leaves the block.
     """
 
-    def __init__(self, accountant: Reserving, quote: Quote, entries: Sequence[Entry]) -> None:
+    def __init__(self, accountant: _Reserving, quote: Quote, entries: Sequence[Entry]) -> None:
         self._accountant = accountant
         self._quote = quote
         self._entries = entries

@@ -175,7 +175,7 @@ def _through(measurement: Any, location: _Array) -> _Array:
     return cast(_Array, out)
 
 
-def opendp_prelude() -> Any:
+def _opendp_prelude() -> Any:
     """Return ``opendp.prelude`` with the features on that noise addition needs."""
     import opendp.prelude as dp
 
@@ -186,7 +186,7 @@ def opendp_prelude() -> Any:
 @functools.lru_cache(maxsize=256)
 def opendp_measurement(kind: str, number: str, scale: float) -> Any:
     """Build OpenDP's "laplace" or "gaussian" noise on vectors of "f64" or "i64"."""
-    dp = opendp_prelude()
+    dp = _opendp_prelude()
     atoms = dp.atom_domain(T=number, nan=False) if number == "f64" else dp.atom_domain(T=number)
     if kind == "laplace":
         return dp.m.make_laplace(dp.vector_domain(atoms), dp.l1_distance(T=number), scale=scale)
@@ -196,7 +196,7 @@ def opendp_measurement(kind: str, number: str, scale: float) -> Any:
 @functools.lru_cache(maxsize=256)
 def opendp_randomized_response(size: int, epsilon: float) -> Any:
     """Build the measurement with the truth probability rounded down until its map gives <= epsilon."""
-    dp = opendp_prelude()
+    dp = _opendp_prelude()
     probability = 1.0 / (1.0 + (size - 1) * math.exp(-epsilon))
     step = math.ulp(probability)
     while True:

@@ -26,7 +26,7 @@ from mechanisms.sensitivity import UNIT, Sensitivity
 OUTWARDS = 1.0 + 1e-9  # on column norms, whose rounding errors are below 1e-10
 
 
-def square_root_coefficients(steps: int) -> FloatArray:
+def _square_root_coefficients(steps: int) -> FloatArray:
     """Return c_0 .. c_{steps-1}: c_0 = 1, c_j = c_{j-1} (1 - 1/2j)."""
     ratios = np.ones(steps)
     ratios[1:] -= 0.5 / np.arange(1, steps)
@@ -136,22 +136,22 @@ class SquareRootCounter(ToeplitzCounter):
 
     def left(self, steps: int) -> FloatArray:
         """Return c_0 .. c_{steps-1}."""
-        return square_root_coefficients(steps)
+        return _square_root_coefficients(steps)
 
     def right(self, steps: int) -> FloatArray:
         """Return the same: R = L."""
-        return square_root_coefficients(steps)
+        return _square_root_coefficients(steps)
 
     @cached_property
     def column_norm(self) -> float:
         """√Σ_{j<T} c_j², rounded up."""
-        c = square_root_coefficients(self.horizon)
+        c = _square_root_coefficients(self.horizon)
         return math.sqrt(math.fsum((c * c).tolist())) * OUTWARDS
 
     def variance(self, t: npt.ArrayLike) -> FloatArray:
         """Return σ² Σ_{j<t} c_j²."""
         steps = checked_steps(t, self.horizon)
-        sums = np.cumsum(square_root_coefficients(int(steps.max(initial=1))) ** 2)
+        sums = np.cumsum(_square_root_coefficients(int(steps.max(initial=1))) ** 2)
         return np.asarray(self.mechanism.sigma**2 * sums[steps - 1])
 
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> PathStream:

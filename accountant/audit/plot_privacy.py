@@ -14,7 +14,7 @@ from mechanisms.arrays import FloatArray
 _POINTS = 80
 
 
-def profile_points(loss: ComposedLoss) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _profile_points(loss: ComposedLoss) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return epsilons from 0 to where δ is 1e-12, and certified lower and upper bounds on δ there."""
     reach = loss.epsilon(1e-12).upper
     if math.isinf(reach):
@@ -50,7 +50,7 @@ def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, pa
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    grid, lower, upper = profile_points(compose(counted))
+    grid, lower, upper = _profile_points(compose(counted))
     alpha = np.concatenate([np.geomspace(1e-8, 0.01, 200), np.linspace(0.01, 1.0, 400)])
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)

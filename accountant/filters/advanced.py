@@ -91,7 +91,7 @@ class AdvancedComposition:
             return True
         if total is None or squares is None:
             return False
-        return total <= Fraction(budget.epsilon) or squares <= squares_limit(budget.epsilon, left)
+        return total <= Fraction(budget.epsilon) or squares <= _squares_limit(budget.epsilon, left)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the smaller of both epsilons at the budget's delta."""
@@ -115,7 +115,7 @@ class AdvancedComposition:
         if math.isinf(budget.epsilon) or budget.delta == 1.0:
             return self.amount((None, None, Fraction(budget.delta)))
         rest = max(Fraction(0), Fraction(budget.delta) - delta)
-        limits = (Fraction(budget.epsilon), squares_limit(budget.epsilon, rest), Fraction(budget.delta))
+        limits = (Fraction(budget.epsilon), _squares_limit(budget.epsilon, rest), Fraction(budget.delta))
         return difference(_NAMES, limits, spent)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
@@ -152,7 +152,7 @@ def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction, Fraction]:
 
 
 @functools.lru_cache(maxsize=4096)
-def squares_limit(epsilon: float, delta: Fraction) -> Fraction:
+def _squares_limit(epsilon: float, delta: Fraction) -> Fraction:
     """Return the largest Σ ε² that the condition allows, rounded down: √S <= √(2l + 2ε) - √(2l), l = ln(1/δ′)."""
     share = float(delta) * (1 - 1e-15)
     if share <= 0.0:

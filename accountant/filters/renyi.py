@@ -21,7 +21,7 @@ from mechanisms.rounding import up
 
 _SLACK = 1e-13  # covers the rounding of the few floating-point operations of a conversion
 _UNIT = 2**60  # divergences are kept as multiples of 1 / _UNIT, rounded up
-DEFAULT_ORDERS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0)
+_DEFAULT_ORDERS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0)
 
 
 def allowance(order: float, epsilon: float, delta: float) -> float:
@@ -93,7 +93,7 @@ class RenyiComposition:
         Above 1, increasing.
     """
 
-    orders: tuple[float, ...] = DEFAULT_ORDERS
+    orders: tuple[float, ...] = _DEFAULT_ORDERS
     name = "Rényi filter"
 
     def __post_init__(self) -> None:

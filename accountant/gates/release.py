@@ -43,7 +43,7 @@ def check_owner(gate: Gate, private: Private | PrivateSums) -> None:
         raise ForeignValue("this private value belongs to another gate", calling_place())
 
 
-def check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
+def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
     """Refuse noise for numbers on category names, and randomized response on anything but its categories.
 
     Raises
@@ -80,8 +80,10 @@ def check_release(
 
     Raises
     ------
-    ForeignValue, SensitivityExceeded
-        As `check_owner` and `check_metric`.
+    ForeignValue
+        As `check_owner`.
+    SensitivityExceeded
+        If distances would be measured in the wrong metric, or a category is unknown to the mechanism.
     ValueError
         If the mask is not boolean or not of the value's shape.
     """
@@ -91,7 +93,7 @@ def check_release(
         raise ValueError(
             f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
-    check_metric(mechanism, private)
+    _check_metric(mechanism, private)
     return None if where is None else checked_mask(where, private.shape)
 
 

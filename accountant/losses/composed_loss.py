@@ -29,9 +29,9 @@ from mechanisms.rounding import up
 
 PURE = "sum of largest losses"
 CLOSED = "closed form"
-RENYI = "Renyi composition"
+_RENYI = "Renyi composition"
 NOTHING = "nothing"
-CEILING = "mass near the largest loss"
+_CEILING = "mass near the largest loss"
 
 _TIGHT = 1e-12  # relative error of δ that costs next to nothing
 _NOT_TIGHT = 4e-6  # from here on the grid may do better
@@ -195,7 +195,7 @@ class _Direction:
             if math.log(delta) < log_mass:
                 lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
                 if lower > result.lower:
-                    result = result.intersect(CertifiedInterval(lower, math.inf, CEILING, NOTHING))
+                    result = result.intersect(CertifiedInterval(lower, math.inf, _CEILING, NOTHING))
         return result
 
     def _near_the_ceiling(self) -> list[tuple[float, float]]:
@@ -247,7 +247,7 @@ class _Direction:
         assert loss is not None
         saddle = saddle_for_delta(loss, delta)
         by_order = _renyi_bound(loss, saddle.s, delta)
-        result = CertifiedInterval(0.0, max(0.0, by_order), NOTHING, RENYI)
+        result = CertifiedInterval(0.0, max(0.0, by_order), NOTHING, _RENYI)
         wanted = width * max(1.0, saddle.epsilon)
         for engine in engines(loss, saddle, wanted):
             lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)

@@ -21,7 +21,7 @@ _SINGLE_FILE = "dpwitness-run-1"
 _TEXT = "run"  # the archive's entry that holds the JSON; all others are arrays
 STATE, JOURNAL, LOCK = "state.npz", "journal.jsonl", "lock"
 _UNFINISHED = f"{STATE}.*.partial"
-BEGUN = "first-save.partial"  # there until the first save has ended: what lies beside it counts nothing yet
+_BEGUN = "first-save.partial"  # there until the first save has ended: what lies beside it counts nothing yet
 
 
 class RunFolder:
@@ -75,7 +75,7 @@ class RunFolder:
                     f"folder={str(path)!r}: holds a run, whose budgets a new one would forget: go on with it by load, "
                     "or give the new run a folder of its own"
                 )
-            (path / BEGUN).touch(mode=0o600)
+            (path / _BEGUN).touch(mode=0o600)
             _sweep(path)
             journal.create(path / JOURNAL)  # in the place of what a first save left that did not end
             return cls(path, lock, journal, fresh=True)
@@ -114,7 +114,7 @@ class RunFolder:
         lock = FileLock(path / LOCK)
         journal = None
         try:
-            (path / BEGUN).unlink(missing_ok=True)
+            (path / _BEGUN).unlink(missing_ok=True)
             _sweep(path)
             saved, arrays = _read_state(path)
             journal, rows = Journal.read(path / JOURNAL, Mark(**saved["journal"]))
@@ -151,7 +151,7 @@ class RunFolder:
             np.savez(file, **{_TEXT: np.frombuffer(text.encode(), dtype=np.uint8)}, **arrays)  # type: ignore[arg-type]
         self.journal.settle(mark)
         if self._fresh:
-            (self.path / BEGUN).unlink(missing_ok=True)
+            (self.path / _BEGUN).unlink(missing_ok=True)
             self._fresh = False
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class RunFolder:
         if self._lock.held and not self.kept:
             (self.path / JOURNAL).unlink(missing_ok=True)
             _sweep(self.path)
-            (self.path / BEGUN).unlink(missing_ok=True)
+            (self.path / _BEGUN).unlink(missing_ok=True)
         self.journal.close()
         self._lock.release()
 
@@ -167,7 +167,7 @@ class RunFolder:
 def _refuse_others(path: Path) -> None:
     """Refuse a folder that holds anything but what a first save leaves, or a whole run."""
     for name in sorted(entry.name for entry in path.iterdir()):
-        if name not in (STATE, JOURNAL, LOCK, BEGUN) and not fnmatchcase(name, _UNFINISHED):
+        if name not in (STATE, JOURNAL, LOCK, _BEGUN) and not fnmatchcase(name, _UNFINISHED):
             raise ValueError(
                 f"folder={str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
             )
@@ -182,7 +182,7 @@ _LOST = (
 
 
 def _lost(path: Path) -> bool:
-    return (path / JOURNAL).exists() and not (path / STATE).exists() and not (path / BEGUN).exists()
+    return (path / JOURNAL).exists() and not (path / STATE).exists() and not (path / _BEGUN).exists()
 
 
 def _sweep(path: Path) -> None:

@@ -16,8 +16,8 @@ from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["MaximumCoverage"]
 
-LARGEST_ENUMERATION = 2_000_000
-CHUNK = 1 << 14
+_LARGEST_ENUMERATION = 2_000_000
+_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -106,17 +106,17 @@ class MaximumCoverage:
             If there are more than 2,000,000 sets.
         """
         sets = comb(self.left, self.chosen)
-        if sets > LARGEST_ENUMERATION:
+        if sets > _LARGEST_ENUMERATION:
             raise ProblemError(
                 f"left = {self.left}, chosen = {self.chosen}: the optimum is found by enumeration, and "
-                f"{sets} sets are more than {LARGEST_ENUMERATION}"
+                f"{sets} sets are more than {_LARGEST_ENUMERATION}"
             )
         return max(float(self.reward(self._edges(chunk), means).max()) for chunk in self._node_sets())
 
     def _node_sets(self) -> Iterator[IntArray]:
         """Yield all sets of left nodes, a chunk of rows at a time."""
         remaining = combinations(range(self.left), self.chosen)
-        while rows := list(islice(remaining, CHUNK)):
+        while rows := list(islice(remaining, _CHUNK)):
             yield np.array(rows, dtype=np.int64)
 
     def _edges(self, nodes: IntArray) -> IntArray:

@@ -16,7 +16,7 @@ from mechanisms.arrays import BoolArray, IntArray
 __all__ = ["LinearMatroid"]
 
 PRIME = 2**31 - 1
-OVERFLOW = 2**32  # a number below p times entries that sum to less fits in 64 bits
+_OVERFLOW = 2**32  # a number below p times entries that sum to less fits in 64 bits
 
 
 @dataclass(frozen=True, init=False)
@@ -53,9 +53,9 @@ class LinearMatroid(Matroid):
                 raise ProblemError(f"vectors[{number}] = {vector}: all vectors must have {length} entries")
             if any(isinstance(entry, bool) or not isinstance(entry, int) for entry in vector):
                 raise ProblemError(f"vectors[{number}] = {vector}: every entry must be an integer")
-            if sum(abs(entry) for entry in vector) >= OVERFLOW:
+            if sum(abs(entry) for entry in vector) >= _OVERFLOW:
                 raise ProblemError(
-                    f"vectors[{number}] = {vector}: the entries must sum to less than {OVERFLOW}"
+                    f"vectors[{number}] = {vector}: the entries must sum to less than {_OVERFLOW}"
                 )
         bound = _hadamard(self.vectors, min(len(self.vectors), length))
         if bound >= PRIME:

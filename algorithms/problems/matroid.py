@@ -20,8 +20,8 @@ State = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leadin
 
 __all__ = ["Matroid"]
 
-LARGEST_TABLE = 12  # elements: up to 2**12 sets are kept in a table
-MOST_BASES = 2_000_000
+_LARGEST_TABLE = 12  # elements: up to 2**12 sets are kept in a table
+_MOST_BASES = 2_000_000
 
 
 class Matroid(ABC):
@@ -108,8 +108,8 @@ class Matroid(ABC):
             If more than 2,000,000 sets would have to be tried.
         """
         tries = comb(self.arms, self.size)
-        if tries > MOST_BASES:
-            raise ProblemError(f"bases: {tries} sets of {self.size} elements are more than {MOST_BASES}")
+        if tries > _MOST_BASES:
+            raise ProblemError(f"bases: {tries} sets of {self.size} elements are more than {_MOST_BASES}")
         return (members for members in combinations(range(self.arms), self.size) if self.independent(members))
 
     def solve(self, weights: FloatArray) -> IntArray:
@@ -121,7 +121,7 @@ class Matroid(ABC):
             If a weight is NaN or -inf, or the shape is not ``(lanes, arms)``.
         """
         order = np.argsort(-checked_weights(weights, self.arms), axis=1, kind="stable")
-        taken = self._greedy_by_table(order) if self.arms <= LARGEST_TABLE else self._greedy(order)
+        taken = self._greedy_by_table(order) if self.arms <= _LARGEST_TABLE else self._greedy(order)
         return np.nonzero(taken)[1].reshape(-1, self.size)
 
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:

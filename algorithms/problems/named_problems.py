@@ -166,12 +166,12 @@ def _vertex(text: str) -> int:
 
 # Table 2 of the matroid bandit paper: the optimum is {e1, e2, e3} with 2.15; e7 is a loop, e6 parallel to e1.
 TABLE_2 = "1 0 0; 0 1 0; 0 0 1; 1 0 1; 0 1 1; 2 0 0; 0 0 0"
-TABLE_2_MEANS = [0.80, 0.75, 0.60, 0.20, 0.30, 0.40, 0.70]
+_TABLE_2_MEANS = [0.80, 0.75, 0.60, 0.20, 0.30, 0.40, 0.70]
 
 
 def _linear(vectors: str, means: str) -> Problem:
     matroid = LinearMatroid([_integers("vectors", row) for row in vectors.split(";")])
-    default = TABLE_2_MEANS if vectors == TABLE_2 else _spread(matroid.arms)
+    default = _TABLE_2_MEANS if vectors == TABLE_2 else _spread(matroid.arms)
     return SemiBandit(matroid, _means(means, default))
 
 
@@ -199,14 +199,14 @@ def _other(default: float) -> Parameter:
     return Parameter("other", "float", default, 0, 1, "mean of all the others")
 
 
-POSITION = Parameter(
+_POSITION = Parameter(
     "position",
     "str",
     "pooled",
     meaning="take the click rates of this position, or of all three pooled",
     choices=("pooled", "1", "2", "3"),
 )
-LOGGED_ITEMS = Parameter("items", "int", 80, 1, 80, "keep the items 0 .. items - 1 of the log")
+_LOGGED_ITEMS = Parameter("items", "int", 80, 1, 80, "keep the items 0 .. items - 1 of the log")
 
 problems: dict[str, ProblemEntry[Problem]] = {
     entry.name: entry
@@ -313,9 +313,9 @@ problems: dict[str, ProblemEntry[Problem]] = {
             "real logs: choose 3 of 80 fashion items, click rates of the Open Bandit Dataset's random policy",
             "semi-bandit",
             (
-                LOGGED_ITEMS,
+                _LOGGED_ITEMS,
                 Parameter("size", "int", 3, 1, 80, "items shown at a time, at most items"),
-                POSITION,
+                _POSITION,
             ),
             _open_bandit,
         ),
@@ -324,9 +324,9 @@ problems: dict[str, ProblemEntry[Problem]] = {
             "real logs: a list of 3 of 80 fashion items, click rates taken as attraction probabilities",
             "cascade",
             (
-                LOGGED_ITEMS,
+                _LOGGED_ITEMS,
                 Parameter("positions", "int", 3, 1, 80, "length of a list, at most items"),
-                POSITION,
+                _POSITION,
             ),
             _open_bandit_cascade,
         ),
