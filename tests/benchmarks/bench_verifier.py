@@ -36,8 +36,7 @@ OPERATIONS: tuple[Operation, ...] = (
     "smallest",
     "place of largest",
     "present",
-    "last",
-    "changes",
+    "first change",
 )
 
 

@@ -4,7 +4,6 @@
 from verify.events import (
     event,
     float_lattice,
-    joint_readings,
     readings,
     rounded_columns,
     rounded_readings,
@@ -13,6 +12,6 @@ from verify.events import (
 )
 
 __all__ = [
-    "event", "float_lattice", "joint_readings", "readings", "rounded_columns", "rounded_readings", "scores",
+    "event", "float_lattice", "readings", "rounded_columns", "rounded_readings", "scores",
     "summaries",
 ]  # fmt: skip

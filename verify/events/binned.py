@@ -14,8 +14,8 @@ from verify.events.view_sample import ViewSample
 
 Bins = npt.NDArray[np.uint8]
 
-MOST_CUTS = 253  # of one reading, so that bins are bytes, and one byte is never a bin
-BLOCK = 1 << 15  # values that are put into bins at once, and stay in the processor's cache
+_MOST_CUTS = 253  # of one reading, so that bins are bytes, and one byte is never a bin
+_BLOCK = 1 << 15  # values that are put into bins at once, and stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Binned:
     cuts: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if len(self.cuts) > MOST_CUTS:
-            raise ValueError(f"cuts must be at most {MOST_CUTS}, got {len(self.cuts)} cuts")
+        if len(self.cuts) > _MOST_CUTS:
+            raise ValueError(f"cuts must be at most {_MOST_CUTS}, got {len(self.cuts)} cuts")
 
     @property
     def size(self) -> int:
@@ -59,9 +59,9 @@ def bin_of(cuts: Sequence[float], values: FloatArray) -> Bins:
     times faster than a binary search for each value.
     """
     bins = np.empty(values.size, dtype=np.uint8)
-    reached = np.empty(min(BLOCK, values.size), dtype=np.bool_)
-    for start in range(0, values.size, BLOCK):
-        block, here = np.ascontiguousarray(values[start : start + BLOCK]), bins[start : start + BLOCK]
+    reached = np.empty(min(_BLOCK, values.size), dtype=np.bool_)
+    for start in range(0, values.size, _BLOCK):
+        block, here = np.ascontiguousarray(values[start : start + _BLOCK]), bins[start : start + _BLOCK]
         answer = reached[: block.size]
         as_number = answer.view(np.uint8)  # so that bytes are added to bytes
         np.equal(block, block, out=here.view(np.bool_))  # only absent ones are unequal to themselves

@@ -15,8 +15,8 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.families import Family
-from verify.events.joint_readings import Combination
 from verify.events.line_families import score_family
+from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
 from verify.events.view_sample import WorldSamples
 

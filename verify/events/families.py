@@ -78,11 +78,11 @@ class Pairs:
         """Pair up two arrays; None if they are not of one length."""
         if first.size != second.size:
             return None
-        low, high = sorted_present(np.fmin(first, second)), sorted_present(np.maximum(first, second))
+        low, high = _sorted_present(np.fmin(first, second)), _sorted_present(np.maximum(first, second))
         if high.size == first.size:
             return cls(first.size, low, high, low, high)
         other_low, other_high = np.minimum(first, second), np.fmax(first, second)
-        return cls(first.size, low, high, sorted_present(other_low), sorted_present(other_high))
+        return cls(first.size, low, high, _sorted_present(other_low), _sorted_present(other_high))
 
     def split_at_most(self, cuts: FloatArray, side: Literal["left", "right"] = "right") -> FloatArray:
         """Share of pairs of which one is at most ("left": below) the cut, the other not or absent; one is added."""
@@ -119,14 +119,14 @@ class Sorted:
     @classmethod
     def of(cls, reading: Reading, fit: WorldSamples, choose: WorldSamples) -> Sorted:
         """Read both samples and sort."""
-        first, second = (sorted_present(reading.of(world)) for world in fit)
+        first, second = (_sorted_present(reading.of(world)) for world in fit)
         pooled = np.concatenate([first, second])
         pooled.sort()
         fresh = reading.of(choose[0]), reading.of(choose[1])
         return cls(
             reading,
             (first, second),
-            (sorted_present(fresh[0]), sorted_present(fresh[1])),
+            (_sorted_present(fresh[0]), _sorted_present(fresh[1])),
             pooled,
             *runs(pooled),
             (len(fit[0].values), len(fit[1].values)),
@@ -149,7 +149,7 @@ class Sorted:
         return first, second
 
 
-def sorted_present(values: FloatArray) -> FloatArray:
+def _sorted_present(values: FloatArray) -> FloatArray:
     """The values that are not absent, in increasing order."""
     absent = np.isnan(values)
     return np.sort(values[~absent] if absent.any() else values)

@@ -14,9 +14,9 @@ from verify.events.families import runs
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
 
-MOST_BINS = 16  # of one reading, beside those of its tails and of frequent values
-TAILS = np.array([1 / 1024, 1 / 256, 1 / 64])  # quantiles at which tails are cut
-ATOM = 1.0 / 32.0  # a value with this share of the draws gets a bin of its own
+_MOST_BINS = 16  # of one reading, beside those of its tails and of frequent values
+_TAILS = np.array([1 / 1024, 1 / 256, 1 / 64])  # quantiles at which tails are cut
+_ATOM = 1.0 / 32.0  # a value with this share of the draws gets a bin of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ def bin_cuts(values: FloatArray) -> tuple[FloatArray, bool]:
     """
     present = np.sort(values[~np.isnan(values)])
     starts, lengths = runs(present)
-    if starts.size <= MOST_BINS:
+    if starts.size <= _MOST_BINS:
         return present[starts[1:]], False
-    atoms = present[starts[lengths >= max(ATOM * present.size, 2.0)]]
-    levels = np.concatenate([TAILS, np.arange(1, MOST_BINS) / MOST_BINS, 1.0 - TAILS])
+    atoms = present[starts[lengths >= max(_ATOM * present.size, 2.0)]]
+    levels = np.concatenate([_TAILS, np.arange(1, _MOST_BINS) / _MOST_BINS, 1.0 - _TAILS])
     even = present[(levels * present.size).astype(np.int64)]
     cuts = np.unique(np.concatenate([even, atoms, np.nextafter(atoms, np.inf)]))
     return cuts[cuts > present[0]], True

@@ -18,7 +18,7 @@ from mechanisms.arrays import FloatArray
 from verify.events.readings import Reading, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
 
-Aspect = Literal["sign", "exponent", "trailing zeros", "lowest bit"]
+_Aspect = Literal["sign", "exponent", "trailing zeros", "lowest bit"]
 
 _PHRASES: dict[str, str] = {
     "sign": "the sign of {of} (1 is minus, of zero too)",
@@ -36,7 +36,7 @@ class LatticeReading(Reading):
     """
 
     kind: ClassVar[str] = "lattice"
-    aspect: Aspect
+    aspect: _Aspect
     reading: Reading
 
     def of(self, sample: ViewSample) -> FloatArray:
@@ -56,7 +56,7 @@ class LatticeReading(Reading):
         return cls(data["aspect"], reading_from_dict(data["reading"], columns))
 
 
-def lattice_values(aspect: Aspect, values: FloatArray) -> FloatArray:
+def lattice_values(aspect: _Aspect, values: FloatArray) -> FloatArray:
     """The aspect of each value, read off its IEEE 754 double-precision bits."""
     bits = np.ascontiguousarray(values).view(np.uint64)
     exponent = ((bits >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.float64) - 1023.0

@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, intervals, scores."""
+"""Families of events that cut one line: half-lines, intervals, thresholds of scores, how much was sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, Interval
+from verify.events.event import Event, HalfLine, Interval, ReportCount, report_counts
 from verify.events.families import Family, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
@@ -61,39 +61,10 @@ def interval_family(sorted_values: Sorted) -> Iterator[Family]:
     if pairs is not None:  # a pair that one end or the other splits
         split = pairs.split_at_most(cuts, "left")[low] + pairs.split_at_most(cuts)[high]
         split = np.concatenate([split, split + pairs.split_at_most(np.array([np.inf]))])
-    yield Family(hits[0], hits[1], sorted_values.all_size, build, intervals, split)
+    yield Family(hits[0], hits[1], sorted_values.all_size, build, _intervals, split)
 
 
-def tails_family(sorted_values: Sorted) -> Iterator[Family]:
-    """Outside of what all but k draws of one world at either end lie between, k = 0, 1, 2, 4, ...
-
-    Noise of one world that reaches farther at both ends shows most where the other has next to no draws left, and
-    quantiles of both worlds together are coarse there. Fresh draws alone are counted.
-    """
-    reading = sorted_values.reading
-    cuts = []
-    for world in sorted_values.fit:
-        left = [0, *(1 << np.arange(max(world.size // 8, 1).bit_length() - 1))] if world.size else []
-        cuts += [(world[k], world[world.size - 1 - k]) for k in left]
-    if not cuts:
-        return
-    low, high = np.array(cuts).T
-    hits = [
-        np.searchsorted(world, low, "left") + world.size - np.searchsorted(world, high, "right")
-        for world in sorted_values.choose
-    ]
-    pairs, split = sorted_values.pairs, None
-    if pairs is not None:
-        split = pairs.split_at_most(low, "left") + pairs.split_at_most(high)
-        split += pairs.split_at_most(np.array([np.inf]))
-
-    def build(at: int) -> Event:
-        return Interval(reading, float(low[at]), float(high[at]), True)
-
-    yield Family(hits[0], hits[1], sorted_values.choose_size, build, nested, split)
-
-
-def intervals(mass: FloatArray) -> FloatArray:
+def _intervals(mass: FloatArray) -> FloatArray:
     """Alternatives of intervals of one line: they may shift, and be a little longer or shorter."""
     return 1.0 + 4.0 / np.maximum(mass, 1e-300)
 
@@ -122,3 +93,34 @@ def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
     edges = [np.nextafter(world[0], -np.inf) for world in worlds if world.size]
     edges += [np.nextafter(world[-1], np.inf) for world in worlds if world.size]
     return np.asarray(edges)
+
+
+def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
+    """At most k, then at least k reports; only if something is absent at all."""
+    columns = choose[0].columns
+    places = len(columns)
+    counts = [
+        np.bincount(report_counts(a), minlength=places + 1)
+        + np.bincount(report_counts(b), minlength=places + 1)
+        for a, b in zip(fit, choose, strict=True)
+    ]
+    if all(count[places] == count.sum() for count in counts):
+        return
+    at_most = [np.cumsum(count) for count in counts]
+    at_least = [np.cumsum(count[::-1]) for count in counts]  # at least places, places - 1, ...
+    hits, hits_prime = (np.concatenate(both) for both in zip(at_most, at_least, strict=True))
+
+    def build(at: int) -> Event:
+        if at <= places:
+            return ReportCount.of_columns(at, False, columns)
+        return ReportCount.of_columns(2 * places + 1 - at, True, columns)
+
+    yield Family(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
+
+
+def certain_family(choose: WorldSamples) -> Family:
+    """An event that always holds, for views of which nothing else can be said."""
+    columns = choose[0].columns
+    sizes = len(choose[0].values), len(choose[1].values)
+    hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)
+    return Family(hits, hits_prime, sizes, lambda at: ReportCount.of_columns(0, True, columns), nested)

@@ -19,8 +19,8 @@ from verify.events.event import Event, RowTable
 from verify.events.families import Family, Sorted, nested, runs
 from verify.events.table_families import MOST_LISTED, SEEN_OFTEN
 
-LEVELS = (1, 2, 4, 16)  # times `SEEN_OFTEN` that a value must have been seen, to be among the listed ones
-FEWEST = 2  # values together: single ones are looked at elsewhere
+_LEVELS = (1, 2, 4, 16)  # times `SEEN_OFTEN` that a value must have been seen, to be among the listed ones
+_FEWEST = 2  # values together: single ones are looked at elsewhere
 
 
 def one_sided_families(sorted_values: Sorted) -> Iterator[Family]:
@@ -33,8 +33,8 @@ def one_sided_families(sorted_values: Sorted) -> Iterator[Family]:
     tables = []
     for own, other in (sorted_values.fit, sorted_values.fit[::-1]):
         values, lengths = _only(own, other)
-        sizes = [int((lengths >= SEEN_OFTEN * level).sum()) for level in LEVELS]
-        tables += [values[:size] for size in dict.fromkeys(sizes) if size >= FEWEST]
+        sizes = [int((lengths >= SEEN_OFTEN * level).sum()) for level in _LEVELS]
+        tables += [values[:size] for size in dict.fromkeys(sizes) if size >= _FEWEST]
     if not tables:
         return
     hits = [

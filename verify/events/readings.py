@@ -1,4 +1,4 @@
-"""Numbers that can be read from a view: a value, a difference, and others (`verify.events.summaries`, ...).
+"""Numbers that can be read from a view: a value, a weighted sum, and others (`verify.events.summaries`, ...).
 
 A reading is code-free data, as an event is: `Reading.to_dict` writes it down, `reading_from_dict` reads it
 back, and `Reading.words` says it as part of a sentence.
@@ -17,6 +17,8 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample, column_index
+
+_TERMS = 6  # of a weighted sum, that are said
 
 
 class Reading(abc.ABC):
@@ -89,30 +91,53 @@ class Value(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(Reading):
-    """The value of one column minus that of another."""
+class Combination(Reading):
+    """A sum of columns, each times a weight.
 
-    kind: ClassVar[str] = "difference"
-    index: int
-    column: Column
-    minus_index: int
-    minus_column: Column
+    Attributes
+    ----------
+    indices, columns, weights
+        The columns, and the weight of each.
+    """
+
+    kind: ClassVar[str] = "combination"
+    indices: tuple[int, ...]
+    columns: tuple[Column, ...]
+    weights: tuple[float, ...]
 
     def of(self, sample: ViewSample) -> FloatArray:
-        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a difference is absent
-            return sample.values[:, self.index] - sample.values[:, self.minus_index]
+        total = np.zeros(len(sample.values))
+        with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is NaN: such a sum is absent
+            for index, weight in zip(self.indices, self.weights, strict=True):
+                total += weight * sample.values[:, index]
+        return total
+
+    @classmethod
+    def difference(cls, index: int, minus: int, columns: Sequence[Column]) -> Combination:
+        """The value of one column minus that of another, of a view with these columns."""
+        return cls((index, minus), (columns[index], columns[minus]), (1.0, -1.0))
 
     @property
     def words(self) -> str:
-        return f"the difference of {self.column.words} and {self.minus_column.words}"
+        if self.weights == (1.0, -1.0):
+            return f"the difference of {self.columns[0].words} and {self.columns[1].words}"
+        said = ""
+        for weight, column in list(zip(self.weights, self.columns, strict=True))[:_TERMS]:
+            sign = " - " if weight < 0.0 else " + " if said else ""
+            said += f"{sign}{'' if abs(weight) == 1.0 else f'{abs(weight):.6g} times '}{column.words}"
+        more = len(self.weights) - _TERMS
+        return said.strip() + (f" and {more} more terms" if more > 0 else "")
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "column": self.column.name, "minus": self.minus_column.name}
+        names = [column.name for column in self.columns]
+        weights = [encode(weight) for weight in self.weights]
+        return {"kind": self.kind, "columns": names, "weights": weights}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Difference:
-        index, minus = column_index(data["column"], columns), column_index(data["minus"], columns)
-        return cls(index, columns[index], minus, columns[minus])
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Combination:
+        indices = tuple(column_index(name, columns) for name in data["columns"])
+        named, weights = tuple(columns[i] for i in indices), tuple(map(decode, data["weights"]))
+        return cls(indices, named, weights)
 
 
 @dataclass(frozen=True, slots=True)

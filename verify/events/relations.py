@@ -14,7 +14,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, Near
 from verify.events.families import Family, nested
-from verify.events.joint_readings import Combination
+from verify.events.readings import Combination
 from verify.events.view_sample import WorldSamples
 
 MOST_COLUMNS = 64

@@ -25,13 +25,13 @@ from verify.events.tried_families import all_families, lattice_families, quick_f
 from verify.events.view_sample import WorldSamples
 from verify.statistics.predicted_bound import moved_apart, predicted_epsilon, wilson_bound
 
-LESS_CAUTION = 0.3  # as CAUTION, for events that fresh draws will judge once more
+_LESS_CAUTION = 0.3  # as _CAUTION, for events that fresh draws will judge once more
 DECADES = 5  # of probability, in each half of which an event is listed for that
-CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
-SHORTLIST = 64  # events of all families that are looked at closely
-OF_A_FAMILY = 8  # events of a family that are looked at closely
-SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
-SIMPLER_IN_BAND = (
+_CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
+_SHORTLIST = 64  # events of all families that are looked at closely
+_OF_A_FAMILY = 8  # events of a family that are looked at closely
+_SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
+_SIMPLER_IN_BAND = (
     0.05  # the same of predicted δ in the band: every other reading is one more to take of all draws
 )
 
@@ -195,7 +195,7 @@ class _Counted:
         return ChosenEvent(event, predicted, swapped)
 
     def simplest(
-        self, value: FloatArray, some: npt.NDArray[np.intp] | None = None, within: float = SIMPLER_WITHIN
+        self, value: FloatArray, some: npt.NDArray[np.intp] | None = None, within: float = _SIMPLER_WITHIN
     ) -> tuple[int, float]:
         """Of the first family with a value near the largest, the event with the largest, and that value.
 
@@ -211,7 +211,7 @@ class _Counted:
 
 
 def cautious_estimates(
-    family: Family, swapped: bool, delta: float, caution: float = CAUTION
+    family: Family, swapped: bool, delta: float, caution: float = _CAUTION
 ) -> tuple[FloatArray, FloatArray]:
     """Estimates of p and q of each event of a family, moved towards the harmless side: `moved_apart`."""
     return _Counted.of([family]).cautious(swapped, delta, caution)
@@ -221,14 +221,14 @@ def _best_of_order(
     counted: _Counted, swapped: bool, final_samples: int, delta: float, error: float
 ) -> ChosenEvent:
     """The event with the highest predicted bound among those likelier in one world; the simplest of those near it."""
-    p, q = counted.cautious(swapped, delta, CAUTION)
+    p, q = counted.cautious(swapped, delta, _CAUTION)
     rough = _rough_ratio(p, q, final_samples, delta, error, 0.75)
-    most = np.argsort(-rough, kind="stable")[:SHORTLIST]
+    most = np.argsort(-rough, kind="stable")[:_SHORTLIST]
     top = float(predicted_epsilon(p[most], q[most], final_samples, delta, error).max())
     # Together p and q have to bear more of the error than half of the score each: a bound on what to expect.
     hopeful = _rough_ratio(p, q, final_samples, delta, error, 0.5)
     near = (
-        hopeful >= np.exp(min(top - SIMPLER_WITHIN * max(top, 0.0), 700.0))
+        hopeful >= np.exp(min(top - _SIMPLER_WITHIN * max(top, 0.0), 700.0))
         if np.isfinite(top)
         else rough >= 0.0
     )
@@ -238,7 +238,7 @@ def _best_of_order(
     order = some[np.lexsort((-rough[some], counted.family[some]))]
     family = counted.family[order]
     rank = np.arange(order.size) - np.searchsorted(family, family)
-    some = np.sort(order[rank < OF_A_FAMILY])
+    some = np.sort(order[rank < _OF_A_FAMILY])
     predicted = predicted_epsilon(p[some], q[some], final_samples, delta, error)
     return counted.chosen(*counted.simplest(predicted, some), swapped)
 
@@ -247,7 +247,7 @@ def _bolder(
     counted: _Counted, swapped: bool, final_samples: int, delta: float, error: float, least: float
 ) -> list[ChosenEvent]:
     """For each range of probability the best event at less caution, if it promises more than `least`."""
-    p, q = counted.cautious(swapped, delta, LESS_CAUTION)
+    p, q = counted.cautious(swapped, delta, _LESS_CAUTION)
     promise = np.log(np.maximum(_rough_ratio(p, q, final_samples, delta, error, 0.75), 1e-300))
     place = np.clip(np.floor(-2.0 * np.log10(np.maximum(p, 1e-300))), 0, 2 * DECADES).astype(np.int64)
     found = []
@@ -265,14 +265,14 @@ def _band(
     two = -float(special.ndtri(error / 2.0))
     bounds = []
     for swapped in (False, True):
-        p, q = counted.cautious(swapped, delta, CAUTION)
+        p, q = counted.cautious(swapped, delta, _CAUTION)
         bounds.append([wilson_bound(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
     found: dict[tuple[int, bool], ChosenEvent] = {}
     for epsilon in epsilons:
         factor = float(np.exp(min(epsilon, 700.0)))
         gaps = [low - factor * up for low, up in bounds]
-        best = [counted.simplest(gap, within=SIMPLER_IN_BAND) for gap in gaps]
-        swapped = best[1][1] > best[0][1] + SIMPLER_WITHIN * max(best[1][1], 0.0)
+        best = [counted.simplest(gap, within=_SIMPLER_IN_BAND) for gap in gaps]
+        swapped = best[1][1] > best[0][1] + _SIMPLER_WITHIN * max(best[1][1], 0.0)
         index, gap = best[swapped]
         if gap > 0.0:
             found.setdefault((index, swapped), counted.chosen(index, gap, swapped))

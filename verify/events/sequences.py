@@ -7,21 +7,15 @@ Columns are one sequence where their names differ in one number in square bracke
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from verify.events.families import Family
-from verify.events.readings import Reading
-from verify.events.table_families import row_families
-from verify.events.view_sample import Column, WorldSamples
+from verify.events.view_sample import Column
 
-FEWEST = 3
+_FEWEST = 3
 """Entries from which columns are a sequence of their own, beside all columns together."""
 
 MOST = 4
 """Sequences that are looked at, the longest first."""
-
-PREFIXES = (2, 3, 4, 6, 8)
-"""Entries at the beginning that are read together."""
 
 _PLACE = re.compile(r"\[(\d+)\]")
 
@@ -36,15 +30,6 @@ def sequences(columns: Sequence[Column]) -> list[tuple[int, ...]]:
         for place in _PLACE.finditer(column.name):
             around = (column.name[: place.start()], column.name[place.end() :])
             found.setdefault(around, {})[int(place[1])] = index
-    long = [entries for entries in found.values() if len(entries) >= FEWEST]
+    long = [entries for entries in found.values() if len(entries) >= _FEWEST]
     long.sort(key=lambda entries: -len(entries))
     return [tuple(index for _, index in sorted(entries.items())) for entries in long[:MOST]]
-
-
-def prefix_families(
-    fit: WorldSamples, choose: WorldSamples, values: Sequence[Reading], sequence: Sequence[int]
-) -> Iterator[Family]:
-    """The first entries of a sequence, read together as one word, for several lengths short of the whole."""
-    for length in PREFIXES:
-        if length < len(sequence):
-            yield from row_families(fit, choose, [values[i] for i in sequence[:length]])

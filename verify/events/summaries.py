@@ -17,22 +17,18 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.readings import Reading, decode, encode, listed, spoken
 from verify.events.view_sample import Column, ViewSample, column_index
 
-BLOCK = 1 << 15  # draws that are summed up at once
+_BLOCK = 1 << 15  # draws that are summed up at once
 
 Operation = Literal[
     "sum",
     "largest",
     "smallest",
     "place of largest",
-    "place of smallest",
     "count of",
     "count from",
     "first of",
-    "last of",
     "first change",
-    "changes",
     "present",
-    "last",
 ]
 
 _PHRASES: dict[Operation, str] = {
@@ -40,15 +36,11 @@ _PHRASES: dict[Operation, str] = {
     "largest": "the largest of {of}",
     "smallest": "the smallest of {of}",
     "place of largest": "the place (from 1) of the largest of {of}",
-    "place of smallest": "the place (from 1) of the smallest of {of}",
     "count of": "the number of {value} among {of}",
     "count from": "the number of values of at least {value} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
-    "last of": "the place (from 1; 0 if none) of the last {value} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
-    "changes": "the number of {of} that differ from the one before",
     "present": "how many of {of} are present",
-    "last": "the last of {of} that is present",
 }
 
 
@@ -64,8 +56,8 @@ class Summary(Reading):
     indices, columns
         The columns.
     value
-        The number looked for by ``"count of"``, ``"count from"``, ``"first of"`` and ``"last of"``; for places of the
-        largest and the smallest, how far from it values are taken to be equal to it; 0 for the others.
+        The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; for the place of the largest, how
+        far from it values are taken to be equal to it; 0 for the others.
     """
 
     kind: ClassVar[str] = "summary"
@@ -76,10 +68,10 @@ class Summary(Reading):
 
     def of(self, sample: ViewSample) -> FloatArray:
         result = np.empty(len(sample.values))
-        for start in range(0, len(result), BLOCK):  # blocks that stay in the processor's cache
-            block = sample.values[start : start + BLOCK]
+        for start in range(0, len(result), _BLOCK):  # blocks that stay in the processor's cache
+            block = sample.values[start : start + _BLOCK]
             columns = [np.ascontiguousarray(block[:, i]) for i in self.indices]
-            result[start : start + BLOCK] = self._of_columns(columns)
+            result[start : start + _BLOCK] = self._of_columns(columns)
         return result
 
     def _of_columns(self, values: Sequence[FloatArray]) -> FloatArray:
@@ -90,15 +82,12 @@ class Summary(Reading):
                 return _extreme(values, 1.0)
             case "smallest":
                 return _extreme(values, -1.0)
-            case "place of largest" | "place of smallest":
-                sign = 1.0 if self.operation == "place of largest" else -1.0
-                best = _extreme(values, sign)
-                if self.value == 0.0:
-                    place = _first(column == best for column in values)
-                else:  # in real arithmetic they may be equal
-                    least = best - sign * self.value
-                    place = _first(column >= least if sign > 0.0 else column <= least for column in values)
-                place[np.isnan(best)] = np.nan
+            case "place of largest":
+                largest = _extreme(values, 1.0)
+                # In real arithmetic, values that differ by rounding may be equal.
+                least = largest if self.value == 0.0 else largest - self.value
+                place = _first(column >= least for column in values)
+                place[np.isnan(largest)] = np.nan
                 return place
             case "count of":
                 return _count(column == self.value for column in values)
@@ -106,17 +95,10 @@ class Summary(Reading):
                 return _count(column >= self.value for column in values)
             case "first of":
                 return _first(column == self.value for column in values)
-            case "last of":
-                from_the_end = _first(column == self.value for column in reversed(values))
-                return (len(values) + 1 - from_the_end) * (from_the_end > 0.0)
-            case "changes":
-                return _count(_changes(values))
             case "first change":
                 return _first(_changes(values))
             case "present":
                 return _count(~np.isnan(column) for column in values)
-            case "last":
-                return _last_present(values)
 
     @property
     def words(self) -> str:
@@ -162,13 +144,6 @@ def _extreme(values: Sequence[FloatArray], sign: float) -> FloatArray:
     for column in values[1:]:
         better(best, column, out=best)
     return best
-
-
-def _last_present(values: Sequence[FloatArray]) -> FloatArray:
-    """The last value that is present; NaN if all are absent."""
-    back = _first(~np.isnan(column) for column in reversed(values)).astype(np.intp)
-    place = np.where(back == 0, 0, len(values) - back)
-    return np.asarray(np.stack(values).ravel()[place * values[0].size + np.arange(values[0].size)])
 
 
 def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:

@@ -15,16 +15,16 @@ from verify.events.families import Family, Sorted, disjoint, nested, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
 
-MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
+_MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
 MOST_LISTED = 16_384  # values listed in a table
 SEEN_OFTEN = 4  # a row seen less often in the pooled sample says nothing yet
-MOST_CODES = 200  # values of a reading that is read together with another one
+_MOST_CODES = 200  # values of a reading that is read together with another one
 
 
 def value_families(sorted_values: Sorted) -> Iterator[Family]:
     """Values that one reading takes again and again, absence among them."""
     pooled, starts, lengths = sorted_values.pooled, sorted_values.starts, sorted_values.lengths
-    often = np.argsort(-lengths, kind="stable")[:MOST_ROWS]
+    often = np.argsort(-lengths, kind="stable")[:_MOST_ROWS]
     often = np.sort(often[lengths[often] >= SEEN_OFTEN])
     table = pooled[starts[often]] + 0.0  # -0.0 is 0.0
     counts: list[list[IntArray]] = []
@@ -40,7 +40,7 @@ def value_families(sorted_values: Sorted) -> Iterator[Family]:
     keep = np.arange(table.size + bool(absent))
     rows = [(float(value),) for value in np.concatenate([table, [np.nan]])[keep]]
     places = [np.minimum(_places(table, world), len(rows)) for world in sorted_values.fresh] if rows else []
-    yield from table_families(
+    yield from _families_of_table(
         (sorted_values.reading,),
         rows,
         (counts[0][0][keep], counts[0][1][keep]),
@@ -62,7 +62,7 @@ def row_families(
     keys = [row_keys(values) for values in fit_values]
     pooled = np.sort(np.concatenate(keys))
     starts, lengths = runs(pooled)
-    most = min(MOST_ROWS, max(16, MOST_LISTED // len(readings)))
+    most = min(_MOST_ROWS, max(16, MOST_LISTED // len(readings)))
     often = np.argsort(-lengths, kind="stable")[:most]
     often = np.sort(often[lengths[often] >= SEEN_OFTEN])
     if often.size == 0:
@@ -84,7 +84,7 @@ def row_families(
     score = prior.of(ViewSample(views, fit[0].columns)) if prior is not None else None
     places = [_places_of(table, row_keys([reading.of(world) for reading in readings])) for world in choose]
     fresh = [np.bincount(place, minlength=table.size + 1)[:-1].astype(np.int64) for place in places]
-    yield from table_families(
+    yield from _families_of_table(
         tuple(readings),
         [tuple(map(float, row)) for row in rows],
         (counts[0], counts[1]),
@@ -104,7 +104,7 @@ def pair_families(fit: WorldSamples, choose: WorldSamples, readings: Sequence[Re
         values = [[reading.of(world) for world in sample] for sample in samples]
         pooled = np.sort(np.concatenate([column[~np.isnan(column)] for column in values[0]]))
         table = pooled[runs(pooled)[0]] + 0.0
-        if table.size > MOST_CODES:
+        if table.size > _MOST_CODES:
             table = table[:0]
         tables.append(np.concatenate([table, [np.nan, np.nan]]))  # absent, and not seen when laid out
         codes.append([[_codes(table, column) for column in sample] for sample in values])
@@ -122,7 +122,7 @@ def pair_families(fit: WorldSamples, choose: WorldSamples, readings: Sequence[Re
             for sample in both
         ]
         total = (counts[0][0] + counts[0][1]).ravel()
-        often = np.argsort(-total, kind="stable")[:MOST_ROWS]
+        often = np.argsort(-total, kind="stable")[:_MOST_ROWS]
         often = np.sort(often[total[often] >= SEEN_OFTEN])
         rows = [
             (float(tables[i][r]), float(tables[j][c])) for r, c in zip(*divmod(often, width - 1), strict=True)
@@ -134,7 +134,7 @@ def pair_families(fit: WorldSamples, choose: WorldSamples, readings: Sequence[Re
         place_of = np.full(tables[i].size * width, often.size, dtype=np.uint16)
         row, column = np.divmod(often, width - 1)
         place_of[row * width + column] = np.arange(often.size)
-        yield from table_families(
+        yield from _families_of_table(
             (readings[i], readings[j]),
             rows,
             fit_counts,
@@ -156,7 +156,7 @@ def _codes(table: FloatArray, values: FloatArray) -> npt.NDArray[np.uint8]:
     return np.where(found, place, np.where(np.isnan(values), table.size, table.size + 1)).astype(np.uint8)
 
 
-def table_families(
+def _families_of_table(
     readings: tuple[Reading, ...],
     rows: Sequence[tuple[float, ...]],
     fit_counts: tuple[IntArray, IntArray],
@@ -190,7 +190,7 @@ def table_families(
     if len(rows) < 3:
         return
 
-    order = np.argsort(-shrunken_log_ratio(fit_counts, fit_size, prior), kind="stable")
+    order = np.argsort(-_shrunken_log_ratio(fit_counts, fit_size, prior), kind="stable")
     sizes = np.arange(2, len(rows))
     if sizes.size > 128:
         sizes = np.unique(np.geomspace(2, len(rows) - 1, 128).astype(np.int64))
@@ -228,7 +228,7 @@ def _up_to(ranks: npt.NDArray[np.int64], count: int) -> IntArray:
     return np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=count + 1)[:count])]).astype(np.int64)
 
 
-def shrunken_log_ratio(
+def _shrunken_log_ratio(
     counts: tuple[IntArray, IntArray], size: tuple[int, int], prior: FloatArray | None = None
 ) -> FloatArray:
     """Empirical-Bayes estimates of the log-likelihood ratio of each of some cells.

@@ -13,25 +13,25 @@ from verify.events.families import Family, Sorted
 from verify.events.features import Draws, feature_of, features, most_telling
 from verify.events.float_lattice import LatticeReading
 from verify.events.line_families import (
+    certain_family,
     half_line_family,
     interval_family,
+    report_count_family,
     score_family,
-    tails_family,
 )
 from verify.events.one_sided import one_sided_families
-from verify.events.plane import FEW_COLUMNS, plane_families
-from verify.events.readings import Difference, Reading, Value, Where
+from verify.events.readings import Combination, Reading, Value, Where
 from verify.events.relations import relation_families
-from verify.events.report_families import certain_family, report_count_family
 from verify.events.rounded_readings import Rounding
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
-from verify.events.sequences import prefix_families, sequences
+from verify.events.sequences import sequences
 from verify.events.summaries import Operation, Summary
 from verify.events.table_families import pair_families, row_families, value_families
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, WorldSamples
 
+FEW_COLUMNS = 3  # measurements up to which differences are looked at in intervals
 MOST_PAIRS = 28  # pairs of columns whose difference is looked at
 MOST_FEW_PAIRS = 66  # pairs of columns with few values read together (all pairs of 12)
 FEW_VALUES = 16  # a column with no more values than this is read like a category
@@ -99,16 +99,14 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
             if different > FEW_VALUES:
                 yield from one_sided_families(view)
                 yield from interval_family(view)
-                yield from tails_family(view)
     pairs = _nearest_pairs(kinds.smooth, MOST_PAIRS)
     rounding = Rounding(fit)
-    steps = [rounding.applied(Difference(j, columns[j], i, columns[i]), (i, j)) for i, j in pairs]
+    steps = [rounding.applied(Combination.difference(j, i, columns), (i, j)) for i, j in pairs]
     for step in steps:
         view = Sorted.of(step, fit, choose)
         yield from half_line_family(view)
         if len(kinds.smooth) <= FEW_COLUMNS:
             yield from interval_family(view)
-    yield from plane_families(fit, choose, kinds.smooth)
     yield from relation_families(fit, choose)
     lists = sequences(columns)
     summaries = _summaries(columns, kinds, lists, rounding) + _counts_from(fit, kinds)
@@ -118,10 +116,6 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
         yield from half_line_family(view)
     for reading in _placed(columns, kinds, rounding):
         yield from half_line_family(Sorted.of(reading, fit, choose))
-    if kinds.absent:
-        for entries in lists:
-            if not set(entries).isdisjoint(kinds.few):
-                yield from prefix_families(fit, choose, values, entries)
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= MOST_FEW_PAIRS:
         yield from pair_families(fit, choose, [values[i] for i in kinds.few])
     discriminant = Discriminant.of(fit, kinds.smooth)
@@ -221,19 +215,13 @@ def _summaries(
         for value in kinds.atoms():
             add("count of", entries, value)
             add("first of", entries, value)
-            if kinds.absent:
-                add("last of", entries, value)
     real = [i for i in everything if columns[i].kind == "real"]
     if len(real) > 1:
         for operation in _OF_NUMBERS:
-            add(operation, real, rounding.step(real) if operation.startswith("place") else 0.0)
+            add(operation, real)
     for entries in lists or [everything]:
-        if kinds.absent:
-            add("present", entries)
-            add("last", entries)
         if kinds.few:
             add("first change", entries)
-            add("changes", entries)
     return found
 
 
@@ -264,7 +252,7 @@ def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> lis
     return [Where(Value(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
 
 
-_OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest", "place of largest", "place of smallest")
+_OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest")
 
 
 def _nearest_pairs(indices: Sequence[int], limit: int) -> list[tuple[int, int]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 
-Result = TypeVar("Result")
-Result_co = TypeVar("Result_co", covariant=True)
+_Result = TypeVar("_Result")
+_Result_co = TypeVar("_Result_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ViewSample:
         """The draws start, ..., stop - 1 (no copy)."""
         return ViewSample(self.values[start:stop], self.columns)
 
-    def read(self, reading: Readable[Result]) -> Result:
+    def read(self, reading: _Readable[_Result]) -> _Result:
         """What is read of each draw."""
         return reading.of(self)
 
@@ -92,18 +92,18 @@ class ReadOnce(ViewSample):
         """The same draws."""
         return cls(np.asfortranarray(sample.values), sample.columns)
 
-    def read(self, reading: Readable[Result]) -> Result:
+    def read(self, reading: _Readable[_Result]) -> _Result:
         """What is read of each draw, remembered; not to be changed."""
         if id(reading) not in self.known:
             self.known[id(reading)] = reading, reading.of(self)  # kept with what read it: no other has its id
-        result: Result = self.known[id(reading)][1]
+        result: _Result = self.known[id(reading)][1]
         return result
 
 
-class Readable(Protocol[Result_co]):
+class _Readable(Protocol[_Result_co]):
     """Something that can be read of each draw."""
 
-    def of(self, sample: ViewSample, /) -> Result_co:
+    def of(self, sample: ViewSample, /) -> _Result_co:
         """What is read of each of the n draws; its first axis is the draws."""
         ...
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from verify.events.discriminant import MOST_FITTED, Discriminant, fisher_direction
-from verify.events.joint_readings import Combination
+from verify.events.readings import Combination
 from verify.events.search import search_events
 from verify.events.view_sample import Column, ViewSample
 

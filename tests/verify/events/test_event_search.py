@@ -250,8 +250,6 @@ def plant(change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], share: float, 
         (lambda v: v + 1.0, "sum"),
         (lambda v: np.where(v == v.max(axis=1, keepdims=True), v + 4.0, v), "largest"),
         (lambda v: np.where(v == v.min(axis=1, keepdims=True), v - 4.0, v), "smallest"),
-        (lambda v: np.sort(v, axis=1), "place of largest"),
-        (lambda v: -np.sort(-v, axis=1), "place of smallest"),
     ],
 )
 def test_leaks_in_derived_readings_are_found(

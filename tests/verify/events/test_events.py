@@ -22,7 +22,7 @@ from verify.events.event import (
     event_from_dict,
     row_keys,
 )
-from verify.events.readings import Difference, Value
+from verify.events.readings import Combination, Value
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
@@ -33,7 +33,7 @@ COLUMNS = (A, B, C)
 SAMPLE = ViewSample(
     np.array([[0, 0.5, 1.5], [1, NAN, 1.0], [2, -3.0, -2.0], [NAN, NAN, NAN], [-0.0, INF, INF]]), COLUMNS
 )
-B_MINUS = Difference(2, C, 1, B)
+B_MINUS = Combination.difference(2, 1, COLUMNS)
 
 CASES: list[tuple[Event, list[bool], str]] = [
     (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from verify.events.readings import (
-    Difference,
+    Combination,
     Reading,
     Value,
     Where,
@@ -66,15 +66,11 @@ LITERAL: dict[str, Callable[[Sequence[float]], float]] = {
     "largest": lambda row: largest(present(row)),
     "smallest": lambda row: smallest(present(row)),
     "place of largest": lambda row: place(row, largest(present(row)), 1.0),
-    "place of smallest": lambda row: place(row, smallest(present(row)), 1.0),
     "count of": lambda row: sum(v == 1.0 for v in row),
     "count from": lambda row: sum(v >= 1.0 for v in row),
     "first of": lambda row: next((i for i, v in enumerate(row, 1) if v == 1.0), 0),
-    "last of": lambda row: max((i for i, v in enumerate(row, 1) if v == 1.0), default=0),
     "first change": lambda row: changes(row)[0] if changes(row) else 0,
-    "changes": lambda row: len(changes(row)),
     "present": lambda row: len(present(row)),
-    "last": lambda row: present(row)[-1] if present(row) else NAN,
 }
 
 
@@ -106,7 +102,6 @@ def test_summaries_of_more_columns_than_a_byte_can_count() -> None:
         ("count from", [300.0, 1.0, 0.0]),
         ("present", [300.0, 300.0, 0.0]),
         ("first of", [1.0, 300.0, 0.0]),
-        ("last of", [300.0, 300.0, 0.0]),
         ("first change", [0.0, 300.0, 0.0]),
     ):
         read = Summary(operation, tuple(range(300)), columns, 1.0).of(ViewSample(values, columns))
@@ -115,7 +110,7 @@ def test_summaries_of_more_columns_than_a_byte_can_count() -> None:
 
 @given(ROWS)
 def test_differences_are_absent_where_a_value_is(values: npt.NDArray[np.float64]) -> None:
-    read = Difference(2, COLUMNS[2], 0, COLUMNS[0]).of(ViewSample(values, COLUMNS))
+    read = Combination.difference(2, 0, COLUMNS).of(ViewSample(values, COLUMNS))
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(read, values[:, 2] - values[:, 0])
 
@@ -128,15 +123,13 @@ def test_restricted_readings_are_absent_elsewhere(values: npt.NDArray[np.float64
 
 CASES: list[tuple[Reading, str]] = [
     (Value(1, COLUMNS[1]), "value b"),
-    (Difference(2, COLUMNS[2], 0, COLUMNS[0]), "the difference of value c and value a"),
+    (Combination.difference(2, 0, COLUMNS), "the difference of value c and value a"),
     (summary("sum"), "the sum of value a, value b, value c and value d"),
     (Summary("largest", (1, 3), (COLUMNS[1], COLUMNS[3])), "the largest of value b and value d"),
     (summary("smallest"), "the smallest of"),
     (summary("place of largest"), "the place (from 1) of the largest of"),
-    (summary("place of smallest"), "the place (from 1) of the smallest of"),
     (summary("count of"), "the number of 1 among value a, value b"),
     (summary("count from"), "the number of values of at least 1 among value a, value b"),
-    (summary("last of"), "the place (from 1; 0 if none) of the last 1 among value a"),
     (summary("first of"), "the place (from 1; 0 if none) of the first 1 among value a"),
     (summary("first change"), "the first of value a, value b, value c and value d that differs from the one"),
     (
@@ -144,8 +137,6 @@ CASES: list[tuple[Reading, str]] = [
         "value a (where value b is 2)",
     ),
     (summary("present"), "how many of value a, value b, value c and value d are present"),
-    (summary("last"), "the last of value a, value b, value c and value d that is present"),
-    (summary("changes"), "the number of value a, value b, value c and value d that differ"),
 ]
 
 

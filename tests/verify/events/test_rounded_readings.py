@@ -7,12 +7,12 @@ import pytest
 
 from mechanisms import Interval
 from verify import AnyTwo, claimed, verify
-from verify.events.readings import Difference, reading_from_dict
+from verify.events.readings import Combination, reading_from_dict
 from verify.events.rounded_readings import Rounded, Rounding
 from verify.events.view_sample import Column, ViewSample
 
 COLUMNS = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in (1, 2))
-STEP = Difference(1, COLUMNS[1], 0, COLUMNS[0])
+STEP = Combination.difference(1, 0, COLUMNS)
 
 
 def view(values):

@@ -15,7 +15,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
 from verify.events.event import Event, HalfLine, Interval, Near, ReportCount, RowTable
 from verify.events.float_lattice import LatticeReading
-from verify.events.readings import Difference, Reading, Value, Where
+from verify.events.readings import Combination, Reading, Value, Where
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
 from verify.events.summaries import Summary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
@@ -56,7 +56,7 @@ EVENTS: tuple[Event, ...] = (
     HalfLine(TOTAL, 1.0, True),
     HalfLine(Where(B, A, 0.0), 0.5, False),
     HalfLine(LatticeReading("exponent", B), -1.0, True),
-    Interval(Difference(2, THREE[2], 0, THREE[0]), -0.5, 0.5),
+    Interval(Combination.difference(2, 0, THREE), -0.5, 0.5),
     Interval(LARGEST, 0.0, 0.5, complement=True),
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
