@@ -3,7 +3,8 @@
 For x ~ N(m, Σ) in the one world and N(m′, Σ) in the other the log-likelihood ratio is w·x + const with
 w = Σ⁻¹(m - m′) (Fisher, "The use of multiple measurements in taxonomic problems", Annals of Eugenics 7, 1936). A score
 that adds up table entries sees w only as far as bins allow: where noise is small along some direction only, the worlds
-are far apart along it, and all that happens lies in one bin of every column.
+are far apart along it, and all that happens lies in one bin of every column. It shows 0.98 of gradient-step (without
+it 0.95; its claim, 1, is true).
 """
 
 from __future__ import annotations

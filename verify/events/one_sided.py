@@ -4,6 +4,8 @@ Noise that is drawn from a table of a few thousand values gives them away: x + t
 in common. Each value says little, as it is rare; all of them together say nearly everything. That continuous noise
 takes one value four times by chance, as numbers of a computer are finitely many, must not pass for such a table: 2^19
 draws of 24 random bits do so at half a value on average (n⁴/(24·2⁷²)).
+
+They show 8.8 of ten-random-bits (without them 4.5) and 7.9 of thousand-seeds (6.8).
 """
 
 from __future__ import annotations

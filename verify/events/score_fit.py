@@ -21,15 +21,45 @@ from verify.events.binned import Bins
 from verify.events.features import Draws, Feature
 from verify.events.scores import AdditiveScore, ScoreTable
 
-GRAM_ROWS = 20_000  # draws from which the Hessian is estimated
-PENALTIES = (3e5, 1e4, 3e2, 1e1)  # on the roughness of tables, from almost straight lines to almost free
-RIDGE = 1.0  # on every table entry
-NEGLIGIBLE = 0.1  # of the largest spread of any reading's table entries: readings below may be dropped
-MISSED = 1.0  # of log-likelihood, that the validating draws may lose by it
-NEWTON_STEPS = 4
-LEAST_GAIN = 0.1  # of log-likelihood, that is worth another step: far below what the draws can tell
-STALE = 0.1  # mean relative change of p(1-p) from which the Hessian is estimated again
-MOST_PRODUCTS = 200  # matrix-vector products of one Newton step
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """How the logistic model is fitted; numbers that keep a fit cheap and its noise below what the draws can tell.
+
+    Attributes
+    ----------
+    hessian_rows
+        Draws from which the Hessian is estimated.
+    penalties
+        On the roughness of tables, from almost straight lines to almost free.
+    ridge
+        On every table entry.
+    negligible
+        Of the largest spread of any reading's table entries: readings below may be dropped.
+    missed
+        Of log-likelihood, that the validating draws may lose by it.
+    newton_steps
+        Of Newton's method, for each penalty.
+    least_gain
+        Of log-likelihood, that is worth another step: far below what the draws can tell.
+    stale
+        Mean relative change of p(1-p) from which the Hessian is estimated again.
+    products
+        Matrix-vector products of one Newton step, at most.
+    """
+
+    hessian_rows: int = 20_000
+    penalties: tuple[float, ...] = (3e5, 1e4, 3e2, 1e1)
+    ridge: float = 1.0
+    negligible: float = 0.1
+    missed: float = 1.0
+    newton_steps: int = 4
+    least_gain: float = 0.1
+    stale: float = 0.1
+    products: int = 200
+
+
+SETTINGS = Regression()
 
 
 def naive_bayes(found: Sequence[Feature], draws: Draws) -> AdditiveScore:
@@ -48,7 +78,7 @@ def naive_bayes(found: Sequence[Feature], draws: Draws) -> AdditiveScore:
 def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, FloatArray] | None:
     """Penalised logistic regression on all bins of all readings.
 
-    Starting from the strongest of `PENALTIES`, the penalty is relaxed as long as the log-likelihood of the
+    Starting from the strongest of `Regression.penalties`, the penalty is relaxed as long as the log-likelihood of the
     validating draws improves.
 
     Returns
@@ -59,7 +89,7 @@ def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, Flo
     model = _Model.of(found, draws)
     weights = np.zeros(model.offsets[-1])
     best: tuple[float, FloatArray] = (log_loss(np.zeros(draws.label.size), draws), weights)
-    for penalty in PENALTIES:
+    for penalty in SETTINGS.penalties:
         weights = model.newton(model.roughness(penalty), weights)
         loss = log_loss(model.score(weights), draws)
         if loss >= best[0]:
@@ -86,11 +116,11 @@ def _without_negligible(
     """
     parts = list(zip(model.parts, model.found, strict=True))
     spread = [_spread(weights[part], feature) for part, feature in parts]
-    kept = [j for j, size in enumerate(spread) if size >= NEGLIGIBLE * max(spread)]
+    kept = [j for j, size in enumerate(spread) if size >= SETTINGS.negligible * max(spread)]
     fewer = np.zeros_like(weights)
     for j in kept:
         fewer[model.parts[j]] = weights[model.parts[j]]
-    allowed = loss + MISSED / int(np.count_nonzero(~draws.train))
+    allowed = loss + SETTINGS.missed / int(np.count_nonzero(~draws.train))
     if log_loss(model.score(fewer), draws) <= allowed:
         return fewer, kept
     return weights, list(range(len(spread)))
@@ -166,7 +196,7 @@ class _Model:
             return loss + 0.5 * float(np.sum(candidate * _times(roughness, candidate))), score
 
         value, score = objective(weights)
-        for _ in range(NEWTON_STEPS):
+        for _ in range(SETTINGS.newton_steps):
             probability = special.expit(score)
             residual = self.label - probability
             gradient = np.concatenate(
@@ -178,7 +208,9 @@ class _Model:
             gradient -= _times(roughness, weights)
             self._update_hessian(probability * (1.0 - probability))
             step = _solve(self.hessian + roughness, gradient)
-            if 0.5 * float(np.sum(gradient * step)) < LEAST_GAIN:  # half the Newton decrement squared
+            if (
+                0.5 * float(np.sum(gradient * step)) < SETTINGS.least_gain
+            ):  # half the Newton decrement squared
                 return weights + step  # where there is so little to gain, it is not worth a look at all draws
             for _ in range(6):
                 new_value, new_score = objective(weights + step)
@@ -188,7 +220,7 @@ class _Model:
             else:
                 return weights
             gain, value, score, weights = value - new_value, new_value, new_score, weights + step
-            if gain < LEAST_GAIN:
+            if gain < SETTINGS.least_gain:
                 break
         return weights
 
@@ -196,10 +228,10 @@ class _Model:
         """Estimate Σ p(1-p) x xᵀ over one-hot rows x, from every few of the training draws, unless it is known well."""
         if self.curvature.size:
             changed = float(np.sum(np.abs(curvature - self.curvature)))
-            if changed <= STALE * float(np.sum(self.curvature)):
+            if changed <= SETTINGS.stale * float(np.sum(self.curvature)):
                 return
         self.curvature = curvature
-        every = max(1, curvature.size // GRAM_ROWS)
+        every = max(1, curvature.size // SETTINGS.hessian_rows)
         some = curvature[::every] * every
         bins = [column[::every].astype(np.intp) for column in self.train]
         self.hessian = np.zeros((self.offsets[-1], self.offsets[-1]))
@@ -213,7 +245,7 @@ class _Model:
 
     def roughness(self, penalty: float) -> FloatArray:
         """The penalty's matrix: squared second differences of ordered tables, and a ridge on everything."""
-        matrix = RIDGE * np.eye(self.offsets[-1])
+        matrix = SETTINGS.ridge * np.eye(self.offsets[-1])
         for part, feature in zip(self.parts, self.found, strict=True):
             if feature.ordered:
                 second = np.diff(np.eye(feature.size - 1), n=2, axis=0)
@@ -232,7 +264,7 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     solution, residual = np.zeros_like(right), right.copy()
     direction = scaled = scale * residual
     size = first = float(np.sum(residual * scaled))
-    for _ in range(MOST_PRODUCTS):
+    for _ in range(SETTINGS.products):
         if size <= 1e-6 * first:
             break
         product = _times(matrix, direction)

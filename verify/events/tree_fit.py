@@ -3,11 +3,14 @@
 Each tree is grown greedily, level by level, on histograms of the gradient of the logistic loss; its leaf
 values are shrunken Newton steps (Friedman, *Greedy function approximation: a gradient boosting machine*,
 Annals of Statistics 29, 2001). Trees are added while draws set aside say that they help.
+
+Nothing else sees measurements that matter only together: trees show 5.40 of planar-exponential (without them 4.90).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +21,45 @@ from verify.events.features import Draws, Feature
 from verify.events.score_fit import log_loss
 from verify.events.scores import NEVER, AdditiveScore, Tree, TreeScore
 
-DEPTH = 3
-MOST_TREES = 40
-MOST_READINGS = 12  # that trees ask about
-STEP = 0.3  # share of the Newton step that a leaf takes
-LEAF_RIDGE = 50.0  # in units of p(1-p) summed over draws
-LEAST_LEAF = 10.0  # p(1-p) summed over the draws of a leaf
-EARNED = 3.0  # of log-likelihood, that trees must gain on the validating draws
-PATIENCE = 6  # trees without improvement before growing ends
-WIDTH = 256  # bins of a histogram
+
+@dataclass(frozen=True, slots=True)
+class _Boosting:
+    """How trees are grown; few and small ones, as each is one more evaluation of every draw.
+
+    Attributes
+    ----------
+    depth
+        Questions on every path of a tree.
+    trees
+        Trees at most.
+    readings
+        Readings that trees ask about, at most.
+    step
+        Share of the Newton step that a leaf takes.
+    leaf_ridge
+        In units of p(1-p) summed over draws.
+    least_leaf
+        p(1-p) summed over the draws of a leaf, at least.
+    earned
+        Of log-likelihood, that trees must gain on the validating draws.
+    patience
+        Trees without improvement before growing ends.
+    width
+        Bins of a histogram: all that a byte can count.
+    """
+
+    depth: int = 3
+    trees: int = 40
+    readings: int = 12
+    step: float = 0.3
+    leaf_ridge: float = 50.0
+    least_leaf: float = 10.0
+    earned: float = 3.0
+    patience: int = 6
+    width: int = 256
+
+
+_SETTINGS = _Boosting()
 
 
 def boosted_trees(
@@ -46,8 +79,8 @@ def boosted_trees(
     kept = _telling(found, train, residual)
     bins = [found[j].bins[train].astype(np.intp) for j in kept]
     # Trees cost an evaluation of everything: they have to earn it beyond what luck gives.
-    least, trees, best = log_loss(score, draws) - EARNED / int(np.count_nonzero(~train)), [], 0
-    for number in range(1, MOST_TREES + 1):
+    least, trees, best = log_loss(score, draws) - _SETTINGS.earned / int(np.count_nonzero(~train)), [], 0
+    for number in range(1, _SETTINGS.trees + 1):
         grown = _grow(bins, [found[j] for j in kept], residual, label - residual)
         if grown is None:
             break
@@ -57,7 +90,7 @@ def boosted_trees(
         loss = log_loss(score, draws)
         if loss < least:
             least, best = loss, number
-        elif number - best >= PATIENCE:
+        elif number - best >= _SETTINGS.patience:
             break
     if best == 0:
         return None
@@ -75,8 +108,8 @@ def _telling(found: Sequence[Feature], train: npt.NDArray[np.bool_], residual: F
         bins = feature.bins[train]
         total = np.bincount(bins, weights=residual, minlength=feature.size)
         count = np.bincount(bins, minlength=feature.size)
-        gains.append(float(np.sum(total**2 / (count + LEAF_RIDGE))))
-    return sorted(np.argsort(-np.asarray(gains), kind="stable")[:MOST_READINGS].tolist())
+        gains.append(float(np.sum(total**2 / (count + _SETTINGS.leaf_ridge))))
+    return sorted(np.argsort(-np.asarray(gains), kind="stable")[: _SETTINGS.readings].tolist())
 
 
 def _grow(
@@ -90,16 +123,22 @@ def _grow(
     leaf = np.zeros(residual.size, dtype=np.intp)
     readings: list[int] = []
     firsts: list[int] = []
-    for level in range(DEPTH):
+    for level in range(_SETTINGS.depth):
         nodes = 1 << level
         gain = np.full(nodes, -np.inf)
         choice = np.zeros((nodes, 2), dtype=np.intp)
         for j, (column, feature) in enumerate(zip(bins, found, strict=True)):
-            where = leaf * WIDTH + column
-            gradient = np.bincount(where, weights=residual, minlength=nodes * WIDTH).astype(np.float64)
-            weight = np.bincount(where, weights=curvature, minlength=nodes * WIDTH).astype(np.float64)
+            where = leaf * _SETTINGS.width + column
+            gradient = np.bincount(where, weights=residual, minlength=nodes * _SETTINGS.width).astype(
+                np.float64
+            )
+            weight = np.bincount(where, weights=curvature, minlength=nodes * _SETTINGS.width).astype(
+                np.float64
+            )
             at, value = _best_cut(
-                gradient.reshape(nodes, WIDTH), weight.reshape(nodes, WIDTH), feature.size - 2
+                gradient.reshape(nodes, _SETTINGS.width),
+                weight.reshape(nodes, _SETTINGS.width),
+                feature.size - 2,
             )
             better = value > gain
             gain[better], choice[better, 0], choice[better, 1] = value[better], j, at[better]
@@ -115,9 +154,9 @@ def _grow(
                 yes = bins[j] >= first
                 answer |= yes if nodes == 1 else yes & (leaf == node)
         leaf = 2 * leaf + answer
-    total = np.bincount(leaf, weights=residual, minlength=1 << DEPTH)
-    curvatures = np.bincount(leaf, weights=curvature, minlength=1 << DEPTH)
-    leaves = STEP * total / (curvatures + LEAF_RIDGE)
+    total = np.bincount(leaf, weights=residual, minlength=1 << _SETTINGS.depth)
+    curvatures = np.bincount(leaf, weights=curvature, minlength=1 << _SETTINGS.depth)
+    leaves = _SETTINGS.step * total / (curvatures + _SETTINGS.leaf_ridge)
     return Tree(tuple(readings), tuple(firsts), tuple(leaves.tolist()))
 
 
@@ -133,10 +172,12 @@ def _best_cut(
     )
     all_gradient, all_curvature = gradient.sum(axis=1, keepdims=True), curvature.sum(axis=1, keepdims=True)
     gain = (
-        yes_gradient**2 / (yes_curvature + LEAF_RIDGE)
-        + (all_gradient - yes_gradient) ** 2 / (all_curvature - yes_curvature + LEAF_RIDGE)
-        - all_gradient**2 / (all_curvature + LEAF_RIDGE)
+        yes_gradient**2 / (yes_curvature + _SETTINGS.leaf_ridge)
+        + (all_gradient - yes_gradient) ** 2 / (all_curvature - yes_curvature + _SETTINGS.leaf_ridge)
+        - all_gradient**2 / (all_curvature + _SETTINGS.leaf_ridge)
     )
-    gain[(yes_curvature < LEAST_LEAF) | (all_curvature - yes_curvature < LEAST_LEAF)] = -np.inf
+    gain[
+        (yes_curvature < _SETTINGS.least_leaf) | (all_curvature - yes_curvature < _SETTINGS.least_leaf)
+    ] = -np.inf
     at = np.argmax(gain, axis=1)
     return at + 2, gain[np.arange(nodes), at]

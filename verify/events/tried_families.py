@@ -1,4 +1,9 @@
-"""Which families of events are tried on a view, the simplest to say first."""
+"""Which families of events are tried on a view, the simplest to say first.
+
+Half-lines, values, rows and pairs of columns, and scores are what nearly every bound rests on. Each other family is
+here because some subject of the zoo or of the held-out set shows less without it; its docstring says which. The figures
+are predicted bounds at default effort; those of seed 0, if no more are given.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +36,57 @@ from verify.events.table_families import pair_families, row_families, value_fami
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, WorldSamples
 
-FEW_COLUMNS = 3  # measurements up to which differences are looked at in intervals
-MOST_PAIRS = 28  # pairs of columns whose difference is looked at
-MOST_FEW_PAIRS = 66  # pairs of columns with few values read together (all pairs of 12)
-FEW_VALUES = 16  # a column with no more values than this is read like a category
-MOST_PLACES = 32  # columns whose largest value is read by its place
-MOST_ATOMS = 3  # values that are counted across columns
-ATOM_SHARE = 0.01  # of the draws of a column, that makes one of its values worth counting across columns
-MOST_SCORED = 40  # readings of a fitted score
-FEWEST_COUNTED = 4  # smooth columns of which those that reach a number are counted
-COUNTED_FROM = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)  # quantiles of all of them, from which is counted
-FIT_ROWS = 1 << 16  # draws of each world to which scores are fitted
-SOME_ROWS = 10_000  # draws of each world from which the size of values is judged
-FEWEST_ROWS = 64  # draws of each world below which no score is fitted
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How far the families go: views of many columns must not cost more to read than to draw.
+
+    Attributes
+    ----------
+    interval_columns
+        Measurements up to which differences are looked at in intervals.
+    differences
+        Pairs of columns whose difference is looked at.
+    pairs
+        Pairs of columns with few values read together (all pairs of 12).
+    few_values
+        A column with no more values than this is read like a category.
+    places
+        Columns of which the last or largest is read by its place.
+    atoms
+        Values that are counted across columns.
+    atom_share
+        Of the draws of a column, that makes one of its values worth counting across columns.
+    scored
+        Readings of a fitted score.
+    counted_columns
+        Smooth columns from which those that reach a number are counted.
+    counted_from
+        Quantiles of all of them, from which is counted.
+    fit_rows
+        Draws of each world to which scores are fitted.
+    some_rows
+        Draws of each world from which the size of values is judged.
+    fewest_rows
+        Draws of each world below which no score is fitted.
+    """
+
+    interval_columns: int = 3
+    differences: int = 28
+    pairs: int = 66
+    few_values: int = 16
+    places: int = 32
+    atoms: int = 3
+    atom_share: float = 0.01
+    scored: int = 40
+    counted_columns: int = 4
+    counted_from: tuple[float, ...] = (0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9)
+    fit_rows: int = 1 << 16
+    some_rows: int = 10_000
+    fewest_rows: int = 64
+
+
+_LIMITS = _Limits()
 
 
 @dataclass(slots=True)
@@ -70,18 +113,18 @@ class _Kinds:
     def note(self, index: int, column: Column, values: Sorted) -> int:
         """Take in a column; returns the number of its different values."""
         pooled, starts, lengths = values.pooled, values.starts, values.lengths
-        is_few = column.kind == "category" or starts.size <= FEW_VALUES
+        is_few = column.kind == "category" or starts.size <= _LIMITS.few_values
         (self.few if is_few else self.smooth).append(index)
         draws = sum(values.fit_size)
         self.absent = self.absent or pooled.size < draws
-        for at in np.flatnonzero(lengths >= max(ATOM_SHARE * draws, 2.0)):
+        for at in np.flatnonzero(lengths >= max(_LIMITS.atom_share * draws, 2.0)):
             self.shares.setdefault(float(pooled[starts[at]]) + 0.0, []).append(lengths[at] / draws)
         return starts.size
 
     def atoms(self) -> list[float]:
         """Values that are frequent in more than one column, the most frequent first."""
         shared = [value for value, shares in self.shares.items() if len(shares) > 1]
-        return sorted(shared, key=lambda value: -sum(self.shares[value]))[:MOST_ATOMS]
+        return sorted(shared, key=lambda value: -sum(self.shares[value]))[: _LIMITS.atoms]
 
 
 def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
@@ -96,16 +139,16 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
         yield from value_families(view)
         if value.column.kind == "real" and different > 2:
             yield from half_line_family(view)
-            if different > FEW_VALUES:
+            if different > _LIMITS.few_values:
                 yield from one_sided_families(view)
                 yield from interval_family(view)
-    pairs = _nearest_pairs(kinds.smooth, MOST_PAIRS)
+    pairs = _nearest_pairs(kinds.smooth, _LIMITS.differences)
     rounding = Rounding(fit)
     steps = [rounding.applied(Combination.difference(j, i, columns), (i, j)) for i, j in pairs]
     for step in steps:
         view = Sorted.of(step, fit, choose)
         yield from half_line_family(view)
-        if len(kinds.smooth) <= FEW_COLUMNS:
+        if len(kinds.smooth) <= _LIMITS.interval_columns:
             yield from interval_family(view)
     yield from relation_families(fit, choose)
     lists = sequences(columns)
@@ -116,7 +159,7 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
         yield from half_line_family(view)
     for reading in _placed(columns, kinds, rounding):
         yield from half_line_family(Sorted.of(reading, fit, choose))
-    if len(kinds.few) * (len(kinds.few) - 1) // 2 <= MOST_FEW_PAIRS:
+    if len(kinds.few) * (len(kinds.few) - 1) // 2 <= _LIMITS.pairs:
         yield from pair_families(fit, choose, [values[i] for i in kinds.few])
     discriminant = Discriminant.of(fit, kinds.smooth)
     if discriminant is not None:
@@ -167,10 +210,10 @@ def _learned_families(
     summaries: Sequence[Reading],
 ) -> Iterator[Family]:
     """Whole rows, and scores fitted to them."""
-    part: WorldSamples = (fit[0].rows(0, FIT_ROWS), fit[1].rows(0, FIT_ROWS))
+    part: WorldSamples = (fit[0].rows(0, _LIMITS.fit_rows), fit[1].rows(0, _LIMITS.fit_rows))
     spare: WorldSamples = (
-        fit[0].rows(FIT_ROWS, len(fit[0].values)),
-        fit[1].rows(FIT_ROWS, len(fit[1].values)),
+        fit[0].rows(_LIMITS.fit_rows, len(fit[0].values)),
+        fit[1].rows(_LIMITS.fit_rows, len(fit[1].values)),
     )
     draws = Draws.of((len(part[0].values), len(part[1].values)))
     plain = features(part, values)
@@ -180,10 +223,10 @@ def _learned_families(
     yield score_family(naive_bayes(plain, draws), spare, choose)
     if len(values) == 1:
         return
-    if min(len(part[0].values), len(part[1].values)) < FEWEST_ROWS:
+    if min(len(part[0].values), len(part[1].values)) < _LIMITS.fewest_rows:
         yield from row_families(fit, choose, values)
         return
-    found = most_telling([*plain, *features(part, [*steps, *summaries])], draws, MOST_SCORED)
+    found = most_telling([*plain, *features(part, [*steps, *summaries])], draws, _LIMITS.scored)
     fitted = logistic(found, draws)
     base, base_score = fitted if fitted is not None else (AdditiveScore(()), np.zeros(draws.label.size))
     best: Reading | None = base if fitted is not None else None
@@ -201,7 +244,12 @@ def _learned_families(
 def _summaries(
     columns: Sequence[Column], kinds: _Kinds, lists: Sequence[tuple[int, ...]], rounding: Rounding
 ) -> list[Reading]:
-    """Summaries of all columns, of the smooth ones where they are not all, and of sequences among them."""
+    """Summaries of all columns, of the smooth ones where they are not all, and of sequences among them.
+
+    Sums show 8.4 of exact-total (without them 8.2), the smallest 1.10 of filter-checks-late (1.02), the first of a value
+    7.1 of svt5 (6.8), the first change 0.19 of name-and-shame (0.00). The largest is here because the smallest is; how
+    often a value occurs shows nothing more by itself, but is what fitted scores are made of where columns are alike.
+    """
     everything = tuple(range(len(columns)))
     if len(everything) < 2:
         return []
@@ -226,24 +274,29 @@ def _summaries(
 
 
 def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
-    """How many of the smooth columns reach a number: each of several noisy copies says a little by its side."""
-    if len(kinds.smooth) < FEWEST_COUNTED:
+    """How many of the smooth columns reach a number: each of several noisy copies says a little by its side.
+
+    They show 0.031 of laplace-parallel (without them 0.028), and are read by the scores of many columns.
+    """
+    if len(kinds.smooth) < _LIMITS.counted_columns:
         return []
-    values = np.concatenate([world.values[:SOME_ROWS, kinds.smooth].ravel() for world in fit])
+    values = np.concatenate([world.values[: _LIMITS.some_rows, kinds.smooth].ravel() for world in fit])
     values = values[np.isfinite(values)]
     if values.size == 0:
         return []
     columns = tuple(fit[0].columns[i] for i in kinds.smooth)
-    levels = np.unique(np.quantile(values, COUNTED_FROM))
+    levels = np.unique(np.quantile(values, _LIMITS.counted_from))
     return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
 
 
 def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
-    """The last measurement by its place, or the largest if measurements are mixed with a default: a sequence
-    that ends with a number (a noisy value above a threshold) has its length and that number to be read together.
+    """The last measurement by its place, or the largest if measurements are mixed with a default.
+
+    A sequence that ends with a number (a noisy value above a threshold) has its length and that number to be read
+    together. They show 0.168 of svt3 (without them 0.146) and 1.09 of gap-svt-value (1.06).
     """
     real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
-    if not 1 < len(real) <= MOST_PLACES or not kinds.smooth or not (kinds.absent or kinds.atoms()):
+    if not 1 < len(real) <= _LIMITS.places or not kinds.smooth or not (kinds.absent or kinds.atoms()):
         return []
     of = tuple(columns[i] for i in real)
     place = Summary("present", real, of)
