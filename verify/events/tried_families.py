@@ -246,9 +246,9 @@ def _summaries(
 ) -> list[Reading]:
     """Summaries of all columns, of the smooth ones where they are not all, and of sequences among them.
 
-    Sums show 8.4 of exact-total (without them 8.2), the smallest 1.10 of filter-checks-late (1.02), the first of a value
-    7.1 of svt5 (6.8), the first change 0.19 of name-and-shame (0.00). The largest is here because the smallest is; how
-    often a value occurs shows nothing more by itself, but is what fitted scores are made of where columns are alike.
+    Sums show 8.4 of exact-total (without them 8.2), the smallest 1.10 of filter-checks-late (1.02), the first of a
+    value 7.1 of svt5 (6.8), the first change 0.19 of name-and-shame (0.00). The largest is here because the smallest
+    is. How often a value occurs shows nothing more by itself; scores read it where columns are alike.
     """
     everything = tuple(range(len(columns)))
     if len(everything) < 2:
