@@ -170,7 +170,8 @@ def test_whole_transcripts_are_read_together_while_they_repeat() -> None:
 
     first, _ = search(category(4), draw(0.7), draw(0.3))
     held = first.event.holds(ViewSample(rows, category(4)))
-    assert np.count_nonzero(held == marked) >= 79
+    assert np.count_nonzero(held & ~marked) <= 2
+    assert np.count_nonzero(held & marked) >= 20
     assert first.predicted == pytest.approx(math.log(7 / 3), abs=0.1)
 
 
