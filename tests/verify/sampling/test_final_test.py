@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import HalfLine, Interval, ReportCount, RowTable
 from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
@@ -82,8 +83,8 @@ def test_batches_depend_on_rows_and_columns_only() -> None:
             sizes = batch_sizes(rows, columns)
             assert sum(sizes) == rows
             assert all(size % MULTIPLE == 0 for size in sizes)
-    assert draw_all(CANDIDATES[0], 0, 0, False, 64_000, 1, 1 << 22).values.shape == (64_000, 1)
-    assert draw_all(CANDIDATES[0], 0, 0, False, 64_000, 1, 10_000).values.shape == (9_984, 1)
+    assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 1 << 22).values.shape == (64_000, 1)
+    assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 10_000).values.shape == (9_984, 1)
 
 
 def test_counting_together_is_counting_one_by_one() -> None:
