@@ -22,10 +22,8 @@ from verify.sampling.draws import batch_sizes
 from verify.sampling.independence import dependence
 
 _BATCH = 1 << 13
-_FEWEST_MARKED, _MOST_MARKED = (
-    1 << 12,
-    1 << 18,
-)  # draws of each world, of which it is noted whether an event occurred
+_FEWEST_MARKED = 1 << 12  # draws of each world, of which it is noted whether an event occurred
+_MOST_MARKED = 1 << 18
 _MARKED_COLUMNS = 32  # so that batches are those of the smallest size
 _MOST_VALUES = 1 << 22  # values of one half that are held in memory
 _ERRORS = 5.5  # standard errors; by chance beyond them with probability below 4e-8 for each count
@@ -38,7 +36,7 @@ def doubt_of(result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int)
     says_something = result.refuted or result.dependent is not None
     if says_something and runs.together and repeats_an_event(result, runs.width, seed):
         return Statement.REPEATS.finding(share="a part")
-    if (says_something or not looked.repeatable) and drifts(result, seed):
+    if (says_something or not looked.repeatable) and _drifts(result, seed):
         return Statement.DRIFT.finding()
     if result.refuted and not result.looked_for_dependence:
         how = _dependence(result, seed)
@@ -47,7 +45,7 @@ def doubt_of(result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int)
     return None
 
 
-def drifts(result: CountedEvent, seed: int) -> bool:
+def _drifts(result: CountedEvent, seed: int) -> bool:
     """Return whether outputs on one data set change from call to call.
 
     Draws are made in two halves, one after the other, as many as the test made. Counted are the tested event, and for

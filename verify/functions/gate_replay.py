@@ -69,7 +69,7 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
 
 
 @dataclass
-class Replayed:
+class _Replayed:
     """What all replays of a function showed.
 
     Attributes
@@ -93,7 +93,7 @@ class Replayed:
         return loss_lower_bound(np.array([row[:shortest] for row in rows]), delta, FALSE_ALARM)
 
 
-def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int) -> Replayed:
+def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int) -> _Replayed:
     """Record on one data set of each pair and replay on the other, in both orders by turns.
 
     Parameters
@@ -109,10 +109,10 @@ def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int
 
     Returns
     -------
-    Replayed
+    _Replayed
         Findings and losses; replaying stops at the first run that does not repeat itself.
     """
-    replayed = Replayed()
+    replayed = _Replayed()
     for index, pair in enumerate(pairs):
         rows: tuple[list[float], list[float]] = ([], [])
         replayed.losses.extend(rows)
@@ -133,7 +133,7 @@ def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int
     return replayed
 
 
-def releases_finding(replayed: Replayed, epsilon: float, delta: float) -> Finding | None:
+def releases_finding(replayed: _Replayed, epsilon: float, delta: float) -> Finding | None:
     """Say if the releases, taken together, lose more than the claim: a scale that is too small for it.
 
     It is a remark and refutes nothing: the output may show less than was released, as a noisy maximum does.

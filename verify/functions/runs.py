@@ -34,7 +34,7 @@ class RaisedInLanes(Exception):
 
 
 @dataclass
-class SideEffects:
+class _SideEffects:
     """What calls did besides returning something.
 
     Attributes
@@ -74,7 +74,7 @@ class FunctionRuns:
 
     subject: FunctionSubject
     lanes_together: bool
-    effects: SideEffects = field(default_factory=SideEffects)
+    effects: _SideEffects = field(default_factory=_SideEffects)
     width: int = 1
 
     @property

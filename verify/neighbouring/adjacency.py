@@ -63,7 +63,11 @@ def _bytes(data: Data) -> bytes:
 
 @runtime_checkable
 class Adjacency(Protocol):
-    """A neighbouring relation on data sets."""
+    """A neighbouring relation on data sets.
+
+    It may also know a path of neighbours between any two data sets: a method ``path`` (`verify.neighbouring.path`).
+    The command line writes it as its class attribute ``written`` says (`verify.neighbouring.registry`).
+    """
 
     @property
     def words(self) -> str:

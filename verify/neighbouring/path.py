@@ -18,7 +18,7 @@ class Path:
 
 
 @runtime_checkable
-class Connected(Protocol):
+class _Connected(Protocol):
     """An adjacency that knows a path of neighbours between any two data sets."""
 
     def path(self, start: Data, end: Data) -> Path | None:
@@ -30,7 +30,7 @@ def path(adjacency: Adjacency, start: Data, end: Data) -> Path | None:
 
     Where an adjacency knows no paths, any two data sets are taken for neighbours: whoever uses the path checks.
     """
-    if isinstance(adjacency, Connected):
+    if isinstance(adjacency, _Connected):
         return adjacency.path(start, end)
     return Path(lambda i: (start, end)[i], 1)
 
