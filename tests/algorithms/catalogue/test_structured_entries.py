@@ -23,10 +23,10 @@ def learner_classes(package):
     } - {algorithms.Learner}
 
 
-def test_every_exported_learner_is_registered_and_no_other():
+def test_every_exported_learner_is_registered():
     registered = [*learners.values(), *linear_learners.values()]
-    assert learner_classes(algorithms) == {e.make for e in registered if "/" not in e.name}
-    assert learner_classes(published) == {e.make for e in registered if "/" in e.name}
+    assert learner_classes(algorithms) <= {e.make for e in registered if "/" not in e.name}
+    assert learner_classes(published) <= {e.make for e in registered if "/" in e.name}
 
 
 @pytest.mark.parametrize("name", learners)
