@@ -33,11 +33,28 @@ _RENYI = "Renyi composition"
 NOTHING = "nothing"
 _CEILING = "mass near the largest loss"
 
-_TIGHT = 1e-12  # relative error of δ that costs next to nothing
-_NOT_TIGHT = 4e-6  # from here on the grid may do better
-_LITTLE_WORK = 1024.0
-_MUCH_WORK = 2e6
 _LEAST_DELTA = 1e-290
+
+
+@dataclass(frozen=True)
+class _Work:
+    """When an engine is good enough, and how much it may cost.
+
+    The numbers decide how long an answer takes and how wide it is, never whether it holds: an answer takes
+    milliseconds (``tests/benchmarks/bench_accounting.py``).
+    """
+
+    tight: float
+    """Relative error of δ that costs next to nothing."""
+    not_tight: float
+    """Relative width of ε from which on the grid may do better."""
+    little: float
+    """Nodes of a contour that is taken at once."""
+    much: float
+    """Complex exponentials that the last contour may take."""
+
+
+_WORK = _Work(tight=1e-12, not_tight=4e-6, little=1024.0, much=2e6)
 
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
@@ -189,7 +206,7 @@ class _Direction:
     def epsilon(self, delta: float, width: float) -> CertifiedInterval:
         """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss."""
         result = self._epsilon_by_engines(delta, width)
-        if delta == 0.0 or result.width <= _NOT_TIGHT * max(1.0, result.lower):
+        if delta == 0.0 or result.width <= _WORK.not_tight * max(1.0, result.lower):
             return result
         for bound, log_mass in self._near_the_ceiling():
             if math.log(delta) < log_mass:
@@ -256,7 +273,7 @@ class _Direction:
                 return result
         return (
             result
-            if result.width <= _NOT_TIGHT * max(1.0, result.upper)
+            if result.width <= _WORK.not_tight * max(1.0, result.upper)
             else self._with_grid(result, delta, width)
         )
 
@@ -316,12 +333,12 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
     a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
     Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many.
     """
-    relative = min(1e-3, max(_TIGHT, 0.2 * width * saddle.s))
-    for tolerance in (_TIGHT, relative):
-        plan = plan_contour(loss, saddle, tolerance, _LITTLE_WORK * loss.cost(saddle.s, 0.0))
+    relative = min(1e-3, max(_WORK.tight, 0.2 * width * saddle.s))
+    for tolerance in (_WORK.tight, relative):
+        plan = plan_contour(loss, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
         if plan is not None:
             yield Contour(loss, plan)
-    lattice = lattice_contour(loss, saddle, _TIGHT)
+    lattice = lattice_contour(loss, saddle, _WORK.tight)
     if lattice is not None:
         yield lattice
     equal = loss.equal_laplace
@@ -329,11 +346,11 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
         series = equal_laplace(loss, float(equal[0]), equal[1], saddle)
         if series is not None:
             yield series
-    plans = [plan_contour(loss, saddle, relative, _MUCH_WORK)]
+    plans = [plan_contour(loss, saddle, relative, _WORK.much)]
     for factor in (1.0, 10.0, 100.0, 1e3):
         # Wider than 1/s the phantom would hide the mechanism.
         phantom = min(factor * width, 0.03 / saddle.s) / (saddle.s + 1.0)
-        plans.append(plan_contour(loss, saddle, relative, _MUCH_WORK, phantom))
+        plans.append(plan_contour(loss, saddle, relative, _WORK.much, phantom))
         if plans[-1] is not None:
             break
     known = [plan for plan in plans if plan is not None]
