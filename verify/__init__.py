@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.assertion import DPViolation, assert_dp
     from verify.bandits.calling.plain_bandit import PlainBandit
-    from verify.findings import Finding, LowerBound, UpperBound, Witness
+    from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
     from verify.functions.claimed import claimed
     from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
     from verify.neighbouring.adjacency import Adjacency, Pair
@@ -52,7 +52,7 @@ _HOMES = {
     "verify.bandits.calling.plain_bandit": ("PlainBandit",),
     "verify.functions.claimed": ("claimed",),
     "verify.subject_error": ("SubjectError",),
-    "verify.findings": ("Finding", "LowerBound", "UpperBound", "Witness"),
+    "verify.findings": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
     "verify.verdict.result": ("Verification",),
     "verify.verification": ("verify",),
 }
@@ -63,6 +63,7 @@ __all__ = [
     "AnyTwo",
     "DPViolation",
     "Finding",
+    "FindingKind",
     "Listed",
     "LowerBound",
     "Pair",

@@ -84,7 +84,7 @@ def simulate_command(
             progress=lambda share: tell(share, "simulating"),
         )
     if plot is not None:
-        from verify.verdict.plot import plot_regret
+        from verify.commands.regret_plot import plot_regret
 
         plot_regret(trace, f"{found.name} on {problem_name}", plot)
     if as_json:

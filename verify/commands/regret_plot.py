@@ -1,4 +1,4 @@
-"""Pictures; matplotlib is loaded here and nowhere else."""
+"""The picture of a simulation: the regret over the rounds, on a PNG file."""
 
 from __future__ import annotations
 
