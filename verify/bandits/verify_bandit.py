@@ -26,7 +26,8 @@ from verify.transcripts.action_features import with_paths_spelled
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
-_PROBED, _PROBE_SECONDS = 8, 10.0  # the first runs, and the time they may take
+_PROBED = 8  # the first runs
+_PROBE_SECONDS = 10.0  # that they may take
 
 
 def verify_bandit(

@@ -221,7 +221,7 @@ class Path:
         return [[arm for arm in arms[k : k + size] if arm >= 0] for k in range(0, len(arms), size)]
 
 
-def longest_path(space: ActionSpace) -> int:
+def _longest_path(space: ActionSpace) -> int:
     """How many rounds of a path fit in a whole number that is exact in floating point."""
     rounds = 0
     while (space.arms + 1) ** ((rounds + 1) * space.size) <= 2**53:
@@ -234,26 +234,26 @@ def doubling(limit: int) -> list[int]:
     return [2**k for k in range(max(limit, 0).bit_length()) if 2**k <= limit]
 
 
-def general_features(rounds: int, arms: Sequence[int], space: ActionSpace) -> list[Feature]:
+def _general_features(rounds: int, arms: Sequence[int], space: ActionSpace) -> list[Feature]:
     """Features that need no changed round: batch starts, counts at doubling times and paths from the start."""
     found: list[Feature] = []
     times = sorted({*doubling(rounds), rounds})
     for arm in arms:
         found += [PlayTime(arm, number, 0, rounds) for number in doubling(rounds)]
         found += [PlayCount(arm, 1, last) for last in times if last >= 4]
-    longest = min(longest_path(space), rounds)
+    longest = min(_longest_path(space), rounds)
     found += [Path(1, last, space.arms) for last in sorted({*doubling(longest), longest} - {0})]
     return found
 
 
-def anchored_features(rounds: int, record: int, arms: Sequence[int], space: ActionSpace) -> list[Feature]:
+def _anchored_features(rounds: int, record: int, arms: Sequence[int], space: ActionSpace) -> list[Feature]:
     """Features around the changed round: the next plays of every arm, the next switch, and the next path."""
     if not 1 <= record < rounds:
         return []
     found: list[Feature] = [FirstSwitch(record, rounds)]
     for arm in arms:
         found += [PlayTime(arm, number, record, rounds) for number in (1, 2)]
-    length = min(longest_path(space), rounds - record)
+    length = min(_longest_path(space), rounds - record)
     found += [Path(record + 1, record + last, space.arms) for last in doubling(length)]
     return found
 
@@ -275,10 +275,10 @@ def features_for(
     shown = sorted(np.argsort(-played, kind="stable")[:_MOST_ARMS].tolist())
     found: list[Feature] = []
     if general:
-        found += general_features(transcript.rounds, shown, space)
+        found += _general_features(transcript.rounds, shown, space)
         found += first_actions(min(transcript.rounds, MOST_ACTIONS), space)
     if record is not None and record != INITIAL_RECORD:
-        found += anchored_features(transcript.rounds, record, shown, space)
+        found += _anchored_features(transcript.rounds, record, shown, space)
     return found
 
 

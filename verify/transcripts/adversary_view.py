@@ -19,7 +19,8 @@ Play = Callable[[bool, int, np.random.SeedSequence], ActionArray]
 """Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
 
 _PROBED = 2 * BLOCK  # draws on which features that never vary are dropped
-_MOST_FEATURES, _MOST_ACTIONS = 24, 8
+_MOST_FEATURES = 24  # beside the actions
+_MOST_ACTIONS = 8  # places of actions that are read as they are
 _LANE_ROUNDS = 1 << 18  # played side by side
 
 

@@ -13,10 +13,10 @@ from verify.transcripts.action_features import (
     Path,
     PlayCount,
     PlayTime,
-    anchored_features,
+    _anchored_features,
+    _general_features,
+    _longest_path,
     first_actions,
-    general_features,
-    longest_path,
     read,
     with_paths_spelled,
     without_repeats,
@@ -67,7 +67,7 @@ def test_a_path_has_a_digit_for_every_place_and_paths_differ_where_actions_do(ro
 
 def test_longest_path_is_exact_in_floating_point():
     for arms, size in ((2, 1), (10, 1), (20, 4), (1000, 1)):
-        rounds = longest_path(ActionSpace(arms, size))
+        rounds = _longest_path(ActionSpace(arms, size))
         assert (arms + 1) ** (rounds * size) <= 2**53 < (arms + 1) ** ((rounds + 1) * size)
 
 
@@ -78,8 +78,8 @@ def test_a_hidden_round_changes_no_feature():
     second[:, 2] = (second[:, 2] + 1) % ARMS
     features = without_repeats(
         [
-            *general_features(ROUNDS, range(ARMS), ActionSpace(ARMS, 1)),
-            *anchored_features(ROUNDS, 3, range(ARMS), ActionSpace(ARMS, 1)),
+            *_general_features(ROUNDS, range(ARMS), ActionSpace(ARMS, 1)),
+            *_anchored_features(ROUNDS, 3, range(ARMS), ActionSpace(ARMS, 1)),
         ]
     )
     samples = []
@@ -94,8 +94,8 @@ def test_a_hidden_round_changes_no_feature():
 def test_columns_have_names_of_their_own_and_read_no_later_round():
     features = without_repeats(
         [
-            *general_features(16, range(4), ActionSpace(4, 2)),
-            *anchored_features(16, 5, range(4), ActionSpace(4, 2)),
+            *_general_features(16, range(4), ActionSpace(4, 2)),
+            *_anchored_features(16, 5, range(4), ActionSpace(4, 2)),
             *first_actions(16, ActionSpace(4, 2)),
         ]
     )

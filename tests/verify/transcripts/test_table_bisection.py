@@ -28,9 +28,9 @@ def threshold_actions(needed, decided, noise=0.0):
 def test_every_bisection_ends_at_the_one_step_that_tells(needed, decided):
     draw = threshold_actions(needed, decided)
     tables = anchor_tables(Box(0, 1, 2), 2 * decided, np.random.default_rng(0))
-    walked = bisect_tables(draw, tables, SPACE, draws=4, seed=np.random.SeedSequence(1))
-    assert walked
-    for background in walked:
+    found = bisect_tables(draw, tables, SPACE, draws=4, seed=np.random.SeedSequence(1))
+    assert found
+    for background in found:
         (neighbour,) = background.neighbours
         other = neighbour.applied(background.data)
         assert (background.data != other).any(axis=1).sum() == 1
@@ -41,11 +41,11 @@ def test_every_bisection_ends_at_the_one_step_that_tells(needed, decided):
 def test_a_noisy_step_is_found_near_the_threshold():
     draw = threshold_actions(20, 64, noise=0.5)
     tables = [Background(np.full((129, 2), value), (), f"{value:g}") for value in (0.0, 1.0)]
-    (walked,) = bisect_tables(draw, tables, SPACE, draws=200, seed=np.random.SeedSequence(2))
+    (found,) = bisect_tables(draw, tables, SPACE, draws=200, seed=np.random.SeedSequence(2))
     # The law changes by 1 - e^-1 / 2 - 1/2 = 0.32 or less in a step, and by less than 1/50 beyond 2 from 20.
-    assert abs(walked.data[1:65, 0].sum() - 20) <= 3
-    row = walked.neighbours[0].record
-    assert walked.others == f"the users before round {row} have 1; those after it have 0"
+    assert abs(found.data[1:65, 0].sum() - 20) <= 3
+    row = found.neighbours[0].record
+    assert found.others == f"the users before round {row} have 1; those after it have 0"
 
 
 def test_tables_on_which_the_actions_agree_lead_nowhere():

@@ -1,1 +1,1 @@
-"""Calling other people's bandits as they are: their methods, arguments, states and games."""
+"""Calling other people's bandits as they are: their methods, arguments, states and environments."""

@@ -41,7 +41,7 @@ class Environment:
     Parameters
     ----------
     arms, rounds
-        How many arms there are, and after how many rounds the game is over.
+        How many arms there are, and after how many rounds the play is over.
     reward
         What an arm pays.
     horizon
@@ -85,7 +85,7 @@ class Environment:
 
 
 def play_alone(play: Play, bandit: Any, environment: Environment) -> list[int]:
-    """Let a bandit play in its environment until the game is over; the arms it pulled.
+    """Let a bandit play in its environment until the environment ends it; the arms it pulled.
 
     Its method is called again as long as it pulls arms: some play one round a call, some all of them.
 
@@ -111,7 +111,7 @@ def play_alone(play: Play, bandit: Any, environment: Environment) -> list[int]:
 
 
 def play_until_it_stops(play: Play, bandit: Any, environment: Environment) -> list[int]:
-    """Let a bandit play in its environment until it stops by itself, or the game is over.
+    """Let a bandit play in its environment until it stops by itself, or the environment ends it.
 
     Returns
     -------

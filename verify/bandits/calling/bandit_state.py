@@ -23,7 +23,8 @@ import numpy as np
 _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, bytearray)
-_MOST_BYTES, _MOST_ENTRIES = 10_000_000, 10_000
+_MOST_BYTES = 10_000_000  # of an array that is digested whole
+_MOST_ENTRIES = 10_000  # of a container that is
 _OWN = ("builtins", "numpy", "random", "math", "abc", "typing")  # packages whose state is not the bandit's
 
 _caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()

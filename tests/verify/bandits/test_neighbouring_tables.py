@@ -1,0 +1,66 @@
+"""Neighbouring tables differ in one round, stay in the domain, and are said in words."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from verify.bandits.calling.bandit_records import BanditRecords
+from verify.bandits.neighbouring_tables import _rows_in_words, first_tables, variants
+
+RECORDS = BanditRecords(2, 0.0, 1.0)
+
+
+def test_first_tables_change_one_row_and_share_tables():
+    every = first_tables(RECORDS, 64, np.random.default_rng(0))
+    assert {each.record for each in every} >= {1, 2, 3, 4, 8, 16, 32, 48}
+    longest = {}
+    for each in every:
+        assert 1 <= each.record <= each.rounds <= 64
+        assert (each.table != each.neighbour).any(axis=1).sum() == 1
+        assert (each.table[each.record] != each.row).all()
+        known = longest.setdefault(each.family, each.table)
+        shared = min(len(known), len(each.table))
+        assert np.array_equal(known[:shared], each.table[:shared])
+        if len(each.table) > len(known):
+            longest[each.family] = each.table
+
+
+@pytest.mark.parametrize("records", [RECORDS, BanditRecords(3, -1.0, 1.0), BanditRecords(2, 0.0, 1.0, (3,))])
+def test_variants_are_tables_of_the_same_domain_that_differ(records):
+    rng = np.random.default_rng(1)
+    parent = first_tables(records, 16, rng)[5]
+    for child in itertools.islice(variants(parent, records, rng), 60):
+        assert child.table.shape == parent.table.shape
+        assert 1 <= child.record <= child.rounds
+        assert child.record != parent.record or not np.array_equal(child.table, parent.table)
+        assert not np.array_equal(child.row, child.table[child.record])
+        rewards = child.table[1:, : records.arms]
+        assert ((rewards >= records.low) & (rewards <= records.high)).all()
+
+
+def test_rows_are_said_in_stretches():
+    table = np.zeros((7, 2))
+    table[3:] = [1.0, 0.0]
+    said = _rows_in_words(table, 2, 2)
+    assert said == (
+        "of the other users, that of round 1 has outcome 0 for all 2 arms; those of rounds 3 to 6 have outcome 1 for "
+        "arm 0 and 0 for the others"
+    )
+    assert _rows_in_words(np.zeros((5, 2)), 2, 2) == "all other users have outcome 0 for all 2 arms"
+    assert _rows_in_words(np.arange(60.0).reshape(30, 2), 2, 2) == ""
+
+
+@pytest.mark.parametrize("between", [(), (0.5,)])
+def test_no_table_has_rewards_that_were_not_said_to_occur(between):
+    records, rng = BanditRecords(3, 0.0, 1.0, (), between), np.random.default_rng(1)
+    first = first_tables(records, 32, rng)
+    found = {float(value) for each in first for value in np.unique(each.table[1:])}
+    assert found == {0.0, 1.0, *between}
+    for each in first[:4]:
+        for variant in itertools.islice(variants(each, records, rng), 20):
+            assert set(np.unique(variant.table[1:])) | set(np.unique(variant.row)) <= found
+
+
+def test_nothing_is_said_of_others_where_there_are_none():
+    assert _rows_in_words(np.zeros((2, 2)), 1, 2) == ""

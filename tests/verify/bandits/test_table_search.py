@@ -1,0 +1,67 @@
+"""The search ends at the tables that tell most, and says if there are none."""
+
+import math
+
+import numpy as np
+import pytest
+
+from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.paired_events import BestEvent
+from verify.bandits.table_search import _best, _Candidate, is_gross, telling_tables
+from verify.conduct.effort import EFFORTS
+
+
+class OneReward:
+    """Plays arm 0 until the third reward, and then for ever the arm that this reward and noise say."""
+
+    def __init__(self, rng):
+        self.rng, self.arm, self.told = rng, 0, 0
+
+    def select_arm(self):
+        return self.arm
+
+    def update(self, arm, reward):
+        self.told += 1
+        if self.told == 3:
+            self.arm = int(reward + self.rng.laplace() > 0.5)
+
+
+class AlwaysZero:
+    def select_arm(self):
+        return 0
+
+    def update(self, arm, reward):
+        pass
+
+
+def searched(make):
+    bandit = PlainBandit(make, arms=2, rounds=6)
+    return telling_tables(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(1))
+
+
+def test_the_record_that_counts_is_found_with_nearly_its_whole_loss():
+    best = searched(OneReward)[0]
+    assert best.record == 3
+    assert (best.data != best.data_prime).any(axis=1).nonzero()[0].tolist() == [3]
+    exact = math.log((1.0 - 0.5 * math.exp(-0.5)) / (0.5 * math.exp(-0.5)))
+    assert 0.9 * exact < best.predicted < exact
+
+
+def test_there_are_no_tables_for_a_bandit_that_never_varies():
+    assert searched(AlwaysZero) == []
+
+
+@pytest.mark.parametrize(
+    ("predicted", "epsilon", "gross"),
+    [(3.1, 1.0, True), (3.0, 1.0, False), (2.3, 0.2, True), (2.1, 0.2, False)],
+)
+def test_much_is_three_times_the_claim_and_two_more(predicted, epsilon, gross):
+    claim = PlainBandit(AlwaysZero, arms=2, rounds=2).form.at(epsilon)
+    assert is_gross(predicted, claim) is gross
+
+
+def test_of_equal_events_the_first_goes_on():
+    events = [BestEvent(predicted, 4, None, 0.5) for predicted in (0.2, 0.7, 0.7, 0.5)]
+    candidates = [_Candidate(event, None) for event in events]
+    assert _best(candidates, 2) == [candidates[1], candidates[3]]
+    assert _best(candidates, 9) == [candidates[1], candidates[3], candidates[0]]
