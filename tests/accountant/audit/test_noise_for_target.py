@@ -1,0 +1,67 @@
+"""The least noise with which a release file meets a target."""
+
+import pytest
+
+from accountant.audit import calibrate, read_releases
+from mechanisms import GaussianProfile
+
+GROUPS = """
+[[release]]
+mechanism = "gaussian"
+sigma = 20.0
+count = 1000
+partition = ["north", "south"]
+
+[[release]]
+mechanism = "gaussian"
+sigma = 20.0
+count = 500
+partition = "south"
+
+[[release]]
+mechanism = "laplace"
+scale = 1.0
+partition = "west"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="releases.toml"):
+        target = tmp_path / name
+        target.write_text(text)
+        return target
+
+    return write
+
+
+def test_calibrating_gaussians_meets_the_closed_form(file):
+    result = calibrate(
+        read_releases(file('[[release]]\nmechanism = "gaussian"\nsigma = 3.0\ncount = 100\n')), 1.0, 1e-6
+    )
+    sigma = result.parameters["1: gaussian sigma=3"]["sigma"]
+    assert GaussianProfile(10 / sigma).epsilon(1e-6) <= 1.0
+    assert GaussianProfile(10 / (sigma * (1 - 1e-6))).epsilon(1e-6) > 1.0
+    assert result.epsilon <= 1.0
+
+
+def test_calibrating_up_and_down(file):
+    for scale in (0.001, 1.0, 5e5):
+        releases = read_releases(file(f'[[release]]\nmechanism = "laplace"\nscale = {scale}\ncount = 10\n'))
+        for delta in (0.0, 1e-6):
+            result = calibrate(releases, 2.0, delta)
+            found = result.factor * scale
+            assert found == pytest.approx(5.0, rel=1e-6 if delta == 0 else 1e-2)
+            assert 2.0 * (1 - 1e-6) <= result.epsilon <= 2.0
+
+
+def test_every_group_meets_the_target(file):
+    releases = read_releases(file(GROUPS))
+    result = calibrate(releases, 1.0, 1e-6)
+    assert result.epsilon == pytest.approx(1.0, abs=1e-6)
+
+
+def test_targets_out_of_reach(file):
+    releases = read_releases(file('[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-3\n'))
+    with pytest.raises(ValueError, match="no amount of noise"):
+        calibrate(releases, 1.0, 1e-6)

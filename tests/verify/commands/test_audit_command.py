@@ -1,0 +1,164 @@
+"""The commands ``audit`` and ``calibrate``: what they print, their JSON and their errors."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget
+from mechanisms import Interval, Laplace
+from verify import command_line
+
+TABLE = """
+[[release]]
+mechanism = "laplace"
+scale = 20
+count = 1000
+"""
+GROUPS = """
+[[release]]
+mechanism = "gaussian"
+sigma = 20.0
+count = 1000
+partition = ["north", "south"]
+
+[[release]]
+mechanism = "gaussian"
+sigma = 20.0
+count = 500
+partition = "south"
+
+[[release]]
+mechanism = "laplace"
+scale = 1.0
+partition = "west"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="releases.toml"):
+        target = tmp_path / name
+        target.write_text(text)
+        return target
+
+    return write
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process; return exit code, standard output and standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpwitness", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_without_privacy_the_answer_is_infinite(run, tmp_path):
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
+    accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), "a"))
+    accountant.declassify(accountant.private([0.5], Interval(0, 1), "b"), "a test")
+    accountant.save(tmp_path / "ledger.json")
+    code, out, err = run("audit", tmp_path / "ledger.json", "--json", "--budget", 1)
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["epsilon"]["upper"] == "inf"
+    assert result["worst"]["group"] == "b"
+    assert result["remaining"]["epsilon"] == 0
+
+
+def test_a_saved_ledger_is_audited_record_by_record(run, tmp_path):
+    accountant = Accountant(Budget(10.0), noise=np.random.default_rng(0))
+    for i in range(12):
+        accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), f"user-{i % 5}"))
+    accountant.save(tmp_path / "ledger.json")
+    code, out, _ = run("audit", tmp_path / "ledger.json", "--delta", 0, "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["epsilon"]["upper"] == 0.75 == float(accountant.worst()[1].epsilon)
+    assert result["worst"] == {"group": "user-0", "alike": 2, "groups": 2}
+
+
+def test_audit_json_has_the_stable_keys(run, file):
+    code, out, err = run("audit", file(GROUPS), "--delta", "1e-5", "--budget", "10", "--json")
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert set(result) == {"delta", "epsilon", "theorems", "best", "worst", "remaining"}
+    assert result["delta"] == 1e-5
+    assert set(result["epsilon"]) == {"lower", "upper", "method"}
+    assert all(set(found) == {"lower", "upper"} for found in result["theorems"].values())
+    assert set(result["remaining"]) == {"budget", "epsilon", "more"}
+    inverse = json.loads(run("audit", file(GROUPS), "--epsilon", "3", "--json")[1])
+    assert inverse["epsilon"] == 3
+    assert set(inverse["delta"]) == {"lower", "upper", "method"}
+    assert inverse["remaining"] is None
+
+
+def test_audit_prints_a_table_and_draws(run, file, tmp_path):
+    code, out, err = run("audit", file(TABLE), "--budget", "10", "--plot", tmp_path / "curve.png")
+    assert (code, err) == (0, "")
+    for words in ("8.20444", "basic composition", "left of the budget", "laplace scale=20"):
+        assert words in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_calibrate_prints_and_says_json(run, file):
+    code, out, _ = run("calibrate", file(TABLE), "--epsilon", "1")
+    assert code == 0
+    assert "multiply all noise by" in out
+    result = json.loads(run("calibrate", file(TABLE), "--epsilon", "1", "--json")[1])
+    assert set(result) == {"factor", "epsilon", "delta", "parameters"}
+    assert result["parameters"]["1: laplace scale=20"]["scale"] == pytest.approx(20 * result["factor"])
+
+
+BAD = [
+    (["audit", "FILE", "--delta", "1"], "delta=1.0"),
+    (["audit", "FILE", "--delta", "-1"], "delta=-1.0"),
+    (["audit", "FILE", "--delta", "nan"], "delta=nan"),
+    (["audit", "FILE", "--epsilon", "-1"], "epsilon=-1.0"),
+    (["audit", "FILE", "--epsilon", "inf"], "epsilon=inf"),
+    (["audit", "FILE", "--epsilon", "1", "--delta", "0.1"], "one of the two"),
+    (["audit", "FILE", "--budget", "-1"], "budget=-1.0"),
+    (["audit", "FILE", "--epsilon", "1", "--budget", "1"], "goes with a given delta"),
+    (["audit", "FILE", "--plot", "curve.pdf"], ".png"),
+    (["audit", "nowhere.toml"], "nowhere.toml"),
+    (["audit"], "FILE"),
+    (["calibrate", "FILE"], "--epsilon"),
+    (["calibrate", "FILE", "--epsilon", "0"], "epsilon=0.0"),
+    (["calibrate", "FILE", "--epsilon", "1", "--delta", "1"], "delta=1.0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: " ".join(value) if value else "")
+def test_bad_options_are_one_line_and_exit_code_2(run, file, arguments, words):
+    given = [str(file(TABLE)) if argument == "FILE" else argument for argument in arguments]
+    code, out, err = run(*given)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.startswith("dpwitness: ")
+    assert err.count("\n") == 1
+
+
+def test_bad_files_name_their_line(run, file):
+    code, out, err = run("audit", file(TABLE + "scael = 3\n"))
+    assert (code, out) == (2, "")
+    assert "line 6" in err
+    assert "scael" in err
+
+
+@pytest.mark.slow  # a process of its own; the README's commands run the same script
+def test_the_installed_script_audits(file):
+    script = Path(sys.executable).with_name("dpwitness")
+    done = subprocess.run(
+        [script, "audit", file(TABLE), "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["epsilon"]["upper"] == pytest.approx(8.2044403439)
