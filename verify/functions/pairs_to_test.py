@@ -74,14 +74,7 @@ class FunctionPairs(CandidateSource):
     # --- a single look ---------------------------------------------------------------------------
 
     def best(self) -> Candidates:
-        """Return the most telling pairs; of a function without noise, neighbours between which its output changes.
-
-        Raises
-        ------
-        ValueError
-            If there are too few draws.
-        """
-        self.budget.check()
+        """Return the most telling pairs; of a function without noise, neighbours between which its output changes."""
         self.search = self._most_telling()
         samples = self.budget.tested(self.search.samples, len(self.looked.layout.columns))
         chosen = self._halved([self._worlds(pair) for pair in self.search.pairs], samples)

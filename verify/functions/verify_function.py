@@ -10,6 +10,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.progress import Progress, stretch
 from verify.findings import FindingKind, UpperBound
 from verify.functions.doubts import doubt_of
+from verify.functions.draw_budget import Budget
 from verify.functions.floating_point import has_fractions, lattice_finding
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
@@ -84,6 +85,8 @@ class _FunctionTest:
     def run(self) -> None:
         """Look, replay, search, test."""
         subject, evidence, conduct = self.runs.subject, self.evidence, self.conduct
+        if not self.tester.anytime:
+            Budget(self.runs, conduct.effort).check()
         known = known_pairs(self.runs)
         looked = probe(self.runs, subject.neighbours, known, conduct.seed, conduct.seconds)
         evidence.findings.extend(looked.findings)
