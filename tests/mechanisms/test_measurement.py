@@ -26,6 +26,7 @@ from mechanisms import (
     from_opendp,
     to_opendp,
 )
+from mechanisms.measurement import _approximate_concentrated, _sensitivity_of
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -131,6 +132,41 @@ def test_other_measures(dp: Any) -> None:
     assert fixed.infinite_mass == 1e-6
     approximate = from_opendp(dp.c.make_approximate(gaussian), 1.0).profile()
     assert approximate == ZeroConcentratedProfile(0.125)
+
+
+def test_approximate_concentrated_privacy_fails_with_probability_delta() -> None:
+    profile = _approximate_concentrated(0.125, 1e-3)
+    assert profile.infinite_mass == pytest.approx(1e-3)
+    rest = ZeroConcentratedProfile(0.125).delta(1.0)
+    assert profile.delta(1.0) == pytest.approx(1e-3 + (1 - 1e-3) * rest, rel=1e-12)
+    assert _approximate_concentrated(0.125, 0.0) == ZeroConcentratedProfile(0.125)
+    assert _approximate_concentrated(0.125, 1.0) == NoPrivacy()
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("L1Distance(f64)", Sensitivity(2.0, 2.0, 2.0)),
+        ("AbsoluteDistance(f64)", Sensitivity(2.0, 2.0, 2.0)),
+        ("DiscreteDistance()", Sensitivity(2.0, 2.0, 2.0)),
+        ("L2Distance(f64)", Sensitivity(math.inf, 2.0, 2.0)),
+        ("LInfDistance(f64)", Sensitivity(math.inf, math.inf, 2.0)),
+        ("SymmetricDistance()", None),
+    ],
+)
+def test_a_distance_bounds_the_norms_that_it_dominates(metric: str, expected: Sensitivity | None) -> None:
+    assert _sensitivity_of(metric, 2.0) == expected
+
+
+def test_a_measurement_says_nothing_of_larger_movements_and_cannot_be_saved() -> None:
+    wrapped = from_opendp(to_opendp(Laplace(scale=2.0)), 1.0, nominal_delta=1e-3)
+    assert wrapped.profile(Sensitivity(0.5, 0.5, 0.5)) == wrapped.profile()
+    assert wrapped.profile(Sensitivity(1.5, 1.5, 1.5)) == NoPrivacy()
+    assert wrapped.epsilon == wrapped.profile().epsilon(1e-3) < 0.5
+    with pytest.raises(ParameterError, match="cannot be saved"):
+        wrapped.to_dict()
+    with pytest.raises(ParameterError, match="d_in"):
+        from_opendp(wrapped.measurement, -1.0)
 
 
 def test_metrics_that_are_no_norm_need_a_declaration(dp: Any) -> None:

@@ -150,7 +150,7 @@ def test_certified_regret_is_never_more_than_the_printed_one() -> None:
             {"PE": PE, "DPPECentral": DPPECentral, "DPPEShuffle": DPPEShuffle, "DPPELocal": DPPELocal}[name],
             getattr(printed, name),
         ):
-            build = functools.partial(make, PROBLEM.actions, horizon=4000, **extra)
+            build = functools.partial(make, PROBLEM.actions, horizon=2000, **extra)
             trace = simulate_phases(build, PROBLEM, runs=2, seed=2)
             assert trace.best_kept.all()
             regrets.append(trace.regret.mean())

@@ -46,6 +46,7 @@ def test_a_loop_is_never_played_nor_observed(recorded_run):
         np.testing.assert_array_equal(run.learner.means.count[:, loop], 1)  # the round-0 observation only
 
 
+@pytest.mark.slow
 def test_regret_on_table_2():
     """The regret at n = 10,000 that our own earlier simulation gave is 121; 5 s.e. of both, 6e-7 each side."""
     problem = build_problem("linear-matroid")

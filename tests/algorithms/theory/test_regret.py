@@ -163,7 +163,13 @@ def test_bounds_that_say_nothing_say_nothing(name):
     assert bound(name, problem, 1000.0, 6000) > uniform_regret(problem) * 6000
 
 
-@pytest.mark.parametrize("name", learners)
+COSTLY = {"published/cascade-ucb-hybrid", "published/cucb-dp", "published/cucb-dp-least"}
+"""Learners whose trees take five seconds; they are replayed against their pseudocode, too."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY else []) for name in learners]
+)
 def test_learning_happens(name):
     """On an easy instance at epsilon = 20 the second half costs less than the first, and below a third of
     uniform play (not below half of the first: whoever learns in doubling batches pays in steps). Both
