@@ -45,7 +45,7 @@ def verify_mechanism(
             evidence.findings.append(found)
         profile = mechanism.profile()
         with stopped_by_hand(evidence):
-            candidates = Candidates(mechanism_worlds(mechanism), effort.batch_samples)
+            candidates = Candidates(_worlds(mechanism), effort.batch_samples)
             result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
             evidence.profile = UpperProfile(
                 lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
@@ -115,7 +115,7 @@ def check_declared_profile(
     epsilon = mechanism.profile().epsilon(delta)
     if math.isinf(epsilon):
         return None
-    candidates = Candidates(mechanism_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
+    candidates = Candidates(_worlds(mechanism), max(_FEWEST_SAMPLES, conduct.effort.samples // 4))
     quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=silent)
     result = SingleLook().test(candidates, quiet, epsilon=epsilon, delta=delta)
     if not result.refuted:
@@ -134,7 +134,7 @@ def check_declared_profile(
     )
 
 
-def mechanism_worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
+def _worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
     """Return the pairs of values that a sampled test should look at."""
     return [
         NeighbouringWorlds(

@@ -33,12 +33,15 @@ from verify.sampling.draws import MULTIPLE
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 
-FIRST_LOOK = 16  # draws a side after which the first event is chosen
+_FIRST_LOOK = 16  # draws a side after which the first event is chosen
 SEARCH_AFTER = 1024  # draws a side before which no more pairs are searched for
-PATIENCE, LONGEST = 0.25, 1.0  # of the cost of the search, that bets spend before it; at most, while they win
-PRUNE_FROM = 4096  # draws a side after which the slower half of the pairs is dropped, at every look
-KEPT = 3  # pairs of searches that the next run begins with
-BET_ON = 0.5  # of the best pair's expected growth: slower pairs are looked at, not bet on
+_PATIENCE, _LONGEST = (
+    0.25,
+    1.0,
+)  # of the cost of the search, that bets spend before it; at most, while they win
+_PRUNE_FROM = 4096  # draws a side after which the slower half of the pairs is dropped, at every look
+_KEPT = 3  # pairs of searches that the next run begins with
+_BET_ON = 0.5  # of the best pair's expected growth: slower pairs are looked at, not bet on
 
 
 def anytime_test(
@@ -152,11 +155,11 @@ class _Run:
                 self.to_search = False
                 continue
             behind = [pair for pair in self.active if pair.seen == seen]  # those who came late catch up
-            stretch = min(seen or FIRST_LOOK, _affordable(behind, self.limit - self.spent))
+            stretch = min(seen or _FIRST_LOOK, _affordable(behind, self.limit - self.spent))
             if stretch == 0:
                 break
             self._advance(behind, stretch)
-            if seen + stretch >= PRUNE_FROM and len(behind) == len(self.active):
+            if seen + stretch >= _PRUNE_FROM and len(behind) == len(self.active):
                 ranked = sorted(self.active, key=lambda pair: (-pair.growth, pair.index))
                 self.active = sorted(ranked[: (len(ranked) + 1) // 2], key=lambda pair: pair.index)
         self.tell(1.0, "done")
@@ -165,7 +168,7 @@ class _Run:
     def _search_is_due(self) -> bool:
         """Whether the bets cost enough for a search to be worth its draws."""
         winning = self.wealth.state.log_wealth > self.wealth.opening.log_wealth
-        return self.spent >= (LONGEST if winning else PATIENCE) * self.source.search_samples
+        return self.spent >= (_LONGEST if winning else _PATIENCE) * self.source.search_samples
 
     def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> None:
         """Bet on the next draws of some pairs, on those that are expected to grow about as fast as the best of all."""
@@ -173,7 +176,7 @@ class _Run:
             pair.choose_event(self.wealth)
         if any(pair.has_event for pair in pairs):
             self.wealth.begin()
-        worth_it = BET_ON * max(pair.growth for pair in self.active)
+        worth_it = _BET_ON * max(pair.growth for pair in self.active)
         for pair in pairs:
             wealth = math.exp(min(self.wealth.state.log_wealth, 700.0))
             self.tell(min(1.0, self.spent / self.samples), f"betting, wealth {wealth:.3g}")
@@ -218,7 +221,7 @@ class _Run:
             },
             grid_log_wealth=tuple(wealth.grid_wealth.tolist()),
             grid_log_peak=tuple(state.grid_peak.tolist()),
-            pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[:KEPT]),
+            pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[:_KEPT]),
         )
         return AnytimeResult(
             candidate=best[0].candidate,

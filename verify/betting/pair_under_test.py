@@ -19,10 +19,10 @@ FIRST_BATCH = 64  # draws a side that every pair gets
 FEWEST_OF_PAIR = 2 * FIRST_BATCH
 """Draws, both worlds together, without which no pair can be bet on."""
 
-MOST_KEPT = 1 << 17  # rows of the past that events are chosen on
-MOST_VALUES = 1 << 22  # values of one world kept (32 MB)
-BATCH_VALUES = 1 << 20  # values of one batch of draws
-STRETCHES = 8  # a stretch between two looks has so many parts, each with a stake of its own
+_MOST_KEPT = 1 << 17  # rows of the past that events are chosen on
+_MOST_VALUES = 1 << 22  # values of one world kept (32 MB)
+_BATCH_VALUES = 1 << 20  # values of one batch of draws
+_STRETCHES = 8  # a stretch between two looks has so many parts, each with a stake of its own
 
 
 class PairUnderTest:
@@ -100,10 +100,10 @@ class PairUnderTest:
     @property
     def _most(self) -> int:
         """Rows of one batch of draws at most."""
-        return max(MULTIPLE, BATCH_VALUES // len(self._columns) // MULTIPLE * MULTIPLE)
+        return max(MULTIPLE, _BATCH_VALUES // len(self._columns) // MULTIPLE * MULTIPLE)
 
     def _part(self, stretch: int) -> int:
-        return min(max(1, stretch // STRETCHES), self._most)
+        return min(max(1, stretch // _STRETCHES), self._most)
 
     def _draw(self, rows: int) -> None:
         """Make sure that `rows` draws a side are ready."""
@@ -133,7 +133,7 @@ class PairUnderTest:
         taken = self._next[0][:rows], self._next[1][:rows]
         self._next = self._next[0][rows:], self._next[1][rows:]
         self._past.append(taken)
-        kept = min(MOST_KEPT, max(FIRST_BATCH, MOST_VALUES // len(self._columns)))
+        kept = min(_MOST_KEPT, max(FIRST_BATCH, _MOST_VALUES // len(self._columns)))
         while sum(len(x) for x, _ in self._past) - len(self._past[0][0]) >= kept:
             self._past.pop(0)
         return taken

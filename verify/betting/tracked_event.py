@@ -17,7 +17,7 @@ from verify.events.tried_families import all_families
 from verify.events.view_sample import Column, WorldSamples
 
 CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
-CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
+_CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class TrackedEvent:
         return TrackedEvent(self.event, self.swapped, hits, (self.draws[0] + len(x), self.draws[1] + len(y)))
 
     def growth(self, claim: Payoff) -> float:
-        """Expected growth of the log-wealth per pair of draws, see `expected_growths`."""
-        return float(expected_growths(claim, self.hits, self.draws)[0])
+        """Expected growth of the log-wealth per pair of draws, see `_expected_growths`."""
+        return float(_expected_growths(claim, self.hits, self.draws)[0])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data, from which `tracked_from_dict` makes it again."""
@@ -83,7 +83,7 @@ def best_event(
     best: dict[bool, tuple[float, Family, int]] = {}
     for family in all_families(fit, late):
         for swapped in (False, True):
-            growth = expected_growths(claim, *_ordered(family, swapped))
+            growth = _expected_growths(claim, *_ordered(family, swapped))
             at = int(np.argmax(growth))
             if swapped not in best or growth[at] > best[swapped][0]:
                 best[swapped] = (float(growth[at]), family, at)
@@ -104,8 +104,11 @@ def _ordered(family: Family, swapped: bool) -> tuple[tuple[IntArray, IntArray], 
     return (family.hits, family.hits_prime), (first, second)
 
 
-def expected_growths(
-    claim: Payoff, hits: Sequence[npt.ArrayLike], draws: Sequence[float], cautions: Sequence[float] = CAUTIONS
+def _expected_growths(
+    claim: Payoff,
+    hits: Sequence[npt.ArrayLike],
+    draws: Sequence[float],
+    cautions: Sequence[float] = _CAUTIONS,
 ) -> FloatArray:
     """Expected growth, averaged over how cautiously the frequencies are read; shape (events,)."""
     total = np.zeros(np.size(hits[0]))

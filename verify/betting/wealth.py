@@ -33,7 +33,7 @@ _ROUNDING = 1e-12  # of a log-wealth that is put together: never rounded up
 
 
 @dataclass(frozen=True, eq=False)
-class WealthState:
+class _State:
     """What was won so far.
 
     Attributes
@@ -93,7 +93,7 @@ class Wealth:
         self.grid_opening = np.array(opening.grid_log_wealth) if known else nothing
         peak = np.array(opening.grid_log_peak) if known else nothing
         none = np.full(len(self.grid), -math.inf)
-        self.state = WealthState(0.0, opening.log_wealth, opening.log_peak, nothing, peak, -math.inf, none)
+        self.state = _State(0.0, opening.log_wealth, opening.log_peak, nothing, peak, -math.inf, none)
 
     def begin(self, *, searched: bool = False) -> None:
         """Begin a look: put its share of the wealth at stake; the reserve, if more pairs have been searched for."""

@@ -22,7 +22,7 @@ from algorithms.claim import Claim
 from verify.betting.anytime_result import AnytimeResult, Opening
 from verify.verdict.json_form import json_able
 
-FORMAT = "dpwitness wealth, version 2"
+_FORMAT = "dpwitness wealth, version 2"
 
 _WITHHELD = 0.5  # a run that learns in vain loses half of what earlier ones won, not nearly all
 _LISTS = ("log_wealth", "log_peak")  # of the grid
@@ -144,7 +144,7 @@ class Account:
 
     def save(self, path: Path) -> None:
         """Write the account, all of it or nothing."""
-        text = json.dumps(json_able({"format": FORMAT, **vars(self)}), indent=1, allow_nan=False)
+        text = json.dumps(json_able({"format": _FORMAT, **vars(self)}), indent=1, allow_nan=False)
         with whole_file(path) as file:
             file.write(f"{text}\n".encode())
 
@@ -198,8 +198,8 @@ def _difference(theirs: Account, ours: Account) -> str:
 def _read(path: Path) -> Account:
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
-        if (version := saved.pop("format")) != FORMAT:
-            raise WealthError(f"wealth={path}: must be in the format {FORMAT!r}, is {version!r}")
+        if (version := saved.pop("format")) != _FORMAT:
+            raise WealthError(f"wealth={path}: must be in the format {_FORMAT!r}, is {version!r}")
         lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
         account = Account(**{**saved, **lists})
         numbers = [account.log_wealth, account.log_peak]

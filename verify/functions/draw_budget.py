@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from verify.conduct.effort import Effort
 from verify.functions.runs import FunctionRuns
 
-LEAST_SAMPLES = 20_000
+_LEAST_SAMPLES = 20_000
 """Draws with which every stage has enough to lay out events."""
 
 _SEARCH_SHARE = 0.3  # of the draws of a function that is called once per draw, for the search for neighbours
@@ -76,14 +76,14 @@ class Budget:
         ValueError
             If there are fewer than 20,000.
         """
-        if self.samples < LEAST_SAMPLES:
+        if self.samples < _LEAST_SAMPLES:
             raise ValueError(
-                f"samples={self.samples}: must be at least {LEAST_SAMPLES:,} for a function: the search for neighbours "
-                "and the tests share them"
+                f"samples={self.samples}: must be at least {_LEAST_SAMPLES:,} for a function: the search for "
+                "neighbours and the tests share them"
             )
 
     def _fewer(self, draws: int) -> int:
         """So many draws, or fewer of outputs with more than 64 entries: these cost as much as one of 64."""
         if self.effort.given or self.runs.width <= _FULL_WIDTH:
             return draws
-        return min(draws, max(LEAST_SAMPLES, draws * _FULL_WIDTH // self.runs.width))
+        return min(draws, max(_LEAST_SAMPLES, draws * _FULL_WIDTH // self.runs.width))

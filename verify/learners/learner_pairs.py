@@ -110,7 +110,7 @@ class LearnerPairs(CandidateSource):
         pairs = find_telling_pairs(case, self.ground, effort, self.conduct.seed)[:_TELLING_BETS]
         rounds = max((pair.rounds for pair in pairs), default=1)
         most = max(effort.lane_rounds // rounds, effort.samples // 20)
-        worlds = [worlds_of(self.case, pair, in_lanes=True) for pair in pairs]
+        worlds = [_worlds_of(self.case, pair, in_lanes=True) for pair in pairs]
         return Candidates(_numbered(worlds, "telling transcript"), min(most, left), searched=lanes)
 
     def _early(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
@@ -153,7 +153,7 @@ def candidates_of(
         pairs = pairs[:2]
     one_message = case.claim.view == View.MESSAGE.value  # runs stop with the record's own round
     rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
-    worlds = _numbered([worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
+    worlds = _numbered([_worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
     if adversary is not None and case.claim.view == View.ACTIONS.value and in_lanes:
         rounds = max(rounds, effort.scan_rounds)
         probe = SpawnKey.ADVERSARY_PROBE.sequence(seed)
@@ -170,7 +170,7 @@ def works_in_lanes(case: LearnerCase, pair: ViewPair) -> bool:
     return view_of(case, pair, pair.data).works_in_lanes()
 
 
-def worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
+def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
     """Return a pair as what a test tells apart."""
     views = [view_of(case, pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
     return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed))

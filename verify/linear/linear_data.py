@@ -36,7 +36,7 @@ class Constant:
 
 
 @dataclass(eq=False)
-class OneReplaced:
+class _OneReplaced:
     """As `others`, but the first client that reports in one phase has another value in every coordinate.
 
     Attributes
@@ -124,7 +124,7 @@ def replay_on_neighbours(
         return None if gate.difference is None else Finding.of_gate(gate.difference)
 
     asked = _asked(phases, isinstance(learner, StandardElimination))
-    changes = [OneReplaced(clients, phase, value) for phase in asked for value in (largest, -largest)]
+    changes = [_OneReplaced(clients, phase, value) for phase in asked for value in (largest, -largest)]
     for change in changes:
         difference = retold(change)
         if difference is None:

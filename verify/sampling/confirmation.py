@@ -35,14 +35,14 @@ from verify.statistics.predicted_bound import promised_epsilon
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
 
-TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
-CONFIRMED = 1.5  # standard errors from which a listed event's confirmed log ratio is judged, in either round
-LIKELY = 1.0  # standard errors below its estimate, from which an event says that the choice is uncertain
-UNCERTAIN = (
+_TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
+_CONFIRMED = 1.5  # standard errors from which a listed event's confirmed log ratio is judged, in either round
+_LIKELY = 1.0  # standard errors below its estimate, from which an event says that the choice is uncertain
+_UNCERTAIN = (
     1.25  # times what is safe of the leader, that an event must be likely to be worth for a second round
 )
-POOR = 0.1  # of the claim: where no event is safe for more, there is nothing to lose,
-DARING = 0.5  # and events are judged so many standard errors below their estimates
+_POOR = 0.1  # of the claim: where no event is safe for more, there is nothing to lose,
+_DARING = 0.5  # and events are judged so many standard errors below their estimates
 MOST_CONTENDERS = 4  # events that are counted once more, besides the leader
 AGAIN = 0.06  # of all draws, for the second round
 
@@ -76,7 +76,7 @@ def compare(candidates: Sequence[NeighbouringWorlds], task: Comparison, seed: in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Confirmed:
+class _Confirmed:
     """An event of a pair's shortlist, and its counts on draws that it was not chosen on.
 
     Attributes
@@ -113,7 +113,7 @@ class Confirmed:
         first, second = self.hits
         return (second, first) if self.searched.found.shortlist[self.place].swapped else (first, second)
 
-    def and_of(self, counts: Counts, at: int, drawn: int) -> Confirmed:
+    def and_of(self, counts: Counts, at: int, drawn: int) -> _Confirmed:
         """The same with further draws, in which it was number `at` of the events that were counted."""
         first, second = (int(world[at]) for world in counts[0])
         return replace(
@@ -155,7 +155,7 @@ class Confirmation:
 
     def winner(
         self, finalists: Sequence[tuple[int, Searched]], rows: int, spent: int
-    ) -> tuple[Confirmed, int]:
+    ) -> tuple[_Confirmed, int]:
         """Return the event to test, and the draws that are spent by then.
 
         Parameters
@@ -167,11 +167,11 @@ class Confirmation:
         spent
             Draws before.
         """
-        listed: list[Confirmed] = []
+        listed: list[_Confirmed] = []
         for rank, (index, searched) in enumerate(finalists):
             self.tell(spent / self.samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
             new = [
-                Confirmed(index, place, searched, (0, 0), 0, 0)
+                _Confirmed(index, place, searched, (0, 0), 0, 0)
                 for place in range(len(searched.found.shortlist))
             ]
             listed += self._counted(new, rows, 0)
@@ -185,14 +185,14 @@ class Confirmation:
         more = int(AGAIN * self.samples) // (2 * len(pairs)) // MULTIPLE * MULTIPLE
         if more == 0:
             return leader, spent
-        again: list[Confirmed] = []
+        again: list[_Confirmed] = []
         for index in pairs:
             some = [one for one in (leader, *rivals) if one.index == index]
             # Batches of other numbers than those of the first round: other draws.
             again += self._counted(some, more, len(batch_sizes(rows, some[0].searched.columns)))
         return self._best(again), spent + 2 * more * len(pairs)
 
-    def _counted(self, some: Sequence[Confirmed], rows: int, batch: int) -> list[Confirmed]:
+    def _counted(self, some: Sequence[_Confirmed], rows: int, batch: int) -> list[_Confirmed]:
         """Count events of one pair on `rows` more draws of each world, in batches from number `batch` on."""
         index, columns = some[0].index, some[0].searched.columns
         events = tuple(one.event for one in some)
@@ -203,35 +203,37 @@ class Confirmation:
             hits, split = hits + counts[0], split + counts[1]
         return [one.and_of((hits, split), at, rows) for at, one in enumerate(some)]
 
-    def _promised(self, one: Confirmed, caution: float, error: float | None = None) -> float:
+    def _promised(self, one: _Confirmed, caution: float, error: float | None = None) -> float:
         first, second = one.estimates
         n, level = self.final_samples, self.error if error is None else error
         return promised_epsilon(
             first, second, one.counted, n, self.delta, level, caution, one.split, few_known=True
         )
 
-    def _best(self, listed: Iterable[Confirmed]) -> Confirmed:
+    def _best(self, listed: Iterable[_Confirmed]) -> _Confirmed:
         """The event that promises most; of those that promise as much, one of the pair that was named first.
 
         Those that promise a refutation go first: at its strict level a rare event may say less than a frequent one.
         """
         events = list(listed)
-        refuting = [one for one in events if self._promised(one, CONFIRMED, self.strict_error) > self.epsilon]
-        promises = [(self._promised(one, CONFIRMED), one) for one in refuting or events]
-        if max(promise for promise, _ in promises) < POOR * self.epsilon:
-            promises = [(self._promised(one, DARING), one) for one in events]
+        refuting = [
+            one for one in events if self._promised(one, _CONFIRMED, self.strict_error) > self.epsilon
+        ]
+        promises = [(self._promised(one, _CONFIRMED), one) for one in refuting or events]
+        if max(promise for promise, _ in promises) < _POOR * self.epsilon:
+            promises = [(self._promised(one, _DARING), one) for one in events]
         top = max(promise for promise, _ in promises)
-        ties = [entry for entry in promises if entry[0] >= top - TIE * abs(top)]
+        ties = [entry for entry in promises if entry[0] >= top - _TIE * abs(top)]
         return min(ties, key=lambda entry: (entry[1].index, -entry[0]))[1]
 
-    def _contenders(self, listed: Sequence[Confirmed], leader: Confirmed) -> list[Confirmed]:
+    def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
-        safe = self._promised(leader, CONFIRMED)
+        safe = self._promised(leader, _CONFIRMED)
         seeming = [(self._promised(one, 0.0), one) for one in listed]
-        if not any(self._promised(one, LIKELY) > max(UNCERTAIN * safe, 0.0) for one in listed):
+        if not any(self._promised(one, _LIKELY) > max(_UNCERTAIN * safe, 0.0) for one in listed):
             return []
         others = [one for one in listed if one is not leader]
-        next_safest = sorted(others, key=lambda one: -self._promised(one, CONFIRMED))[:1]
+        next_safest = sorted(others, key=lambda one: -self._promised(one, _CONFIRMED))[:1]
         best = [one for _, one in sorted(seeming, key=lambda entry: -entry[0])]
         rivals = [*next_safest, *(one for one in best if one is not leader and one not in next_safest)]
         return rivals[:MOST_CONTENDERS]

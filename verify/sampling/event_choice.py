@@ -19,8 +19,8 @@ from verify.sampling.stage_sizes import FINALISTS, StageSizes
 from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
 
-LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
-LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
+_LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
+_LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def search(
 ) -> Searched:
     """Draw both worlds and search: the first half lays events out, the second compares them."""
     candidate = candidates[task.index]
-    most = LARGEST_LATTICE_SEARCH if lattice else LARGEST_SEARCH
+    most = _LARGEST_LATTICE_SEARCH if lattice else _LARGEST_SEARCH
     first, second = (
         draw_all(candidate, task.index, task.stage, world, task.rows, seed, most, alike=True)
         for world in (False, True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mechanisms.arrays import BoolArray, IntArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
-from verify.sampling.count_events import count_events, counted_and_marked
+from verify.sampling.count_events import counted_and_marked
 from verify.sampling.draws import batch_sizes, draw_batch
 from verify.sampling.independence import dependence
 from verify.sampling.workers import Pool
@@ -48,7 +48,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FinalCounts:
+class _FinalCounts:
     """What the final draws showed.
 
     Attributes
@@ -113,7 +113,7 @@ def final_counts(
     trials: int,
     columns: int,
     progress: Callable[[float], None],
-) -> FinalCounts:
+) -> _FinalCounts:
     """Count events on `trials` fresh draws of each world of candidate `index`.
 
     The worlds take turns, so that a test that is stopped has as many draws of the one as of the other.
@@ -129,7 +129,7 @@ def final_counts(
 
     Returns
     -------
-    FinalCounts
+    _FinalCounts
         Of the batches that were drawn of both worlds before a `KeyboardInterrupt` (Ctrl-C, or a time limit) stopped it.
     """
     sizes = batch_sizes(trials, columns)
@@ -157,38 +157,4 @@ def final_counts(
         stopped = stop
     if done == len(sizes):
         stopped = None  # it came too late to change anything
-    return FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, drawn)
-
-
-def count_event(
-    candidate: NeighbouringWorlds,
-    event: Event,
-    *,
-    index: int,
-    swapped: bool,
-    trials: int,
-    seed: int,
-    progress: Callable[[float], None] | None = None,
-) -> tuple[int, int, tuple[int, ...]]:
-    """Count an event on the final draws of both worlds; with a result's fields this repeats its final test.
-
-    Returns
-    -------
-    tuple
-        Hits in the first world, hits in the second, and the sizes of the batches.
-    """
-    hits, done = [0, 0], 0
-    sizes = batch_sizes(trials, 1)
-    batch = 0
-    while done < trials:
-        for world in (False, True):
-            sample = draw_batch(candidate, index, SpawnKey.FINAL, world, batch, sizes[batch], seed)
-            hits[world] += int(count_events([event], sample)[0])
-        if batch == 0:
-            sizes = batch_sizes(trials, len(sample.columns))
-        done += sizes[batch]
-        batch += 1
-        if progress is not None:
-            progress(done / trials)
-    first, second = (hits[1], hits[0]) if swapped else (hits[0], hits[1])
-    return first, second, tuple(sizes)
+    return _FinalCounts(hits, tuple(sizes[:done]), len(sizes), stopped, drawn)

@@ -11,7 +11,7 @@ FINALISTS = 3  # pairs that go from the scan to the choice of the event
 FEWEST = 256  # draws a world below which a stage cannot lay out events
 BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
 SHARES = (0.15, 0.15, 0.05)  # of the draws: for the scan, the choice of events and their comparison
-SHARES_OF_FEW = (0.0, 0.29, 0.06)  # the same where there is nothing to scan
+_SHARES_OF_FEW = (0.0, 0.29, 0.06)  # the same where there is nothing to scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
         If there are too few draws.
     """
     few = candidates <= FINALISTS
-    scanned, chosen, confirmed = SHARES_OF_FEW if few else SHARES
+    scanned, chosen, confirmed = _SHARES_OF_FEW if few else SHARES
     worlds = 2 * min(candidates, FINALISTS)
     scan = int(scanned * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
     choose = int(chosen * samples) // worlds // MULTIPLE * MULTIPLE

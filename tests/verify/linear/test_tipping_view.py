@@ -27,7 +27,7 @@ def test_on_two_unit_vectors_the_action_shows_all_that_the_release_shows() -> No
     pair = found[0]
     distance = np.linalg.norm(pair.sums - pair.sums_prime) / pair.at.sigma
     assert distance == pytest.approx(5.573755, rel=1e-6)
-    candidate = pair.candidate(10**6)
+    candidate = pair.worlds(10**6)
     n = 40_000
     p, q = (
         np.mean(candidate.draw(other, n, np.random.SeedSequence(3)).values == 0.0) for other in (False, True)
@@ -44,7 +44,7 @@ def test_drawn_views_are_those_of_the_learner(name: str) -> None:
     """120 runs of the open phase by the learner itself on both data sets; 5 s.e."""
     pair = pairs(linear_problems["linear"].build(), name)[1][0]
     expected = [
-        np.mean(pair.candidate(10**4).draw(other, 8192, np.random.SeedSequence(5)).values == 0.0)
+        np.mean(pair.worlds(10**4).draw(other, 8192, np.random.SeedSequence(5)).values == 0.0)
         for other in (False, True)
     ]
     runs = 120

@@ -15,7 +15,7 @@ from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import FIRST_BATCH, MULTIPLE, batch_sizes, draw_all
-from verify.sampling.final_test import FinalTask, count_event, count_task, final_counts, share_of_error
+from verify.sampling.final_test import FinalTask, count_task, final_counts, share_of_error
 from verify.sampling.workers import pool
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -72,9 +72,6 @@ def test_workers_do_not_change_the_counts() -> None:
                 final_counts(processes, 0, [EVENT], trials=700_032, columns=1, progress=lambda done: None)
             )
     assert np.array_equal(counts[0].hits, counts[1].hits)
-    first, second, sizes = count_event(CANDIDATES[0], EVENT, index=0, swapped=True, trials=700_032, seed=3)
-    assert [[second], [first]] == counts[0].hits.tolist()
-    assert sizes == counts[0].sizes
 
 
 def test_batches_depend_on_rows_and_columns_only() -> None:
