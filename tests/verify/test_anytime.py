@@ -104,7 +104,7 @@ def test_an_adversary_is_bet_on():
         effort="quick",
         anytime=True,
         adversary=ChallengeOnPlay(0, 1),
-        samples=20_000,
+        samples=8_000,
     )
     assert learner.verdict == "certified"
 
