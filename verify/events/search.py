@@ -25,15 +25,59 @@ from verify.events.tried_families import all_families, lattice_families, quick_f
 from verify.events.view_sample import WorldSamples
 from verify.statistics.predicted_bound import moved_apart, predicted_epsilon, wilson_bound
 
-_LESS_CAUTION = 0.3  # as _CAUTION, for events that fresh draws will judge once more
-DECADES = 5  # of probability, in each half of which an event is listed for that
-_CAUTION = 1.25  # standard errors, relative to those expected within a family: families compete, too
-_SHORTLIST = 64  # events of all families that are looked at closely
-_OF_A_FAMILY = 8  # events of a family that are looked at closely
-_SIMPLER_WITHIN = 0.01  # a simpler event is preferred at this relative loss of predicted ε
-_SIMPLER_IN_BAND = (
-    0.05  # the same of predicted δ in the band: every other reading is one more to take of all draws
-)
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """How events are compared; set by hand on the zoo.
+
+    Attributes
+    ----------
+    caution
+        Standard errors, relative to those expected within a family, by which estimates are moved: families compete,
+        too.
+    less_caution
+        The same for events that fresh draws will judge once more.
+    listed
+        Events of all families that are looked at closely.
+    of_a_family
+        Events of a family that are looked at closely.
+    simpler_within
+        Relative loss of predicted ε at which a simpler event is preferred.
+    simpler_in_band
+        The same of predicted δ in the band: every other reading is one more to take of all draws.
+    """
+
+    caution: float = 1.25
+    less_caution: float = 0.3
+    listed: int = 64
+    of_a_family: int = 8
+    simpler_within: float = 0.01
+    simpler_in_band: float = 0.05
+
+
+_SETTINGS = _Settings()
+
+DECADES = 5
+"""Of probability, in each half of which an event is listed for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ComingTest:
+    """The test that events are sought for: its draws a side, its δ and its error."""
+
+    samples: int
+    delta: float
+    error: float
+
+    def predicted(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """`predicted_epsilon` of this test."""
+        return predicted_epsilon(p, q, self.samples, self.delta, self.error)
+
+    def rough_ratio(self, p: FloatArray, q: FloatArray, share: float) -> FloatArray:
+        """Roughly (p - δ)/q as the test will show it, p and q bearing this share of the score each."""
+        z = -share * float(special.ndtri(self.error))
+        low, up = (wilson_bound(x, self.samples, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
+        return np.asarray(np.maximum(low - self.delta, 0.0) / up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +167,17 @@ def search_events(
     else:
         families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
     counted = _Counted.of(list(families), rounded)
+    test = _ComingTest(final_samples, delta, error)
     best = (
-        _best_of_order(counted, False, final_samples, delta, error),
-        _best_of_order(counted, True, final_samples, delta, error),
+        _best_of_order(counted, False, test),
+        _best_of_order(counted, True, test),
     )
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
     for swapped in (False, True) if shortlist else ():
-        for event in _bolder(counted, swapped, final_samples, delta, error, least):
+        for event in _bolder(counted, swapped, test, least):
             listed.setdefault((event.event, event.swapped), event)
-    band = _band(counted, band_epsilons, final_samples, delta, error) if band_epsilons else []
+    band = _band(counted, band_epsilons, test) if band_epsilons else []
     return Found(best, tuple(band), tuple(listed.values()))
 
 
@@ -178,7 +223,7 @@ class _Counted:
         )
 
     def cautious(self, swapped: bool, delta: float, caution: float) -> tuple[FloatArray, FloatArray]:
-        """`cautious_estimates` of all events."""
+        """Estimates of p and q of all events, moved towards the harmless side: `moved_apart`."""
         way = slice(None, None, -1 if swapped else 1)
         (first, second), (n, m) = self.hits[way], self.trials[way]
         mass = (first + 1.0) / (n + 2.0)
@@ -195,7 +240,10 @@ class _Counted:
         return ChosenEvent(event, predicted, swapped)
 
     def simplest(
-        self, value: FloatArray, some: npt.NDArray[np.intp] | None = None, within: float = _SIMPLER_WITHIN
+        self,
+        value: FloatArray,
+        some: npt.NDArray[np.intp] | None = None,
+        within: float = _SETTINGS.simpler_within,
     ) -> tuple[int, float]:
         """Of the first family with a value near the largest, the event with the largest, and that value.
 
@@ -210,25 +258,16 @@ class _Counted:
         return best if some is None else int(some[best]), float(value[best])
 
 
-def cautious_estimates(
-    family: Family, swapped: bool, delta: float, caution: float = _CAUTION
-) -> tuple[FloatArray, FloatArray]:
-    """Estimates of p and q of each event of a family, moved towards the harmless side: `moved_apart`."""
-    return _Counted.of([family]).cautious(swapped, delta, caution)
-
-
-def _best_of_order(
-    counted: _Counted, swapped: bool, final_samples: int, delta: float, error: float
-) -> ChosenEvent:
+def _best_of_order(counted: _Counted, swapped: bool, test: _ComingTest) -> ChosenEvent:
     """The event with the highest predicted bound among those likelier in one world; the simplest of those near it."""
-    p, q = counted.cautious(swapped, delta, _CAUTION)
-    rough = _rough_ratio(p, q, final_samples, delta, error, 0.75)
-    most = np.argsort(-rough, kind="stable")[:_SHORTLIST]
-    top = float(predicted_epsilon(p[most], q[most], final_samples, delta, error).max())
+    p, q = counted.cautious(swapped, test.delta, _SETTINGS.caution)
+    rough = test.rough_ratio(p, q, 0.75)
+    most = np.argsort(-rough, kind="stable")[: _SETTINGS.listed]
+    top = float(test.predicted(p[most], q[most]).max())
     # Together p and q have to bear more of the error than half of the score each: a bound on what to expect.
-    hopeful = _rough_ratio(p, q, final_samples, delta, error, 0.5)
+    hopeful = test.rough_ratio(p, q, 0.5)
     near = (
-        hopeful >= np.exp(min(top - _SIMPLER_WITHIN * max(top, 0.0), 700.0))
+        hopeful >= np.exp(min(top - _SETTINGS.simpler_within * max(top, 0.0), 700.0))
         if np.isfinite(top)
         else rough >= 0.0
     )
@@ -238,17 +277,15 @@ def _best_of_order(
     order = some[np.lexsort((-rough[some], counted.family[some]))]
     family = counted.family[order]
     rank = np.arange(order.size) - np.searchsorted(family, family)
-    some = np.sort(order[rank < _OF_A_FAMILY])
-    predicted = predicted_epsilon(p[some], q[some], final_samples, delta, error)
+    some = np.sort(order[rank < _SETTINGS.of_a_family])
+    predicted = test.predicted(p[some], q[some])
     return counted.chosen(*counted.simplest(predicted, some), swapped)
 
 
-def _bolder(
-    counted: _Counted, swapped: bool, final_samples: int, delta: float, error: float, least: float
-) -> list[ChosenEvent]:
+def _bolder(counted: _Counted, swapped: bool, test: _ComingTest, least: float) -> list[ChosenEvent]:
     """For each range of probability the best event at less caution, if it promises more than `least`."""
-    p, q = counted.cautious(swapped, delta, _LESS_CAUTION)
-    promise = np.log(np.maximum(_rough_ratio(p, q, final_samples, delta, error, 0.75), 1e-300))
+    p, q = counted.cautious(swapped, test.delta, _SETTINGS.less_caution)
+    promise = np.log(np.maximum(test.rough_ratio(p, q, 0.75), 1e-300))
     place = np.clip(np.floor(-2.0 * np.log10(np.maximum(p, 1e-300))), 0, 2 * DECADES).astype(np.int64)
     found = []
     for which in range(2 * DECADES + 1):
@@ -258,31 +295,20 @@ def _bolder(
     return found
 
 
-def _band(
-    counted: _Counted, epsilons: Sequence[float], final_samples: int, delta: float, error: float
-) -> list[ChosenEvent]:
+def _band(counted: _Counted, epsilons: Sequence[float], test: _ComingTest) -> list[ChosenEvent]:
     """For every ε the event, of either order, with the largest predicted lower bound on δ, if that is positive."""
-    two = -float(special.ndtri(error / 2.0))
+    two = -float(special.ndtri(test.error / 2.0))
     bounds = []
     for swapped in (False, True):
-        p, q = counted.cautious(swapped, delta, _CAUTION)
-        bounds.append([wilson_bound(x, final_samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
+        p, q = counted.cautious(swapped, test.delta, _SETTINGS.caution)
+        bounds.append([wilson_bound(x, test.samples, np.full(p.shape, z)) for x, z in ((p, -two), (q, two))])
     found: dict[tuple[int, bool], ChosenEvent] = {}
     for epsilon in epsilons:
         factor = float(np.exp(min(epsilon, 700.0)))
         gaps = [low - factor * up for low, up in bounds]
-        best = [counted.simplest(gap, within=_SIMPLER_IN_BAND) for gap in gaps]
-        swapped = best[1][1] > best[0][1] + _SIMPLER_WITHIN * max(best[1][1], 0.0)
+        best = [counted.simplest(gap, within=_SETTINGS.simpler_in_band) for gap in gaps]
+        swapped = best[1][1] > best[0][1] + _SETTINGS.simpler_within * max(best[1][1], 0.0)
         index, gap = best[swapped]
         if gap > 0.0:
             found.setdefault((index, swapped), counted.chosen(index, gap, swapped))
     return list(found.values())
-
-
-def _rough_ratio(
-    p: FloatArray, q: FloatArray, n: int, delta: float, error: float, share: float
-) -> FloatArray:
-    """Roughly (p - δ)/q as a test of n draws a side will show it, p and q bearing this share of the score each."""
-    z = -share * float(special.ndtri(error))
-    low, up = (wilson_bound(x, n, np.full(p.shape, side)) for x, side in ((p, -z), (q, z)))
-    return np.asarray(np.maximum(low - delta, 0.0) / up)

@@ -7,10 +7,11 @@ import pytest
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, Interval, RowTable
-from verify.events.families import Family, Pairs
-from verify.events.search import cautious_estimates, search_events
+from verify.events.families import Pairs
+from verify.events.search import search_events
 from verify.events.tried_families import all_families, lattice_families
 from verify.events.view_sample import Column, ViewSample, WorldSamples
+from verify.statistics.predicted_bound import moved_apart
 
 
 def real(count: int) -> tuple[Column, ...]:
@@ -67,17 +68,12 @@ def test_worlds_of_different_size_are_not_paired_up() -> None:
 def test_estimates_are_surer_where_few_pairs_are_split_and_as_before_where_draws_are_independent() -> None:
     n, p, q = 100_000, 0.02, 0.018
 
-    def family(split: float | None) -> Family:
-        share = None if split is None else np.array([split])
-        hits, other = (np.array([int(n * x)]) for x in (p, q))
-        return Family(
-            hits, other, (n, n), lambda at: HalfLine(None, 0.0), lambda mass: 0.0 * mass + 9.0, share
-        )  # type: ignore[arg-type]
+    def log_ratio(split: float) -> float:
+        one, other, share, drawn = (np.array([x]) for x in (p, q, split, float(n)))
+        low, up = moved_apart(one, other, (drawn, drawn), share, np.array([9.0]), 0.0, 1.25)
+        return float(np.log(low / up)[0])
 
-    unknown, independent, coupled, against = (
-        np.log(np.divide(*cautious_estimates(family(split), False, 0.0)))[0]
-        for split in (None, p + q - 2 * p * q, 0.003, 1.0)
-    )
+    unknown, independent, coupled, against = map(log_ratio, (np.nan, p + q - 2 * p * q, 0.003, 1.0))
     assert independent == pytest.approx(unknown, abs=2e-3)
     assert against < unknown < coupled < np.log(p / q)
 
