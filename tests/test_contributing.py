@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,9 @@ def test_named_files_and_commands_are_there():
         r"`((?:tests|docs|verify|accountant|algorithms|mechanisms)/[\w/]+(?:\.\w+)?)`", TEXT
     ):
         assert (ROOT / file).exists(), file
+
+
+def test_the_version_is_said_alike_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## [{version}] - " in (ROOT / "CHANGELOG.md").read_text()
