@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from verify.verdict.result import Verification
 
 _PROPERTY = "dpwitness"
-_DEFAULT = 1e-4  # `verify.conduct.effort.FALSE_ALARM`, which is not loaded before a test asks
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +43,7 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
     """
     from verify.assertion import DPViolation
     from verify.assertion import assert_dp as assertion
+    from verify.options import Options
 
     options = request.config.option
     number = 0
@@ -59,9 +59,11 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
         try:
             result = assertion(subject, **settings)
         except DPViolation as violation:
-            _record(request.node, violation.verification, float(settings.get("false_alarm", _DEFAULT)))
+            _record(
+                request.node, violation.verification, float(settings.get("false_alarm", Options.false_alarm))
+            )
             raise
-        _record(request.node, result, float(settings.get("false_alarm", _DEFAULT)))
+        _record(request.node, result, float(settings.get("false_alarm", Options.false_alarm)))
         return result
 
     return asserted
