@@ -17,6 +17,7 @@ from mechanisms import (
     HorizonExceeded,
     Hybrid,
     LaneStreams,
+    NoPrivacy,
     NumpyNoise,
     OpenDPNoise,
     ParameterError,
@@ -107,6 +108,13 @@ def test_one_record_pays_for_its_column(counter: ContinualSum) -> None:
         losses = np.abs(dense.right.T / scales).sum(axis=1)
         assert float(profile.pure_epsilon) == pytest.approx(losses.max(), rel=1e-9)  # type: ignore[arg-type]
         assert profile.epsilon(0.0) >= losses.max() * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("make", [BinaryTree, SignedTree])
+def test_increments_without_a_bound_have_no_privacy(make: type[BinaryTree] | type[SignedTree]) -> None:
+    boundless = Sensitivity(math.inf, math.inf, math.inf)
+    assert make.for_epsilon(1.0, horizon=9).profile(boundless) == NoPrivacy()
+    assert make.for_rho(1.0, horizon=9).profile(boundless) == NoPrivacy()
 
 
 def test_claims_are_met_exactly() -> None:
