@@ -32,7 +32,7 @@ _HIDDEN = 2.0  # times the distance that the columns show if they are taken to b
 
 
 @dataclass(frozen=True, slots=True)
-class Direction:
+class _Direction:
     """Weights that tell two worlds apart.
 
     Attributes
@@ -49,7 +49,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class Discriminant:
-    """Fisher's discriminant as a reading, and whether it is `Direction.hidden`."""
+    """Fisher's discriminant as a reading, and whether single columns hide what it shows (`fisher_direction`)."""
 
     reading: Combination
     hidden: bool
@@ -77,7 +77,7 @@ class Discriminant:
         return score_family(self.reading, (first, second), choose)
 
 
-def fisher_direction(first: FloatArray, second: FloatArray) -> Direction | None:
+def fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | None:
     """Return Σ⁻¹(m - m′), as short as it may be said.
 
     Σ is the pooled covariance within the worlds. Directions in which it is that of rounding are left out: they are
@@ -91,7 +91,7 @@ def fisher_direction(first: FloatArray, second: FloatArray) -> Direction | None:
 
     Returns
     -------
-    Direction or None
+    _Direction or None
         None where there are too few draws, or nothing differs.
     """
     columns = first.shape[1]
@@ -130,7 +130,7 @@ def fisher_direction(first: FloatArray, second: FloatArray) -> Direction | None:
             break
     weights = np.zeros(columns)
     weights[used] = short
-    return Direction(weights, far > _HIDDEN * distance(shift))
+    return _Direction(weights, far > _HIDDEN * distance(shift))
 
 
 def _fewer(weights: FloatArray, distance: Callable[[FloatArray], float], least: float) -> FloatArray:

@@ -82,8 +82,16 @@ class ReportCount(Event):
             counted += " (what the call raised counts as one)"
         return cls(limit, at_least, len(columns), counted, len(names & {"shape", "unknown"}))
 
+    @staticmethod
+    def counts(sample: ViewSample) -> npt.NDArray[np.int64]:
+        """How many values of each draw are present; shape (n,)."""
+        absent = np.zeros(len(sample.values), dtype=np.int64)
+        for index in range(len(sample.columns)):
+            absent += np.isnan(sample.values[:, index])
+        return len(sample.columns) - absent
+
     def holds(self, sample: ViewSample) -> BoolArray:
-        count = report_counts(sample)
+        count = self.counts(sample)
         return count >= self.limit if self.at_least else count <= self.limit
 
     @property
@@ -294,14 +302,6 @@ def _said(reading: Reading, value: float) -> str:
     if labels and value not in labels and value > max(labels):
         return f"a word not seen at first (its code is {value:.0f})"
     return labels.get(value, spoken(value))
-
-
-def report_counts(sample: ViewSample) -> npt.NDArray[np.int64]:
-    """How many values of each draw are present; shape (n,)."""
-    absent = np.zeros(len(sample.values), dtype=np.int64)
-    for index in range(len(sample.columns)):
-        absent += np.isnan(sample.values[:, index])
-    return len(sample.columns) - absent
 
 
 def row_keys(values: Sequence[FloatArray]) -> KeyArray:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, Interval, ReportCount, report_counts
+from verify.events.event import Event, HalfLine, Interval, ReportCount
 from verify.events.families import Family, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
@@ -108,8 +108,8 @@ def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Fam
     columns = choose[0].columns
     places = len(columns)
     counts = [
-        np.bincount(report_counts(a), minlength=places + 1)
-        + np.bincount(report_counts(b), minlength=places + 1)
+        np.bincount(ReportCount.counts(a), minlength=places + 1)
+        + np.bincount(ReportCount.counts(b), minlength=places + 1)
         for a, b in zip(fit, choose, strict=True)
     ]
     if all(count[places] == count.sum() for count in counts):
