@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,7 @@ class Tree:
     def __init__(self, folder: Path, calls: dict[str, TestCalls]) -> None:
         self.folder, self.calls = folder, calls
         self.fails_anyway: dict[str, bool] = {}
+        self.process: subprocess.Popen[bytes] | None = None
         ignored = shutil.ignore_patterns("__pycache__", ".*")
         for name in (*PACKAGES, "tests"):
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
@@ -79,7 +81,7 @@ class Tree:
             (self.folder / "only.json").write_text(json.dumps(only))
             environment["ONLY_TESTS"] = str(self.folder / "only.json")
         with (self.folder / "output").open("w+") as output:
-            process = subprocess.Popen(
+            process = self.process = subprocess.Popen(
                 command,
                 cwd=self.folder,
                 env=environment,
@@ -90,11 +92,16 @@ class Tree:
             try:
                 code = process.wait(timeout)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                self.stop()
                 process.wait()
                 return None, ""
             output.seek(0)
             return code, output.read()
+
+    def stop(self) -> None:
+        """End the tests that run."""
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def stages(self, mutant: Mutant, rest: bool) -> Iterator[tuple[str, list[str], list[str] | None, float]]:
         """Name, files, tests (None: all of the files) and time limit in seconds of each stage."""
@@ -102,24 +109,12 @@ class Tree:
         mirrored = str(Path("tests", *path.parts[:-1], f"test_{path.name}"))
         if (self.folder / mirrored).exists():
             yield "mirrored", [mirrored], None, 300.0
-        if self.calls:
-            key = f"{mutant.file}:{mutant.function}"
-            covering = [test for test, called in self.calls.items() if key in called.functions]
-            if not covering:  # a function that is new, or the module's level: the tests of the module
-                covering = [
-                    test for test, called in self.calls.items()
-                    if any(name.startswith(f"{mutant.file}:") for name in called.functions)
-                ]  # fmt: skip
-            covering = [
-                test for test in covering
-                if not test.startswith(mirrored) and (self.folder / test.partition("::")[0]).exists()
-            ]  # fmt: skip
-            covering.sort(key=lambda test: self.calls[test].seconds)
+        covering = self.covering(mutant, mirrored)
+        if covering:
             files = sorted({test.partition("::")[0] for test in covering})
-            if files:
-                work = sum(self.calls[test].seconds for test in covering)
-                yield "covering", files, covering, 120.0 + 10.0 * work
-        else:
+            work = sum(self.calls[test].seconds for test in covering)
+            yield "covering", files, covering, 120.0 + 10.0 * work
+        else:  # no map, or a file that it does not know
             module = re.escape(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
             importing = [
                 str(file.relative_to(self.folder)) for file in sorted(self.folder.glob("tests/**/test_*.py"))
@@ -129,6 +124,20 @@ class Tree:
             yield "covering", files, None, 1800.0
         if rest:
             yield "rest", ["tests"], None, 3600.0
+
+    def covering(self, mutant: Mutant, mirrored: str) -> list[str]:
+        """The tests that call the mutated function, the cheapest first; those of its module if it is not known."""
+        function, module = f"{mutant.file}:{mutant.function}", f"{mutant.file}:"
+        known = {
+            test: called for test, called in self.calls.items()
+            if not test.startswith(mirrored) and (self.folder / test.partition("::")[0]).exists()
+        }  # fmt: skip
+        found = [test for test, called in known.items() if function in called.functions] or [
+            test
+            for test, called in known.items()
+            if any(name.startswith(module) for name in called.functions)
+        ]
+        return sorted(found, key=lambda test: known[test].seconds)
 
     def fate(self, mutant: Mutant, rest: bool) -> str:
         """The first stage that catches the mutant (with the test), or ``survived``."""
@@ -195,18 +204,28 @@ def main() -> None:
     calls = known_calls()
     fates: dict[Mutant, str] = {}
     with tempfile.TemporaryDirectory() as folder:
+        every = [Tree(Path(folder, str(job)), calls) for job in range(options.jobs)]
         trees: Queue[Tree] = Queue()
-        for job in range(options.jobs):
-            trees.put(Tree(Path(folder, str(job)), calls))
+        for tree in every:
+            trees.put(tree)
+        stopped = threading.Event()
 
         def decide(mutant: Mutant) -> None:
             tree, start = trees.get(), time.monotonic()
-            fates[mutant] = tree.fate(mutant, options.rest)
+            fate = "" if stopped.is_set() else tree.fate(mutant, options.rest)
             trees.put(tree)
+            if stopped.is_set():
+                return
+            fates[mutant] = fate
             print(f"{time.monotonic() - start:6.1f} s  {mutant}  ==>  {fates[mutant]}", flush=True)
 
         with ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(decide, mutants))
+            try:
+                list(pool.map(decide, mutants))
+            except KeyboardInterrupt:  # what is known until then is printed
+                stopped.set()
+                for tree in every:
+                    tree.stop()
     print(f"\n{'':12} {'mutants':>8} {'caught':>8} {'mirrored':>9} {'covering':>9} {'rest':>6}")
     for package in (*PACKAGES, ""):
         those = [fate for mutant, fate in fates.items() if mutant.file.startswith(package)]
