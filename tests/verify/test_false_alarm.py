@@ -11,7 +11,7 @@ from algorithms import ClaimForm, View
 from mechanisms import Interval
 from verify import Verification, verify
 from verify.conduct.effort import EFFORTS, FALSE_ALARM
-from verify.learners.release_layers import with_shared_error
+from verify.learners.verify_learner import _with_shared_error
 
 
 def slightly_wrong(data: float, rng: np.random.Generator, lanes: int) -> Any:
@@ -54,7 +54,7 @@ def test_layers_that_may_both_refute_share_the_rate() -> None:
         (View.MESSAGE, 0.0, 1.0),
     ):
         claim = ClaimForm(model="local", view=view, unit="one user", source="a test").at(1.0, delta)
-        assert with_shared_error(EFFORTS["quick"], claim).false_alarm == share * FALSE_ALARM
+        assert _with_shared_error(EFFORTS["quick"], claim).false_alarm == share * FALSE_ALARM
 
 
 def test_a_rate_below_what_a_linear_learners_view_leaves_out_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Accounting runs: the upper bound that the ledger certifies, and what the accountant refuses."""
+"""Accounting runs: the upper bound that the ledger certifies, what it was spent on, and what the accountant refuses."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from algorithms.play import ActionError, BuildLearner, place_of_act, play_records
-from algorithms.problems import Problem
+from algorithms.claim import Claim
+from algorithms.play import ActionError, place_of_act
 from mechanisms import DomainError, Mechanism
-from mechanisms.arrays import FloatArray
-from verify.findings import Finding, FindingKind, Statement, add_once
-from verify.learners.ledger_profile import Kind, larger, largest_counts
+from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
+from verify.learners.ledger_profile import Kind, larger, largest_counts, ledger_profile
+from verify.sentences import number
 from verify.subject_error import failing_place
+from verify.verdict.evidence import Evidence
 
 Play = Callable[[Any, Accountant], Iterable[object]]
 """Lets a learner play on its gate, one step at a time."""
@@ -42,7 +43,7 @@ _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
 
 
 @dataclass(frozen=True)
-class Charges:
+class _Charges:
     """What one line's releases charged a record.
 
     Attributes
@@ -94,7 +95,7 @@ class Accounting:
 
     worst: Cost | None = None
     record: int | str | None = None
-    charges: list[Charges] = field(default_factory=list)
+    charges: list[_Charges] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     declassified: list[str] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
@@ -104,38 +105,13 @@ class Accounting:
     runs: int = 0
     rounds: int = 0
 
+    @property
+    def length(self) -> str:
+        """How much was looked at, for a sentence."""
+        return f"largest of {self.runs} runs of {self.rounds:,} rounds"
+
 
 def run_accounting(
-    build: BuildLearner,
-    problem: Problem,
-    datasets: Sequence[FloatArray],
-    *,
-    trust: Trust,
-    seed: np.random.SeedSequence,
-    composition: Composition | None = None,
-    delta: float = 1.0,
-) -> Accounting:
-    """Run a learner under an accountant without limit on each data set, and collect what it charged.
-
-    The theorem that adds up losses is basic composition by default; others answer for `delta`.
-    """
-    plays = [_records_player(problem, data) for data in datasets]
-    return run_accounts(
-        build,
-        plays,
-        rounds=len(datasets[0]) - 1,
-        trust=trust,
-        seed=seed,
-        composition=composition,
-        delta=delta,
-    )
-
-
-def _records_player(problem: Problem, data: FloatArray) -> Play:
-    return lambda learner, accountant: play_records(learner, problem, accountant, data)
-
-
-def run_accounts(
     build: Callable[[Accountant], Any],
     plays: Sequence[Play],
     *,
@@ -145,7 +121,25 @@ def run_accounts(
     composition: Composition | None = None,
     delta: float = 1.0,
 ) -> Accounting:
-    """Do the same for learners of any family: each of `plays` lets a learner play `rounds` rounds."""
+    """Run a learner under an accountant without limit, once for each of `plays`, and collect what it charged.
+
+    Parameters
+    ----------
+    build
+        Makes the learner on its gate.
+    plays
+        Each lets a learner play `rounds` rounds.
+    rounds
+        How many.
+    trust
+        Who may see records.
+    seed
+        Of all randomness.
+    composition
+        The theorem that adds up losses: basic composition by default.
+    delta
+        Of the budget: what theorems other than basic composition answer for.
+    """
     result = Accounting(rounds=rounds)
     refused = False
     act = Place("", 0)
@@ -204,7 +198,7 @@ def run_accounts(
     return result
 
 
-def _charges(accountant: Accountant, record: int | str | None) -> list[Charges]:
+def _charges(accountant: Accountant, record: int | str | None) -> list[_Charges]:
     """Add up a record's charges by line and cost; under basic composition only, where costs are (ε, δ)."""
     if record is None:
         return []
@@ -215,7 +209,7 @@ def _charges(accountant: Accountant, record: int | str | None) -> list[Charges]:
             key = (entry.where, type(entry.mechanism).__name__, cost.epsilon_up, cost.delta_up)
             found[key] = found.get(key, 0) + 1
     return [
-        Charges(where, name, times, epsilon, delta) for (where, name, epsilon, delta), times in found.items()
+        _Charges(where, name, times, epsilon, delta) for (where, name, epsilon, delta), times in found.items()
     ]
 
 
@@ -225,3 +219,63 @@ def _kind(refusal: Refusal) -> FindingKind:
 
 def _exceeds(cost: Cost, other: Cost) -> bool:
     return (cost.epsilon_up, cost.delta_up) > (other.epsilon_up, other.delta_up)
+
+
+def add_accounting(evidence: Evidence, accounting: Accounting) -> None:
+    """Add what accounting runs showed."""
+    evidence.findings.extend(accounting.findings)
+    evidence.declassified.extend(accounting.declassified)
+    if accounting.worst is None:
+        evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")
+        return
+    worst = accounting.worst
+    infinite = worst.epsilon is None
+    length = accounting.length
+    method = (
+        "no bound: private data were declassified"
+        if infinite
+        else f"basic composition, per-record ledger, {length}"
+    )
+    evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
+    evidence.profile = ledger_profile(accounting.alike, length)
+    evidence.details["accounting"] = {
+        "worst_record": accounting.record,
+        "releases": accounting.releases,
+        "runs": accounting.runs,
+        "rounds": accounting.rounds,
+    }
+
+
+def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
+    """Name the lines whose releases together cost the worst record more than the claim."""
+    upper = evidence.upper
+    if upper is None or not math.isfinite(upper.epsilon):
+        return  # a refusal or a declassification is named already
+    if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+        return
+    worst = accounting.worst
+    assert worst is not None
+    for charge in accounting.charges:
+        times = "one release" if charge.times == 1 else f"{charge.times} releases"
+        found = Statement.OVERSPENT.finding(
+            charge.where,
+            record=accounting.record,
+            times=times,
+            mechanism=charge.mechanism,
+            epsilon=number(charge.epsilon),
+            delta=number(charge.delta),
+            paid=number(worst.epsilon_up),
+            claimed=number(claim.epsilon),
+            claimed_delta=number(claim.delta),
+        )
+        evidence.findings.append(found)
+
+
+def better_bound(upper: UpperBound, filtered: Accounting, claim: Claim) -> UpperBound:
+    """Return the bound of the Gaussian filter where basic composition does not prove the claim."""
+    proved = upper.epsilon <= claim.epsilon and upper.delta <= claim.delta
+    if proved or filtered.worst is None or filtered.worst.epsilon is None:
+        return upper
+    return UpperBound(
+        filtered.worst.epsilon_up, filtered.worst.delta_up, "Gaussian DP filter, per-record ledger"
+    )

@@ -1,17 +1,27 @@
-"""Coupled runs: exact privacy losses of a learner's releases, for many neighbours at once."""
+"""Coupled runs: exact privacy losses of a learner's releases, for many neighbours at once, as a lower bound."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from accountant import Coupled, Divergence
+from accountant import Coupled, Divergence, RawRead
+from algorithms.claim import Claim, View
 from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
-from verify.transcripts.neighbours import Neighbour
+from verify.conduct.effort import Effort
+from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness
+from verify.statistics.sampled_losses import LossBound, loss_lower_bound
+from verify.subject_error import failing_place
+from verify.transcripts.neighbours import Neighbour, record_words
+from verify.verdict.evidence import Evidence
+
+RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value})
+"""Views in which all releases are seen."""
 
 _NEIGHBOURS_AT_ONCE = 48  # bounds memory; D's run is the same in every batch
 
@@ -42,7 +52,28 @@ class CoupledRun:
         return neighbour, float(worst[neighbour])
 
 
-def run_coupled(
+def try_coupled(
+    build: BuildLearner,
+    problem: Problem,
+    data: FloatArray,
+    neighbours: list[Neighbour],
+    effort: Effort,
+    seed: np.random.SeedSequence,
+    evidence: Evidence,
+) -> CoupledRun | None:
+    """Run coupled, or return None with a finding that says why not."""
+    try:
+        return _run_coupled(build, problem, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
+    except RawRead:
+        return None  # the accounting run has reported the place
+    except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
+        if evidence.does_not_run:
+            return None
+        evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
+        return None
+
+
+def _run_coupled(
     build: BuildLearner,
     problem: Problem,
     data: FloatArray,
@@ -85,3 +116,73 @@ def run_coupled(
             shifted = Divergence(found.kind, found.where, start + found.neighbour, found.share, found.message)
             divergences.setdefault((found.kind, found.where), shifted)
     return CoupledRun(np.concatenate(losses), np.concatenate(shown), tuple(divergences.values()))
+
+
+def add_coupled(
+    evidence: Evidence,
+    coupled: CoupledRun,
+    neighbours: list[Neighbour],
+    data: FloatArray,
+    claim: Claim,
+    reproduce: str,
+    error: float,
+) -> None:
+    """Offer the privacy loss of all releases as a lower bound, wrong with probability `error`, and what diverged."""
+    index, largest = coupled.largest()
+    worst = neighbours[index]
+    evidence.details["coupled"] = {
+        "largest_loss": largest,
+        "record": worst.record,
+        "replacement": worst.words,
+        "neighbours": len(neighbours),
+        "lanes": coupled.losses.shape[1],
+    }
+    for found in coupled.divergences:
+        if found.kind != FindingKind.DECLASSIFIED:
+            evidence.findings.append(Finding.of_gate(found))
+    in_view = claim.view in RELEASED_VIEWS
+    bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
+    upper = evidence.upper
+    if (
+        upper is not None
+        and math.isfinite(upper.epsilon)
+        and upper.delta == 0
+        and bound.epsilon > upper.epsilon
+    ):
+        evidence.contradictions.append(
+            f"A coupled run shows a privacy loss of {largest:.6g}, above the {upper.epsilon:.6g} that the "
+            "ledger charged."
+        )
+    lower = LowerBound(
+        epsilon=bound.epsilon,
+        delta=claim.delta,
+        confidence=bound.confidence,
+        method="exact privacy losses of all releases (coupled run)",
+        samples=0 if bound.confidence == 1.0 else bound.trials,
+        in_view=in_view,
+        decisive=True,
+    )
+    evidence.offer(lower, _loss_witness(bound, neighbours, data, reproduce))
+
+
+def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:
+    neighbour = neighbours[bound.neighbour]
+    exact = math.isinf(bound.threshold) and bound.probability == 1.0
+    if math.isinf(bound.threshold):
+        event = "a value that leaves unprotected differs between the two data sets"
+    else:
+        event = f"the released values are at least e^{bound.threshold:.6g} times likelier on D than on D′"
+    share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
+    return Witness(
+        neighbours={
+            "data": record_words(neighbour.record, data[neighbour.record]),
+            "data_prime": record_words(neighbour.record, neighbour.value),
+        },
+        event=event,
+        probability=bound.probability,
+        probability_prime=share_prime,
+        reproduce=reproduce,
+        details={"record": neighbour.record, "largest_loss": bound.threshold},
+        hits=None if exact else round(bound.probability * bound.trials),
+        trials=None if exact else bound.trials,
+    )

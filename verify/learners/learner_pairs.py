@@ -6,20 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from algorithms.claim import View
+from algorithms.play import INITIAL_RECORD
+from algorithms.problems import Problem
+from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.early_pairs import early_pairs, view_of
-from verify.learners.groundwork import Groundwork
-from verify.learners.learner_case import LearnerCase
+from verify.learners.coupled_run import CoupledRun
+from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
 from verify.learners.telling_pairs import find_telling_pairs, is_gross
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
+from verify.transcripts.neighbours import InitialRecords, Neighbour, initial_replacements
 from verify.transcripts.view_pair import ViewPair
 
+_MOST_PAIRS = 6  # pairs of early records that a test scans
+_BESIDE_TELLING = 1  # pairs of early records that are tested beside telling transcripts
 _CHECK_SHARE = 4  # a single look that only confirms what is plain by then: so many times fewer draws
 _TELLING_BETS = 2  # telling transcripts that are bet on beside early records
 
@@ -86,13 +93,16 @@ class LearnerPairs(CandidateSource):
     @property
     def search_samples(self) -> int:
         """None if actions are not the view, or no transcripts can be scanned."""
-        scans = self.case.claim.view in (View.ACTIONS.value, View.OTHER_ACTIONS.value)
-        return self.conduct.effort.scan_lanes if scans and self.ground.coupled and self._in_lanes else 0
+        return (
+            self.conduct.effort.scan_lanes
+            if self.case.shows_actions and self.ground.coupled and self._in_lanes
+            else 0
+        )
 
     def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return pairs of early records: all runs find the same ones."""
         pairs = self._early(self.conduct.effort, beside_telling=False)
-        self._in_lanes = works_in_lanes(self.case, pairs[0])
+        self._in_lanes = self.case.works_in_lanes(pairs[0])
         return candidates_of(
             self.case, pairs, self.conduct.effort, _BETS, seed=self.conduct.seed, kind="early record"
         )
@@ -116,7 +126,7 @@ class LearnerPairs(CandidateSource):
     def _early(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
         ground = self.ground
         data = ground.drawn[: effort.view_rounds + 1]
-        return early_pairs(
+        return _early_pairs(
             self.case.problem,
             data,
             ground.neighbours,
@@ -148,7 +158,7 @@ def candidates_of(
     """
     adversary = case.adversary
     pairs = pairs[: max(1, effort.samples // sizes.fewest_of_pair - (adversary is not None))]
-    in_lanes = works_in_lanes(case, pairs[0])
+    in_lanes = case.works_in_lanes(pairs[0])
     if not in_lanes:
         pairs = pairs[:2]
     one_message = case.claim.view == View.MESSAGE.value  # runs stop with the record's own round
@@ -165,14 +175,62 @@ def candidates_of(
     return Candidates(worlds, samples)
 
 
-def works_in_lanes(case: LearnerCase, pair: ViewPair) -> bool:
-    """Whether the learner works on many lanes at once."""
-    return view_of(case, pair, pair.data).works_in_lanes()
+def _early_pairs(
+    problem: Problem,
+    data: FloatArray,
+    neighbours: Sequence[Neighbour],
+    coupled: CoupledRun | None,
+    initial: InitialRecords,
+    *,
+    beside_telling: bool,
+) -> list[ViewPair]:
+    """Choose pairs of short data sets: extreme corners of early records, and what the coupled runs point at.
+
+    A corner pair sets the record to one extreme point in D and to the opposite one in D'.
+    """
+    extremes = problem.record_domain.extremes()
+    rounds = len(data) - 1
+    pairs: list[ViewPair] = []
+
+    def corner(record: int, value: FloatArray, opposite: FloatArray) -> None:
+        with_value = Neighbour(record, value, "").applied(data)
+        pairs.append(ViewPair(with_value, Neighbour(record, opposite, "").applied(data), record))
+
+    corner(1, extremes[1], extremes[0])
+    if initial == "one":
+        corner(INITIAL_RECORD, *_one_super_arm(problem))
+        corner(INITIAL_RECORD, extremes[1], extremes[0])
+    if initial == "separate":
+        flipped = initial_replacements(data, problem.record_domain, initial)[0]
+        pairs.append(ViewPair(data, flipped.applied(data), INITIAL_RECORD))
+    if len(extremes) > 3:
+        corner(1, extremes[2], extremes[3])
+    most = _MOST_PAIRS
+    if beside_telling:
+        most = _BESIDE_TELLING + (initial != "none")
+    if coupled is not None:
+        worst = coupled.losses.max(axis=1)
+        for index in np.argsort(-worst, kind="stable"):
+            neighbour = neighbours[index]
+            if neighbour.record <= rounds and len(pairs) < most:
+                pairs.append(ViewPair(data, neighbour.applied(data), neighbour.record))
+    return pairs[:most]
+
+
+def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Return the highest outcomes for one super arm and the lowest for all others, and the reverse.
+
+    A learner that starts on either record plays that super arm first, or hardly ever.
+    """
+    low, high = problem.record_domain.extremes()[:2]
+    arms = problem.structure.solve(np.ones((1, problem.structure.arms)))[0]
+    inside = np.isin(np.arange(problem.structure.arms), arms[arms >= 0])
+    return np.where(inside, high, low), np.where(inside, low, high)
 
 
 def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
     """Return a pair as what a test tells apart."""
-    views = [view_of(case, pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
+    views = [case.view(pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
     return NeighbouringWorlds(pair.words, lambda other, n, seed: views[other].sample(n, seed))
 
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from algorithms.claim import View
 from mechanisms import BLOCK, Mechanism
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import LowerBound, Witness
-from verify.learners.early_pairs import view_of
 from verify.learners.learner_case import LearnerCase
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
 from verify.transcripts.view_pair import ViewPair
@@ -46,7 +44,7 @@ def add_likelihood(
     """Offer the bound of the best event of the most promising pairs; nothing if no event promises one."""
     build, problem, claim = case.build, case.problem, case.claim
     effort, seed = conduct.effort, conduct.seed
-    hide = claim.view == View.OTHER_ACTIONS.value
+    hide = case.hides_own_action
     error = SHARE_OF_ERROR * (1.0 - effort.confidence)
     draws = [_draws(effort, pair) for pair in pairs]
 
@@ -102,7 +100,7 @@ def add_likelihood(
         samples=trials,
         decisive=decisive,
     )
-    likelier = view_of(case, pair, pair.data_prime if chosen.swapped else pair.data)
+    likelier = case.view(pair, pair.data_prime if chosen.swapped else pair.data)
     plain = likelier.sample(trials, SpawnKey.LIKELIHOOD_COUNT.sequence(seed, index))
     hits = int(np.count_nonzero(chosen.event.holds(plain)))
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce))

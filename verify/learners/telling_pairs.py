@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from accountant import Simulation
-from algorithms.claim import Claim, View
+from algorithms.claim import Claim
 from algorithms.problems import Problem
 from mechanisms import BLOCK, Box
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
-from verify.learners.groundwork import Groundwork
-from verify.learners.learner_case import LearnerCase
+from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.transcripts.coupled_scan import scan_transcripts
 from verify.transcripts.neighbours import Background, backgrounds, replacements
 from verify.transcripts.predicted_bounds import PlannedTest
@@ -50,14 +49,14 @@ def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, se
         How much work, and the seed of everything random.
     """
     build, problem, claim = case.build, case.problem, case.claim
-    if claim.view not in (View.ACTIONS.value, View.OTHER_ACTIONS.value):
+    if not case.shows_actions:
         return []
     around = backgrounds(
         ground.drawn[: effort.scan_rounds + 1], problem.record_domain, problem.structure.arms, case.initial
     )
     planned = PlannedTest(
         delta=claim.delta,
-        hidden=claim.view == View.OTHER_ACTIONS.value,
+        hidden=case.hides_own_action,
         units=int(_FINAL_SHARE * effort.lane_rounds),
         most_draws=int(_FINAL_SHARE * effort.samples),
     )

@@ -10,25 +10,26 @@ import numpy as np
 
 from accountant import GaussianComposition, Trust
 from algorithms.claim import Claim, View
+from algorithms.play import play_records
+from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
 from verify.findings import Statement
-from verify.learners.accounting_run import Accounting, run_accounting
-from verify.learners.groundwork import Groundwork
-from verify.learners.learner_case import LearnerCase
+from verify.learners.accounting_run import (
+    Accounting,
+    Play,
+    add_accounting,
+    add_overspending,
+    better_bound,
+    run_accounting,
+)
+from verify.learners.coupled_run import RELEASED_VIEWS, add_coupled, try_coupled
+from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.release_layers import (
-    add_accounting,
-    add_coupled,
-    add_overspending,
-    add_replays,
-    better,
-    does_not_run,
-    try_coupled,
-    with_shared_error,
-)
+from verify.learners.replay_run import add_replays
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
 from verify.transcripts.action_features import with_paths_spelled
@@ -60,12 +61,22 @@ def verify_learner(case: LearnerCase, conduct: Conduct, tester: Tester) -> Evide
         Who tests the claim's own view.
     """
     evidence = Evidence()
-    shared = replace(conduct, effort=with_shared_error(conduct.effort, case.claim))
+    shared = replace(conduct, effort=_with_shared_error(conduct.effort, case.claim))
     with stopped_in_time(evidence, conduct.seconds):
         ground = _groundwork(evidence, case, shared)
         with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
             _test_view(evidence, case, ground, shared, tester)
     return evidence
+
+
+def _with_shared_error(effort: Effort, claim: Claim) -> Effort:
+    """Return the effort with the share of the false-alarm rate that each of the layers that may refute has.
+
+    For δ > 0, what coupled runs show of all releases rests on draws; where the adversary sees the releases it may
+    refute the claim, beside the test of the view: each is wrong with half of the probability.
+    """
+    both = claim.delta > 0.0 and claim.view in RELEASED_VIEWS
+    return replace(effort, false_alarm=effort.false_alarm / 2.0) if both else effort
 
 
 def _test_view(
@@ -77,7 +88,7 @@ def _test_view(
         pairs = LearnerPairs(case, ground, conduct)
         result = tester.test(pairs, told, epsilon=case.claim.epsilon, delta=case.claim.delta)
     except (Exception, SystemExit) as error:  # whatever a user's learner raises
-        if not does_not_run(evidence):
+        if not evidence.does_not_run:
             found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
             evidence.findings.append(found)
         return
@@ -128,25 +139,30 @@ def _account(
 ) -> Accounting:
     """Run the learner on a ledger: the upper bound, and what was paid too much."""
     build, problem, claim = case.build, case.problem, case.claim
-    datasets = [drawn, *constant_data(problem.record_domain, len(drawn) - 1)]
+    rounds = len(drawn) - 1
+    plays = [_player(problem, data) for data in (drawn, *constant_data(problem.record_domain, rounds))]
     trust = Trust.LOCAL if claim.model == "local" else Trust.CENTRAL
-    accounting = run_accounting(build, problem, datasets, trust=trust, seed=seed)
+    accounting = run_accounting(build, plays, rounds=rounds, trust=trust, seed=seed)
     add_accounting(evidence, accounting)
     upper = evidence.upper
     if claim.delta > 0 and upper is not None and math.isfinite(upper.epsilon):
         # A record in several Gaussian releases loses less than basic composition says.
         filtered = run_accounting(
             build,
-            problem,
-            datasets,
+            plays,
+            rounds=rounds,
             trust=trust,
             seed=seed,
             composition=GaussianComposition(),
             delta=claim.delta,
         )
-        evidence.upper = better(upper, filtered, claim)
+        evidence.upper = better_bound(upper, filtered, claim)
     add_overspending(evidence, accounting, claim)
     return accounting
+
+
+def _player(problem: Problem, data: FloatArray) -> Play:
+    return lambda learner, accountant: play_records(learner, problem, accountant, data)
 
 
 def _proved(evidence: Evidence, claim: Claim) -> bool:

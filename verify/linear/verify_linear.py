@@ -19,12 +19,11 @@ from algorithms.linear.linear_play import BuildPhased, Clients
 from algorithms.problems import LinearBandit
 from verify.conduct.conduct import Conduct
 from verify.findings import Finding, FindingKind, Statement
-from verify.learners.accounting_run import Play, run_accounts
-from verify.linear.exact_loss import add_exact, add_unbounded
+from verify.learners.accounting_run import Play, run_accounting
+from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
 from verify.linear.linear_data import Constant, play_on, replay_on_neighbours
 from verify.linear.linear_view_test import sample_view
 from verify.linear.tipping_view import NEGLIGIBLE
-from verify.linear.upper_bound import add_accounting
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
@@ -95,8 +94,8 @@ def _collect(
     conduct.progress(0.0, "accounting runs")
     trust = Trust.LOCAL if claim.model == "local" else Trust.CENTRAL
     plays = [_player(clients, environment) for clients in datasets]
-    accounting = run_accounts(build, plays, rounds=horizon, trust=trust, seed=accounting_seed)
-    add_accounting(evidence, accounting, claim)
+    accounting = run_accounting(build, plays, rounds=horizon, trust=trust, seed=accounting_seed)
+    add_composed(evidence, accounting, claim)
     for mechanism, place in accounting.mechanisms.items():
         finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
         if finding is not None:

@@ -7,9 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
+from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
+
+_STOPPING = frozenset(
+    {
+        FindingKind.RAW_READ,
+        FindingKind.CRASH,
+        FindingKind.ACTION,
+        FindingKind.DOMAIN,
+        FindingKind.ERROR_IN_MAP,
+        FindingKind.REFUSED,
+    }
+)  # kinds of findings that say why a subject stops
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,11 @@ class Evidence:
     contradictions: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     tested: CountedEvent | None = None
+
+    @property
+    def does_not_run(self) -> bool:
+        """Whether a finding says why the subject stops: no further layer needs to repeat it."""
+        return any(finding.kind in _STOPPING for finding in self.findings)
 
     def keep(self, result: CountedEvent, reproduce: str, lower: LowerBound | None = None) -> None:
         """Keep what a test saw: its record, and unless its draws depend on each other, its bounds.

@@ -12,7 +12,7 @@ from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify.conduct.effort import EFFORTS
 from verify.learners.learner_case import LearnerCase
-from verify.learners.learner_pairs import Sizes, candidates_of, works_in_lanes
+from verify.learners.learner_pairs import Sizes, candidates_of
 from verify.subjects.named_adversary import named_adversary
 from verify.transcripts.neighbours import Neighbour
 from verify.transcripts.view_pair import ViewPair
@@ -42,7 +42,7 @@ def on_one_lane(gate):
 
 def test_draws_are_bounded_by_the_rounds_that_they_play() -> None:
     drawn = candidates_of(CASE, pairs(2), QUICK, SIZES, seed=1)
-    assert works_in_lanes(CASE, pairs(1)[0])
+    assert CASE.works_in_lanes(pairs(1)[0])
     assert drawn.samples == QUICK.lane_rounds // 50
     assert len(drawn.worlds) == 2
     assert candidates_of(CASE, pairs(2, rounds=4), QUICK, SIZES, seed=1).samples == QUICK.samples
@@ -58,7 +58,7 @@ def test_a_learner_on_one_lane_gets_two_pairs_and_few_draws() -> None:
     adversary = named_adversary("challenge(0, 1)")
     slow = replace(CASE, build=on_one_lane, adversary=adversary)
     drawn = candidates_of(slow, pairs(4), QUICK, SIZES, seed=1)
-    assert not works_in_lanes(slow, pairs(1)[0])
+    assert not slow.works_in_lanes(pairs(1)[0])
     assert len(drawn.worlds) == 2  # and no adversary
     assert drawn.samples == QUICK.lane_rounds // 50 // 8
     few = candidates_of(replace(CASE, build=on_one_lane), pairs(4, rounds=4), QUICK, SIZES, seed=1)

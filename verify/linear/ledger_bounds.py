@@ -1,4 +1,4 @@
-"""The exact privacy loss of a linear learner's releases, as a lower bound with a witness."""
+"""What a linear learner's ledger says of its worst client: an upper bound, and the exact loss with a witness."""
 
 from __future__ import annotations
 
@@ -9,13 +9,48 @@ from accountant import Entry
 from accountant.losses.composed_loss import compose
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
-from mechanisms import Binomial, Gaussian, Mechanism, Sensitivity, ShuffledMean
-from verify.findings import LowerBound, Statement, Witness
-from verify.linear.upper_bound import profiles_of
+from mechanisms import Binomial, Gaussian, Mechanism, PrivacyProfile, Sensitivity, ShuffledMean
+from verify.findings import LowerBound, Statement, UpperBound, Witness
+from verify.learners.accounting_run import Accounting, add_accounting
 from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence
 
 _SURE = 1.0 - 1e-9  # of a lower end, beside the rounding of a profile
+
+
+def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
+    """Add what accounting runs showed: the least epsilon at the claimed delta that the ledger proves."""
+    add_accounting(evidence, accounting)
+    if accounting.worst is None:
+        return
+    paid = accounting.paid
+    evidence.details["accounting"]["releases_of_worst"] = len(paid)
+    if accounting.worst.epsilon is None:
+        return
+    if len(paid) <= 1:
+        epsilon = max((profile.epsilon(claim.delta) for profile in _profiles_of(paid)), default=0.0)
+        method = f"exact profile of the one release of a client, per-record ledger, {accounting.length}"
+    else:
+        epsilon = _composed_epsilon(_profiles_of(paid), claim.delta)
+        method = (
+            f"composition of the {len(paid)} releases of a client, per-record ledger, {accounting.length}"
+        )
+    evidence.upper = UpperBound(epsilon, claim.delta, method)
+
+
+def _profiles_of(paid: tuple[Entry, ...]) -> list[PrivacyProfile]:
+    """Return the profile of each release at what the record can move it by."""
+    return [entry.mechanism.profile(entry.sensitivity) for entry in paid if entry.mechanism is not None]
+
+
+def _composed_epsilon(profiles: list[PrivacyProfile], delta: float) -> float:
+    """Return epsilon of several releases, whose mechanisms may depend on earlier ones.
+
+    Gaussian ones add up in mu² (a filter, so this holds). For others each gets its share of delta (basic composition).
+    """
+    if all(profile.gaussian_mu is not None for profile in profiles):
+        return float(compose([(profile, 1) for profile in profiles]).epsilon(delta).upper)
+    return sum(profile.epsilon(delta / len(profiles)) for profile in profiles) * (1.0 + 1e-15 * len(profiles))
 
 
 def add_exact(
@@ -26,7 +61,7 @@ def add_exact(
     reproduce: str,
 ) -> None:
     """Offer the exact loss of the worst record's releases, where its data reach what noise is calibrated for."""
-    profiles = profiles_of(paid)
+    profiles = _profiles_of(paid)
     protocol = None if open_phase is None else getattr(open_phase[0], "protocol", None)
     if all(isinstance(entry.mechanism, Gaussian) for entry in paid):
         counted = [(profile, 1) for profile in profiles]
