@@ -92,12 +92,9 @@ class LearnerPairs(CandidateSource):
 
     @property
     def search_samples(self) -> int:
-        """None if actions are not the view, or no transcripts can be scanned."""
-        return (
-            self.conduct.effort.scan_lanes
-            if self.case.shows_actions and self.ground.coupled and self._in_lanes
-            else 0
-        )
+        """0 if actions are not the view, or no transcripts can be scanned."""
+        scans = self.case.shows_actions and self._in_lanes and self.ground.coupled is not None
+        return self.conduct.effort.scan_lanes if scans else 0
 
     def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return pairs of early records: all runs find the same ones."""
