@@ -144,6 +144,34 @@ class HalfLine(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Both(Event):
+    """Two half-lines at once: a quadrant."""
+
+    kind: ClassVar[str] = "both"
+    first: HalfLine
+    second: HalfLine
+
+    def holds(self, sample: ViewSample) -> BoolArray:
+        return self.first.holds(sample) & self.second.holds(sample)
+
+    @property
+    def words(self) -> str:
+        return f"{self.first.words}, and {self.second.words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "first": self.first.to_dict(), "second": self.second.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
+        first, second = (event_from_dict(data[key], columns) for key in ("first", "second"))
+        if not isinstance(first, HalfLine) or not isinstance(second, HalfLine):
+            raise ValueError(
+                f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
+            )
+        return cls(first, second)
+
+
+@dataclass(frozen=True, slots=True)
 class Interval(Event):
     """A reading lies between two numbers (ends included); for the complement, it is present and does not."""
 

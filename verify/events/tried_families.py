@@ -25,6 +25,7 @@ from verify.events.line_families import (
     score_family,
 )
 from verify.events.one_sided import one_sided_families
+from verify.events.quadrant_family import quadrant_family
 from verify.events.readings import Combination, Reading, Value, Where
 from verify.events.relations import relation_families
 from verify.events.rounded_readings import Rounding
@@ -159,6 +160,8 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
         yield from half_line_family(view)
     for reading in _placed(columns, kinds, rounding):
         yield from half_line_family(Sorted.of(reading, fit, choose))
+    for cell, number in _cells(columns, kinds, rounding):
+        yield from quadrant_family(fit, choose, cell, number)
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= _LIMITS.pairs:
         yield from pair_families(fit, choose, [values[i] for i in kinds.few])
     discriminant = Discriminant.of(fit, kinds.smooth)
@@ -173,11 +176,15 @@ def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> I
     columns = fit[0].columns
     values = [Value(i, column) for i, column in enumerate(columns)]
     yield from report_count_family(fit, choose)
+    kinds = _Kinds()
     for value in values:
         view = Sorted.of(value, fit, choose)
+        kinds.note(value.index, value.column, view)
         yield from value_families(view)
         if value.column.kind == "real":
             yield from half_line_family(view)
+    for cell, number in _cells(columns, kinds):
+        yield from quadrant_family(fit, choose, cell, number)
     yield from relation_families(fit, choose)
     yield score_family(score, choose)
     if len(values) > 1:
@@ -287,6 +294,20 @@ def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
     columns = tuple(fit[0].columns[i] for i in kinds.smooth)
     levels = np.unique(np.quantile(values, _LIMITS.counted_from))
     return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
+
+
+def _cells(
+    columns: Sequence[Column], kinds: _Kinds, rounding: Rounding | None = None
+) -> list[tuple[Reading, Reading]]:
+    """A reading that takes few values, and a measurement to be read together with it."""
+    real = tuple(i for i, column in enumerate(columns) if column.kind == "real")
+    if not 1 < len(real) <= _LIMITS.places or not kinds.smooth or not (kinds.absent or kinds.atoms()):
+        return []
+    of = tuple(columns[i] for i in real)
+    if kinds.absent:
+        return [(Summary("present", real, of), Summary("last", real, of))]
+    step = 0.0 if rounding is None else rounding.step(real)
+    return [(Summary("place of largest", real, of, step), Summary("largest", real, of))]
 
 
 def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from verify.events.event import (
+    Both,
     Event,
     HalfLine,
     Interval,
@@ -97,6 +98,11 @@ CASES: list[tuple[Event, list[bool], str]] = [
         Interval(Value(1, B), -3.0, 0.5),
         [True, False, True, False, False],
         "the noisy count lies between -3 and 0.5",
+    ),
+    (
+        Both(HalfLine(Value(0, A), 1.0, True), HalfLine(Value(1, B), 0.5, False)),
+        [False, False, True, False, False],
+        "the item shown in round 1 is at least 1, and the noisy count is at most 0.5",
     ),
     (
         Interval(Value(1, B), -1.0, 1.0, True),

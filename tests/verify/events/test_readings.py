@@ -71,6 +71,7 @@ LITERAL: dict[str, Callable[[Sequence[float]], float]] = {
     "first of": lambda row: next((i for i, v in enumerate(row, 1) if v == 1.0), 0),
     "first change": lambda row: changes(row)[0] if changes(row) else 0,
     "present": lambda row: len(present(row)),
+    "last": lambda row: present(row)[-1] if present(row) else NAN,
 }
 
 
@@ -136,6 +137,7 @@ CASES: list[tuple[Reading, str]] = [
         Where(Value(0, COLUMNS[0]), Value(1, COLUMNS[1]), 2.0),
         "value a (where value b is 2)",
     ),
+    (summary("last"), "the last of value a, value b, value c and value d that is present"),
     (summary("present"), "how many of value a, value b, value c and value d are present"),
 ]
 

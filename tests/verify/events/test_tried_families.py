@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, Interval, Near, ReportCount, RowTable
+from verify.events.event import Both, Event, HalfLine, Interval, Near, ReportCount, RowTable
 from verify.events.families import Family
 from verify.events.readings import Combination, Reading, Value, Where
 from verify.events.rounded_readings import Rounded
@@ -72,6 +72,8 @@ def tried(families: Iterable[Family]) -> set[tuple[type[Event], str]]:
     for event in (family.build(0) for family in families):
         if isinstance(event, ReportCount):
             found.add((ReportCount, "all"))
+        elif isinstance(event, Both):
+            found.add((Both, f"{said(event.first.reading)}, {said(event.second.reading)}"))
         elif isinstance(event, RowTable):
             readings = [said(reading) for reading in event.readings]
             found.add((RowTable, readings[0] if len(readings) == 1 else f"{len(readings)} {readings[0]}"))
