@@ -24,6 +24,7 @@ Operation = Literal[
     "largest",
     "smallest",
     "place of largest",
+    "place of smallest",
     "count of",
     "count from",
     "first of",
@@ -37,6 +38,7 @@ _PHRASES: dict[Operation, str] = {
     "largest": "the largest of {of}",
     "smallest": "the smallest of {of}",
     "place of largest": "the place (from 1) of the largest of {of}",
+    "place of smallest": "the place (from 1) of the smallest of {of}",
     "count of": "the number of {value} among {of}",
     "count from": "the number of values of at least {value} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
@@ -58,8 +60,8 @@ class Summary(Reading):
     indices, columns
         The columns.
     value
-        The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; for the place of the largest, how
-        far from it values are taken to be equal to it; 0 for the others.
+        The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; for places of the largest and
+        the smallest, how far from it values are taken to be equal to it; 0 for the others.
     """
 
     kind: ClassVar[str] = "summary"
@@ -84,12 +86,13 @@ class Summary(Reading):
                 return _extreme(values, 1.0)
             case "smallest":
                 return _extreme(values, -1.0)
-            case "place of largest":
-                largest = _extreme(values, 1.0)
+            case "place of largest" | "place of smallest":
+                sign = 1.0 if self.operation == "place of largest" else -1.0
+                best = _extreme(values, sign)
                 # In real arithmetic, values that differ by rounding may be equal.
-                least = largest if self.value == 0.0 else largest - self.value
-                place = _first(column >= least for column in values)
-                place[np.isnan(largest)] = np.nan
+                least = best if self.value == 0.0 else best - sign * self.value
+                place = _first(column >= least if sign > 0.0 else column <= least for column in values)
+                place[np.isnan(best)] = np.nan
                 return place
             case "count of":
                 return _count(column == self.value for column in values)

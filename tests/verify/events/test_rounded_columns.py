@@ -95,9 +95,10 @@ def test_equal_numbers_have_one_place():
     noise = np.random.default_rng(4).laplace(size=N)
     columns = tuple(Column(name, name, "real") for name in "xy")
     sample = ViewSample(np.column_stack([noise, (noise + 7.0) - 7.0]), columns)
-    exact, equal = (Summary("place of largest", (0, 1), columns, value).of(sample) for value in (0.0, 1e-11))
-    assert set(exact) == {1.0, 2.0}
-    assert set(equal) == {1.0}
+    for operation in ("place of largest", "place of smallest"):
+        exact, equal = (Summary(operation, (0, 1), columns, value).of(sample) for value in (0.0, 1e-11))
+        assert set(exact) == {1.0, 2.0}
+        assert set(equal) == {1.0}
 
 
 def test_a_score_without_readings_can_be_said():

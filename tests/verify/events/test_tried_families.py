@@ -83,7 +83,7 @@ def tried(families: Iterable[Family]) -> set[tuple[type[Event], str]]:
     return found
 
 
-LINES = {(HalfLine, what) for what in ("sum", "largest", "smallest")}
+LINES = {(HalfLine, what) for what in ("sum", "largest", "smallest", "place of largest", "place of smallest")}
 
 
 def test_measurements_are_read_one_by_one_and_together() -> None:
