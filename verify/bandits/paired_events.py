@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.bandits.paired_runs import Change, PairedRuns
 from verify.transcripts.action_features import (
-    Feature,
+    ActionFeature,
     FirstSwitch,
     PlayCount,
     PlaysOfSame,
@@ -110,12 +110,12 @@ def best_event(played: PairedRuns, planned: PlannedTest, *, caution: float) -> B
     return max(found, key=lambda event: event.predicted, default=None)
 
 
-def _quick_features(transcript: Transcript, record: int, arms: int, hidden: bool) -> list[Feature]:
+def _quick_features(transcript: Transcript, record: int, arms: int, hidden: bool) -> list[ActionFeature]:
     """Return counts and times around the changed round, and from the start, of the arms most played."""
     rounds, arms = transcript.rounds, max(arms, 1 + int(transcript.actions.max()))
     played = np.bincount(transcript.actions[transcript.actions >= 0].astype(np.int64), minlength=arms)
     shown = np.argsort(-played, kind="stable")[: 1 if arms == 2 else _MOST_ARMS].tolist()
-    found: list[Feature] = []
+    found: list[ActionFeature] = []
     ends = sorted({*(last for last in doubling(rounds) if last > record), rounds})
     later = sorted({*(record + step for step in doubling(rounds - record)), *ends})
     for arm in shown:
@@ -137,7 +137,7 @@ def _best_half_line(
     first: npt.NDArray[np.int32],
     second: npt.NDArray[np.int32],
     weights: FloatArray,
-    features: Sequence[Feature],
+    features: Sequence[ActionFeature],
     change: Change,
     planned: PlannedTest,
     caution: float,
@@ -166,16 +166,24 @@ def _best_half_line(
     total = float(weights.sum())
     shares = np.stack([np.concatenate([a, total - a]), np.concatenate([b, total - b])])
     likely, rare = shares.max(axis=0), np.maximum(shares.min(axis=0), 0.0)
-    one = float(weights.mean())
-    bounds = paired_bound(likely, rare, np.tile(apart, 2), one, np.tile(draws, 2), planned.delta, caution)
+    bounds = _paired_bound(
+        likely,
+        rare,
+        np.tile(apart, 2),
+        one=float(weights.mean()),
+        final=np.tile(draws, 2),
+        delta=planned.delta,
+        caution=caution,
+    )
     best = int(np.argmax(bounds))
     return BestEvent(float(bounds[best]), int(last[best % len(at)]), change, float(likely[best]))
 
 
-def paired_bound(
+def _paired_bound(
     likely: FloatArray,
     rare: FloatArray,
     apart: FloatArray,
+    *,
     one: float,
     final: FloatArray,
     delta: float,
@@ -239,7 +247,9 @@ def view_pair_of(
     return replace(pair, features=without_repeats([*pair.features, *own]))
 
 
-def _scored(feature: Feature, values: IntArray, planned: PlannedTest, caution: float) -> ScoredFeature | None:
+def _scored(
+    feature: ActionFeature, values: IntArray, planned: PlannedTest, caution: float
+) -> ScoredFeature | None:
     """Return what a feature's best event predicts: a half-line, or a set of labels; None if it never varies."""
     found, index, _ = distinct_values(feature, values)
     k = len(found)
@@ -265,6 +275,14 @@ def _scored(feature: Feature, values: IntArray, planned: PlannedTest, caution: f
     hits_of = np.stack([np.concatenate([a, n - a]), np.concatenate([b, n - b])])
     draws = np.tile(planned.draws(last[:-1]), 2)
     likely, rare = hits_of.max(axis=0) / n, hits_of.min(axis=0) / n
-    bounds = paired_bound(likely, rare, np.tile(apart, 2) / n**2, 1.0 / n, draws, planned.delta, caution)
+    bounds = _paired_bound(
+        likely,
+        rare,
+        np.tile(apart, 2) / n**2,
+        one=1.0 / n,
+        final=draws,
+        delta=planned.delta,
+        caution=caution,
+    )
     best = int(np.argmax(bounds))
     return ScoredFeature(float(bounds[best]), int(last[best % (k - 1)]), feature)

@@ -15,9 +15,8 @@ from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
 from verify.bandits.calling.bandit_state import changed, state_of
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
+from verify.bandits.second_test import hold_tests
 from verify.conduct.conduct import Conduct
-from verify.conduct.progress import stretch
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import FindingKind, Statement, UpperBound
 from verify.sampling.counted_event import CountedEvent
@@ -109,9 +108,9 @@ def _test(
     tester: Tester,
 ) -> None:
     """Look for telling tables (an adversary brings its own), and test the most telling ones."""
-    effort, seed = conduct.effort, conduct.seed
+    effort = conduct.effort
     conduct.progress(0.05, "looking for telling transcripts")
-    found = find_candidates(bandit, claim, effort, seed)
+    found = find_candidates(bandit, claim, effort, conduct.seed)
     if found is None:
         evidence.findings.append(Statement.CONSTANT_ACTIONS.finding(rounds=bandit.rounds))
         return
@@ -119,31 +118,14 @@ def _test(
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
         # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, workers=1))
-    first = hold_test(
-        tester,
-        candidates,
-        claim,
-        replace(conduct, progress=stretch(conduct.progress, 0.2, 0.4 if second else 1.0)),
-        share=FIRST if second else 1.0,
-    )
-    _keep(evidence, bandit, first, conduct.reproduce)
-    if second and in_doubt(first):
-        again = hold_test(
-            tester,
-            replace(candidates, samples=second),
-            claim,
-            replace(conduct, seed=second_seed(seed), progress=stretch(conduct.progress, 0.4, 1.0)),
-            share=SECOND,
-            looks=2,
-        )
-        evidence.details["first_test"] = first.to_dict()
-        if not again.interrupted:  # else the better of the two bounds stays
-            evidence.lower = evidence.witness = None
-        _keep(evidence, bandit, again, conduct.reproduce)
+    before: CountedEvent | None = None
+    for result in hold_tests(tester, candidates, claim, conduct, second=second):
+        if before is not None:
+            evidence.details["first_test"] = before.to_dict()
+            if not result.interrupted:  # else the better of the two bounds stays
+                evidence.lower = evidence.witness = None
+        before = result
+        # The event and its data in words.
+        spelled = with_paths_spelled(result.event, bandit.action_space)
+        evidence.keep(replace(result, event=spelled), conduct.reproduce)
     conduct.progress(1.0, "done")
-
-
-def _keep(evidence: Evidence, bandit: PlainBandit, result: CountedEvent, reproduce: str) -> None:
-    """Keep what a test showed, with its event and its data in words."""
-    spelled = with_paths_spelled(result.event, bandit.action_space)
-    evidence.keep(replace(result, event=spelled), reproduce)

@@ -7,18 +7,38 @@ from dataclasses import dataclass
 from verify.conduct.effort import Effort
 from verify.functions.runs import FunctionRuns
 
-_LEAST_SAMPLES = 20_000
-"""Draws with which every stage has enough to lay out events."""
 
-_SEARCH_SHARE = 0.3  # of the draws of a function that is called once per draw, for the search for neighbours
-_WIDE = 7  # columns from which on a view is drawn less often, in proportion
-_WIDEST_SHARE = 0.7  # of the draws, that the widest views get
-_LATTICE_SHARE = 0.1  # of the draws, for the floating-point test
-_FULL_WIDTH = 64  # entries of an output up to which there are as many draws as the effort says
+@dataclass(frozen=True, kw_only=True)
+class _Shares:
+    """How draws are shared out; the values were chosen by hand.
+
+    Attributes
+    ----------
+    least
+        Draws with which every stage has enough to lay out events.
+    search
+        Share of the draws that the search for neighbours gets, where a function is called once per draw.
+    wide, widest
+        Columns from which on a view is drawn less often, in proportion; and the share that the widest views get.
+    lattice
+        Share that the floating-point test gets.
+    full_width
+        Entries of an output up to which there are as many draws as the effort says.
+    """
+
+    least: int = 20_000
+    search: float = 0.3
+    wide: int = 7
+    widest: float = 0.7
+    lattice: float = 0.1
+    full_width: int = 64
+
+
+_SHARES = _Shares()
 
 
 @dataclass(frozen=True)
-class Budget:
+class DrawBudget:
     """The draws of one verification.
 
     Attributes
@@ -49,16 +69,16 @@ class Budget:
     @property
     def search(self) -> int:
         """Draws of the search for neighbours."""
-        return self._fewer(self.effort.search_samples) if self.cheap else int(_SEARCH_SHARE * self.samples)
+        return self._fewer(self.effort.search_samples) if self.cheap else int(_SHARES.search * self.samples)
 
     def search_of(self, samples: int) -> int:
         """Draws of a search beside bets that have so many in all."""
-        return min(int(_SEARCH_SHARE * samples), self.effort.search_samples)
+        return min(int(_SHARES.search * samples), self.effort.search_samples)
 
     @property
     def lattice(self) -> int:
         """Draws of the floating-point test."""
-        return int(_LATTICE_SHARE * self.samples)
+        return int(_SHARES.lattice * self.samples)
 
     def tested(self, searched: int, columns: int) -> int:
         """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
@@ -66,7 +86,7 @@ class Budget:
         Each column of a draw is drawn, sorted and counted: wide views are drawn less often.
         """
         left = self.samples - self.lattice - (0 if self.cheap else searched)
-        return int(left * min(1.0, max(_WIDEST_SHARE, _WIDE / columns))) if self.cheap else left
+        return int(left * min(1.0, max(_SHARES.widest, _SHARES.wide / columns))) if self.cheap else left
 
     def check(self) -> None:
         """Refuse too few draws.
@@ -76,14 +96,14 @@ class Budget:
         ValueError
             If there are fewer than 20,000.
         """
-        if self.samples < _LEAST_SAMPLES:
+        if self.samples < _SHARES.least:
             raise ValueError(
-                f"samples={self.samples}: must be at least {_LEAST_SAMPLES:,} for a function: the search for "
+                f"samples={self.samples}: must be at least {_SHARES.least:,} for a function: the search for "
                 "neighbours and the tests share them"
             )
 
     def _fewer(self, draws: int) -> int:
         """So many draws, or fewer of outputs with more than 64 entries: these cost as much as one of 64."""
-        if self.effort.given or self.runs.width <= _FULL_WIDTH:
+        if self.effort.given or self.runs.width <= _SHARES.full_width:
             return draws
-        return min(draws, max(_LEAST_SAMPLES, draws * _FULL_WIDTH // self.runs.width))
+        return min(draws, max(_SHARES.least, draws * _SHARES.full_width // self.runs.width))

@@ -62,10 +62,9 @@ class Elsewhere:
     pair: Pair | None
 
 
-def look_elsewhere(
-    runs: FunctionRuns, adjacency: Adjacency, known: Sequence[Data], same: object, seed: int
-) -> Elsewhere:
+def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed: int) -> Elsewhere:
     """Try other data sets, until one shows something else than `same`, a row of `Readings.rows`, or all were tried."""
+    adjacency = runs.subject.neighbours
     tries = _TRIES if runs.subject.single_lanes else _COMMAND_TRIES
     n = tries.lanes if runs.together else tries.calls
     tried = 0
@@ -86,14 +85,14 @@ def look_elsewhere(
     return Elsewhere(tried, None)
 
 
-def remembers_elsewhere(runs: FunctionRuns, adjacency: Adjacency, known: Sequence[Data], seed: int) -> bool:
+def remembers_elsewhere(runs: FunctionRuns, known: Sequence[Data], seed: int) -> bool:
     """Return whether a function that looks deterministic returns something else in another process.
 
     One that draws noise from a generator of its own when it first sees a data set, and returns the same ever after,
     cannot be told from a function without noise by what it returned before. It is called on data sets that it has not
     seen: in one process on the last of them only, in another one on all of them.
     """
-    new = [data for data, _ in _others(adjacency, known, 4, seed)]
+    new = [data for data, _ in _others(runs.subject.neighbours, known, 4, seed)]
     sequence = SpawnKey.PROBE.sequence(seed, 6)
 
     def last(of: Sequence[Data]) -> tuple[Any, ...] | Finding:

@@ -11,7 +11,7 @@ from verify.functions.elsewhere import remembers_elsewhere
 from verify.functions.probe_result import SeenOutputs
 from verify.functions.repeats import repeated_share
 from verify.functions.runs import FunctionRuns, same_data
-from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.neighbouring.adjacency import Pair
 from verify.subject_error import SubjectError
 
 _CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
@@ -29,71 +29,91 @@ class _RepeatedCalls:
 _REPEATED = _RepeatedCalls()
 
 
-def foreign_randomness(runs: FunctionRuns, pair: Pair, n: int, seed: int) -> Statement | None:
-    """Return which randomness is drawn from that is not the generator's own; None if there is none.
+@dataclass(frozen=True)
+class NoiseChecks:
+    """Checks of where a function's noise comes from.
 
-    It is called with one generator, up to four times, the second and third time with other global random states. What
-    depends on the number of the call (every other one, say) differs between the second and the third, too, or between
-    the first and the last. The number of outputs is odd, so that it moves on from one draw to the next.
+    Attributes
+    ----------
+    runs
+        Calls of the function.
+    pair
+        Neighbours that it is called on.
+    seed
+        Of all calls.
     """
-    for world, data in enumerate((pair.data, pair.other)):
-        sequence, elsewhere = (SpawnKey.PROBE.sequence(seed, state, world) for state in (1, 2))
-        first, second, third = (
-            runs.watched(data, n | 1, sequence, global_seed=used).rows
-            for used in (sequence, elsewhere, elsewhere)
-        )
-        if first == second == third:
-            continue
-        fourth = runs.watched(data, n | 1, sequence).rows
-        if first != fourth or second != third:
-            return Statement.OWN_RANDOMNESS
-        if first != second:
-            return Statement.GLOBAL_RANDOMNESS
-    return None
 
+    runs: FunctionRuns
+    pair: Pair
+    seed: int
 
-def repeated_noise(runs: FunctionRuns, data: Data, seed: int) -> list[Finding]:
-    """Look for calls with different generators that repeat each other's noise: their lanes are no independent draws."""
-    calls = _REPEATED.calls if runs.subject.single_lanes else _REPEATED.of_a_command
-    sequences = SpawnKey.PROBE.sequence(seed, 4).spawn(calls)
-    share = repeated_share([runs.watched(data, _REPEATED.lanes, sequence) for sequence in sequences])
-    return [] if share is None else [Statement.REPEATS.finding(share=f"up to {share:.0%}")]
+    def foreign_randomness(self, n: int) -> Statement | None:
+        """Return which randomness is drawn from that is not the generator's own; None if there is none.
 
-
-def never_varies(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: int) -> bool:
-    """Return whether the outputs on a data set never vary, in many calls on the two of a pair.
-
-    Raises
-    ------
-    SubjectError
-        If the lanes of a call are all one draw.
-    """
-    if any(len(set(one.readings.rows)) > 1 for one in seen):
-        return False
-    for world, data in enumerate((pair.data, pair.other)):
-        more = set(runs.watched(data, _CERTAIN, SpawnKey.PROBE.sequence(seed, 3, world)).rows)
-        first = next(one.readings.rows[0] for one in seen if same_data(one.data, data))
-        if len(more) == 1 and more != {first} and runs.together:
-            raise SubjectError(
-                f"{runs.name} returned one and the same output for all {_CERTAIN} lanes of a call, and another in "
-                "another call: lanes must be independent draws"
+        It is called with one generator, up to four times, the second and third time with other global random states.
+        What depends on the number of the call (every other one, say) differs between the second and the third, too, or
+        between the first and the last. The number of outputs is odd, so that it moves on from one draw to the next.
+        """
+        for world, data in enumerate((self.pair.data, self.pair.other)):
+            sequence, elsewhere = (SpawnKey.PROBE.sequence(self.seed, state, world) for state in (1, 2))
+            first, second, third = (
+                self.runs.watched(data, n | 1, sequence, global_seed=used).rows
+                for used in (sequence, elsewhere, elsewhere)
             )
-        if more != {first}:
+            if first == second == third:
+                continue
+            fourth = self.runs.watched(data, n | 1, sequence).rows
+            if first != fourth or second != third:
+                return Statement.OWN_RANDOMNESS
+            if first != second:
+                return Statement.GLOBAL_RANDOMNESS
+        return None
+
+    def repeated_noise(self) -> list[Finding]:
+        """Look for calls with different generators that repeat each other's noise.
+
+        Their lanes are no independent draws.
+        """
+        calls = _REPEATED.calls if self.runs.subject.single_lanes else _REPEATED.of_a_command
+        sequences = SpawnKey.PROBE.sequence(self.seed, 4).spawn(calls)
+        share = repeated_share(
+            [self.runs.watched(self.pair.data, _REPEATED.lanes, sequence) for sequence in sequences]
+        )
+        return [] if share is None else [Statement.REPEATS.finding(share=f"up to {share:.0%}")]
+
+    def never_varies(self, seen: Sequence[SeenOutputs]) -> bool:
+        """Return whether the outputs on a data set never vary, in many calls on the two of a pair.
+
+        Raises
+        ------
+        SubjectError
+            If the lanes of a call are all one draw.
+        """
+        if any(len(set(one.readings.rows)) > 1 for one in seen):
             return False
-    return True
+        for world, data in enumerate((self.pair.data, self.pair.other)):
+            more = set(self.runs.watched(data, _CERTAIN, SpawnKey.PROBE.sequence(self.seed, 3, world)).rows)
+            first = next(one.readings.rows[0] for one in seen if same_data(one.data, data))
+            if len(more) == 1 and more != {first} and self.runs.together:
+                raise SubjectError(
+                    f"{self.runs.name} returned one and the same output for all {_CERTAIN} lanes of a call, and "
+                    "another in another call: lanes must be independent draws"
+                )
+            if more != {first}:
+                return False
+        return True
 
+    def without_noise(self, seen: Sequence[SeenOutputs], tried: int) -> Finding:
+        """Say why outputs never vary: remembered, constant, or without noise.
 
-def without_noise(
-    runs: FunctionRuns, adjacency: Adjacency, seen: Sequence[SeenOutputs], tried: int, seed: int
-) -> Finding:
-    """Say why outputs never vary: remembered, constant, or without noise.
-
-    `tried` is on how many other data sets a function was tried that returns the same on all of these.
-    """
-    if runs.effects.drew and not runs.effects.drew_last:
-        return Statement.REMEMBERS_OUTPUT.finding()
-    if len({one.readings.rows[0] for one in seen}) == 1:
-        return Statement.CONSTANT_OUTPUT.finding(tried=tried)
-    if runs.subject.single_lanes and remembers_elsewhere(runs, adjacency, [one.data for one in seen], seed):
-        return Statement.REMEMBERS_OWN_DRAW.finding()
-    return Statement.DETERMINISTIC.finding(calls=_CERTAIN)
+        `tried` is on how many other data sets a function was tried that returns the same on all of these.
+        """
+        if self.runs.effects.drew and not self.runs.effects.drew_last:
+            return Statement.REMEMBERS_OUTPUT.finding()
+        if len({one.readings.rows[0] for one in seen}) == 1:
+            return Statement.CONSTANT_OUTPUT.finding(tried=tried)
+        if self.runs.subject.single_lanes and remembers_elsewhere(
+            self.runs, [one.data for one in seen], self.seed
+        ):
+            return Statement.REMEMBERS_OWN_DRAW.finding()
+        return Statement.DETERMINISTIC.finding(calls=_CERTAIN)

@@ -12,7 +12,7 @@ from verify.betting.pair_under_test import FEWEST_OF_PAIR
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import ViewSample
-from verify.functions.draw_budget import Budget
+from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, words_of
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
@@ -23,17 +23,40 @@ from verify.sampling.stage_sizes import FINALISTS
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 
-_COMMAND_SEEDS, _COMMAND_EXAMPLES = 12, 12  # pairs that are looked at where every call starts a process
-_BET_ON = 12  # known pairs that are bet on
-_SEEDS = 48  # known pairs that a search beside bets looks at
-_LEAST_SEARCH = 24_000  # draws below which a search finds nothing
-_RESERVE = 1e-3  # of the wealth, for the case that a function raises while it works on many lanes
+
+@dataclass(frozen=True, kw_only=True)
+class _PairCounts:
+    """How many pairs are looked at; the values were chosen by hand.
+
+    Attributes
+    ----------
+    known_of_command, generated_of_command
+        Known pairs, and generated ones, where every call starts a process.
+    bet_on
+        Known pairs that are bet on.
+    known_beside_bets
+        Known pairs that a search beside bets looks at.
+    least_draws
+        Draws below which a search finds nothing.
+    reserve
+        Of the wealth, for the case that a function raises while it works on many lanes.
+    """
+
+    known_of_command: int = 12
+    generated_of_command: int = 12
+    bet_on: int = 12
+    known_beside_bets: int = 48
+    least_draws: int = 24_000
+    reserve: float = 1e-3
+
+
+_COUNTS = _PairCounts()
 
 
 def known_pairs(runs: FunctionRuns) -> list[Pair]:
     """Return the known pairs that are looked at."""
     subject = runs.subject
-    return list(subject.neighbours.seeds())[: None if subject.single_lanes else _COMMAND_SEEDS]
+    return list(subject.neighbours.seeds())[: None if subject.single_lanes else _COUNTS.known_of_command]
 
 
 @dataclass
@@ -63,9 +86,9 @@ class FunctionPairs(CandidateSource):
     _bet_on: list[Pair] = field(default_factory=list)
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> DrawBudget:
         """How the draws are shared out."""
-        return Budget(self.runs, self.conduct.effort)
+        return DrawBudget(self.runs, self.conduct.effort)
 
     def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
         """Draw outputs on one data set of a pair."""
@@ -130,14 +153,14 @@ class FunctionPairs(CandidateSource):
         subject = self.runs.subject
         if not (subject.takes_lanes and subject.single_lanes):
             return 1.0
-        return 1.0 - _RESERVE if self.runs.together else _RESERVE
+        return 1.0 - _COUNTS.reserve if self.runs.together else _COUNTS.reserve
 
     @property
     def search_samples(self) -> int:
         """None if all pairs are bet on already, or there are too few draws."""
         neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self.budget.samples)
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
-        return 0 if all_known or samples < _LEAST_SEARCH else samples
+        return 0 if all_known or samples < _COUNTS.least_draws else samples
 
     def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return what earlier runs found, what the first look found, and known pairs."""
@@ -145,7 +168,7 @@ class FunctionPairs(CandidateSource):
         found = [_pair_of(saved) for saved in earlier]
         for pair in found:
             neighbours.check(pair)
-        most = max(1, min(_BET_ON, samples // FEWEST_OF_PAIR))
+        most = max(1, min(_COUNTS.bet_on, samples // FEWEST_OF_PAIR))
         elsewhere = [] if self.looked.elsewhere is None else [self.looked.elsewhere]
         self._bet_on = _different([*elsewhere, *found, *neighbours.seeds()])[:most]
         keys = {pair.key for pair in found}
@@ -157,7 +180,7 @@ class FunctionPairs(CandidateSource):
         self.search = self._searched(
             samples=samples,
             error=self.conduct.effort.false_alarm,
-            seeds=_SEEDS if self.runs.subject.single_lanes else _COMMAND_SEEDS,
+            seeds=_COUNTS.known_beside_bets if self.runs.subject.single_lanes else _COUNTS.known_of_command,
             final_samples=(left - samples) // 4,
         )
         new = _different([*self._bet_on, *self.search.pairs])[len(self._bet_on) :]
@@ -174,7 +197,7 @@ class FunctionPairs(CandidateSource):
             error=error,
             seed=self.conduct.seed,
             seeds=seeds,
-            examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COMMAND_EXAMPLES,
+            examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
             final_samples=final_samples,
             tell=stretch(self.conduct.progress, 0.0, 0.25),
         )

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, FindingKind, Statement
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
-from verify.functions.noise_checks import foreign_randomness, never_varies, repeated_noise, without_noise
-from verify.functions.output_checks import check_readable, unusual_outputs
+from verify.functions.noise_checks import NoiseChecks
 from verify.functions.probe_result import Probe, SeenOutputs, words_of
 from verify.functions.runs import FunctionRuns, same_data
-from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import Layout, layout_of
+from verify.outputs.output_readings import Readings
+from verify.outputs.shapes import shown
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_COLUMNS
+from verify.subject_error import SubjectError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +60,7 @@ class NeverEnds(Exception):
         self.finding = finding
 
 
-def probe(
-    runs: FunctionRuns, adjacency: Adjacency, pairs: Sequence[Pair], seed: int, seconds: float
-) -> Probe:
+def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
     """Look at a function on the data sets of some pairs of neighbours, and on others if all those look alike.
 
     Raises
@@ -81,18 +83,19 @@ def probe(
     look_on(datasets)
     others = Elsewhere(0, None)
     if len({row for one in seen for row in one.readings.rows}) == 1:
-        others = look_elsewhere(runs, adjacency, datasets, seen[0].readings.rows[0], seed)
+        others = look_elsewhere(runs, datasets, seen[0].readings.rows[0], seed)
     first = pairs[0] if others.pair is None else others.pair
     look_on(_new([first.data, first.other], datasets))
-    check_readable(runs, seen, others.tried)
+    _check_readable(runs, seen, others.tried)
     layout = _layout(runs, first, seen, seed)
     runs.width = layout.width
 
-    randomness = foreign_randomness(runs, first, n, seed)
+    noise = NoiseChecks(runs, first, seed)
+    randomness = noise.foreign_randomness(n)
     findings = [] if randomness is None else [randomness.finding()]
     unlike = None
-    if never_varies(runs, first, seen, seed):
-        reason = without_noise(runs, adjacency, seen, others.tried, seed)
+    if noise.never_varies(seen):
+        reason = noise.without_noise(seen, others.tried)
         findings.append(reason)
         if reason.kind is FindingKind.DETERMINISTIC:
             output = seen[0].readings.rows[0]
@@ -102,8 +105,8 @@ def probe(
         if not runs.effects.drew and randomness is Statement.OWN_RANDOMNESS:
             findings.append(Statement.IGNORES_GENERATOR.finding())
         if runs.together:
-            findings += repeated_noise(runs, first.data, seed)
-    findings += unusual_outputs(seen)
+            findings += noise.repeated_noise()
+    findings += _unusual_outputs(seen)
     findings += _side_effects(runs)
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
 
@@ -154,3 +157,76 @@ def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
         yield Statement.PRINTS.finding(text=" ".join(runs.effects.printed.split()))
     if runs.effects.changed_data:
         yield Statement.CHANGES_DATA.finding()
+
+
+def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int) -> None:
+    """Refuse a function of which nothing can be read; `tried` is how many other data sets were tried.
+
+    Raises
+    ------
+    SubjectError
+        If it always raises, or returns nothing.
+    """
+    beside = f" ({tried} other data sets were tried)" if tried else ""
+    readings = [one.readings for one in seen]
+    if all(len(r.raised) == len(r) for r in readings):
+        error = readings[0].raised[0]
+        raise SubjectError(f"{runs.name} raised {error.message} (at {error.where}) in every call{beside}")
+    if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
+        raise SubjectError(
+            f"{runs.name} returned nothing in every call{beside}: must return a number or an array of numbers, or words"
+        )
+
+
+def _is_empty(readings: Readings) -> bool:
+    """Return whether all outputs are lists of nothing."""
+    no_number = bool(np.isnan(readings.values).all()) and readings.shapes != ("",)
+    return not readings.raised and not readings.words and no_number
+
+
+def _is_none(readings: Readings) -> bool:
+    """Return whether all outputs are None."""
+    words = readings.words.get(0)
+    return (
+        words is not None
+        and len(readings.words) == 1
+        and bool(words.present.all())
+        and words.spoken == {"None"}
+    )
+
+
+def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
+    """Yield what is unusual about outputs: errors, what is no number, several shapes."""
+    raised = next((one for one in seen if one.readings.raised), None)
+    if raised is not None:
+        error = next(iter(raised.readings.raised.values()))
+        never = next((words_of(one.data) for one in seen if not one.readings.raised), None)
+        yield Statement.RAISES.finding(
+            error.where,
+            error=error.message,
+            raised=len(raised.readings.raised),
+            calls=len(raised.readings),
+            data=words_of(raised.data),
+            never=f", and in none on {never}" if never else "",
+        )
+    missing = next((one for one in seen if _misses_numbers(one.readings)), None)
+    if missing is not None:
+        yield Statement.NAN.finding(
+            failing=all(np.isnan(one.readings.values).all() for one in seen),
+            count=int(np.isnan(missing.readings.values).any(axis=1).sum()),
+            outputs=len(missing.readings),
+            data=words_of(missing.data),
+        )
+    shapes = dict.fromkeys(
+        shown(shape) for one in seen for shape in one.readings.shapes if shape != "nothing"
+    )
+    if len(shapes) > 1:
+        listed = ", ".join([*list(shapes)[:4], *(["..."] if len(shapes) > 4 else [])])
+        yield Statement.SHAPES.finding(shapes=listed)
+
+
+def _misses_numbers(readings: Readings) -> bool:
+    """Return whether an output of numbers holds NaN; what a set may hold is absent where it does not."""
+    numbers = not readings.raised and not readings.words and len(readings.shapes) == 1
+    in_sets = any(name.endswith("}") for name in readings.names)
+    return numbers and bool(np.isnan(readings.values).any()) and not in_sets

@@ -5,21 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import Progress, stretch
-from verify.findings import FindingKind, UpperBound
+from verify.conduct.spawn_keys import SpawnKey
+from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.doubts import doubt_of
-from verify.functions.draw_budget import Budget
-from verify.functions.floating_point import has_fractions, lattice_finding
+from verify.functions.draw_budget import DrawBudget
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.runs import FunctionRuns, RaisedInLanes
+from verify.outputs.output_layout import Layout
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.tester import CandidateSource, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
+from verify.sentences import number
 from verify.subject_error import SubjectError
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
@@ -86,9 +90,9 @@ class _FunctionTest:
         """Look, replay, search, test."""
         subject, evidence, conduct = self.runs.subject, self.evidence, self.conduct
         if not self.tester.anytime:
-            Budget(self.runs, conduct.effort).check()
+            DrawBudget(self.runs, conduct.effort).check()
         known = known_pairs(self.runs)
-        looked = probe(self.runs, subject.neighbours, known, conduct.seed, conduct.seconds)
+        looked = probe(self.runs, known, conduct.seed, conduct.seconds)
         evidence.findings.extend(looked.findings)
         if looked.nothing_to_test:
             return
@@ -119,7 +123,7 @@ class _FunctionTest:
 
     def _test_floating_point(self, pairs: FunctionPairs, worlds: NeighbouringWorlds) -> None:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""
-        if not has_fractions(pairs.looked.layout, worlds, self.conduct.seed):
+        if not _has_fractions(pairs.looked.layout, worlds, self.conduct.seed):
             return
         told = stretch(self.conduct.progress, 0.9, 1.0)
         result = self._test(SingleLook(lattice=True), pairs.lowest_bits(worlds), self.conduct.seed + 1, told)
@@ -127,6 +131,39 @@ class _FunctionTest:
         neighbours = {"data": data, "data_prime": data_prime}
         self.evidence.details["floating_point"] = {"neighbours": neighbours, **result.to_dict()}
         if result.refuted:
-            self.evidence.findings.append(lattice_finding(result, counts=self.floating_point))
+            self.evidence.findings.append(_lattice_finding(result, counts=self.floating_point))
             if self.floating_point:
                 self.evidence.offer(result.lower_bound(), result.witness(self.conduct.reproduce))
+
+
+def _has_fractions(layout: Layout, worlds: NeighbouringWorlds, seed: int) -> bool:
+    """Return whether outputs hold numbers that are not whole: only those have bits that could leak."""
+    sample = worlds.draw(False, 64, SpawnKey.FRACTIONS.sequence(seed))
+    real = [i for i, column in enumerate(layout.columns) if column.kind == "real"]
+    values = sample.values[:, real]
+    values = values[np.isfinite(values)]
+    return bool((values != np.round(values)).any())
+
+
+def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
+    """Return the finding for a test of the lattice that refutes the claim; `counts` is whether that is meant.
+
+    A claim is about the mechanism as it is written, in real arithmetic, unless the caller says that the machine's
+    counts (Mironov, *On significance of the least significant bits for differential privacy*, CCS 2012).
+    """
+    data, other = result.likelier_first
+    outcome = (
+        "this counts against the claim"
+        if counts
+        else "the claim is about real arithmetic, so that this does not count (it does with --floating-point)"
+    )
+    return Statement.FLOATING_POINT.finding(
+        failing=counts,
+        epsilon=number(result.epsilon_lower),
+        event=result.event.words,
+        probability=result.probability,
+        data=data,
+        probability_prime=result.probability_prime,
+        data_prime=other,
+        outcome=outcome,
+    )

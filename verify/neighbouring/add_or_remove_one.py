@@ -19,7 +19,7 @@ from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
 from verify.neighbouring.point_patterns import telling_points
-from verify.neighbouring.table_patterns import MOST_POINTS, Table, doubling, tables_of
+from verify.neighbouring.table_patterns import MOST_POINTS, TablePattern, doubling, tables_of
 from verify.neighbouring.within import AnyTwo
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
     points = [point for _, point in telling_points(record)][:MOST_POINTS]
 
     def removed(
-        points: Sequence[Data], size: int, places: Sequence[int], tables: Sequence[Table]
+        points: Sequence[Data], size: int, places: Sequence[int], tables: Sequence[TablePattern]
     ) -> Iterator[Pair]:
         for point, i, table in product(points, places, tables):
             data = table.data.copy()
@@ -102,18 +102,18 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
             others = f", the others {table.words}" if table.words else ""
             yield _removed(data, i, f"record {i + 1} of {size} removed{others}")
 
-    alone = [Table(points[0][None], "")]
+    alone = [TablePattern(points[0][None], "")]
     yield from removed(points, 1, [0], alone)
     yield from removed(points[:1], records, [0], list(tables_of(record, records)))
     half = (records + 1) // 2
     for size, point in product((*_FEW, half, records), points[:2]):
         if 1 < size <= records:
             yield from removed(
-                [point], size, [0], [Table(np.repeat(point[None], size, axis=0), "equal to it")]
+                [point], size, [0], [TablePattern(np.repeat(point[None], size, axis=0), "equal to it")]
             )
     # A block, a floor or a threshold in the number of records shows at one number of them only.
     for size in range(2, min(records, _MOST_SIZES) + 1):
-        table = Table(np.repeat(points[0][None], size, axis=0), "equal to it")
+        table = TablePattern(np.repeat(points[0][None], size, axis=0), "equal to it")
         yield from removed(points[:1], size, [0], [table])
     for size in dict.fromkeys((1, records, half)):
         yield from removed(points, size, doubling(size), list(tables_of(record, size)) if size > 1 else alone)

@@ -33,13 +33,13 @@ class PairScorer:
 
         Raises
         ------
-        Spent
+        _Spent
             If the draws for it are not left.
         """
         if pair.key not in self.known:
             worlds = self.draws.of(pair, self.rows, 0)
             if worlds is None:
-                raise Spent
+                raise _Spent
             score = score_pair(*halves(worlds), self.test, coupled=bool(self.draws.coupled))
             self.known[pair.key] = score.lower
         return self.known[pair.key]
@@ -58,7 +58,7 @@ def climb(adjacency: Adjacency, scorer: PairScorer, examples: int, seed: int) ->
             hypothesis.target(score)
 
     scorer.draws.left = 2 * scorer.rows * examples
-    with contextlib.suppress(Spent):
+    with contextlib.suppress(_Spent):
         _run(adjacency, look, examples, seed, shrinks=False)
     return sorted(seen.values(), key=lambda entry: -entry[0])
 
@@ -85,12 +85,12 @@ def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: in
         _run(adjacency, look, examples, seed, shrinks=True)
     except _Found as found:
         return found.pair
-    except Spent:
+    except _Spent:
         return plainest[-1] if plainest else None
     return None
 
 
-class Spent(KeyboardInterrupt):
+class _Spent(KeyboardInterrupt):
     """No draws or tries are left.
 
     Hypothesis ends at once at an interrupt from the keyboard; of any other exception it asks whether it was raised
@@ -113,7 +113,7 @@ def _run(
 
     Raises
     ------
-    Spent
+    _Spent
         If `look` raises it, or there were too many tries. Hypothesis bounds the number of valid examples only: its
         optimiser can go on and on among pairs that are none, or that it has seen.
     """
@@ -126,7 +126,7 @@ def _run(
     @st.composite
     def limited(draw: st.DrawFn) -> Pair:
         if next(tries) >= TRIES * examples:
-            raise Spent
+            raise _Spent
         return draw(pairs)
 
     configured = _settings(examples, Phase.generate, Phase.target, *((Phase.shrink,) if shrinks else ()))
@@ -136,7 +136,7 @@ def _run(
         # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
         if next(tries) < TRIES * examples:
             raise
-        raise Spent from None
+        raise _Spent from None
 
 
 def generated_pairs(adjacency: Adjacency, examples: int, seed: int) -> list[Pair]:

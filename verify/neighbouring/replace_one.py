@@ -22,7 +22,7 @@ from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
 from verify.neighbouring.point_patterns import ends_of, typed
-from verify.neighbouring.table_patterns import Table, doubling, tables_of
+from verify.neighbouring.table_patterns import TablePattern, doubling, tables_of
 from verify.neighbouring.within import AnyTwo
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def _replacements(record: Domain, records: int) -> Iterator[Pair]:
     tables = list(tables_of(record, records))
     split = _split_replacements(record, records)
 
-    def changed(changes: Sequence[Pair], places: Sequence[int], tables: Sequence[Table]) -> Iterator[Pair]:
+    def changed(
+        changes: Sequence[Pair], places: Sequence[int], tables: Sequence[TablePattern]
+    ) -> Iterator[Pair]:
         for change, i, table in product(changes, places, tables):
             words = f"record {i + 1} replaced ({change.words}), the others {table.words}"
             yield _replaced(table.data, i, change, words)

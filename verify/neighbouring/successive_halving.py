@@ -120,7 +120,7 @@ class PairComparison:
             places = max(least, math.ceil(len(left) * go_on))
             lower, upper = [each.score.lower for each in left], [each.score.upper for each in left]
             named = places // _ROUNDS.places_of_named if number == 0 else 0
-            left = [left[i] for i in in_turns((lower, upper, lower), places, named)]
+            left = [left[i] for i in _in_turns((lower, upper, lower), places, named)]
         return left
 
 
@@ -130,7 +130,7 @@ def whole_blocks(rows: int) -> int:
     return rounded if rounded >= LEAST_ROWS else 0
 
 
-def in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
+def _in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
     """Return the indices of those that go on: the best by the first scores, the best of the others by the next, ...
 
     Parameters

@@ -20,7 +20,7 @@ _LEAST_TIED = 5  # records of which some are at both ends and two in between
 _LEAST_SWINGING = 4  # records of which there are two batches of two
 
 
-class Table(NamedTuple):
+class TablePattern(NamedTuple):
     """Records, and what they are in words."""
 
     data: Data
@@ -33,35 +33,35 @@ def doubling(records: int) -> list[int]:
     return list(dict.fromkeys([*places, records - 1]))
 
 
-def tables_of(record: Domain, records: int) -> Iterator[Table]:
+def tables_of(record: Domain, records: int) -> Iterator[TablePattern]:
     """Yield data sets whose records are all equal, alternate (ties), or all but one equal (gaps of 1/n)."""
     points = telling_points(record)
     for words, point in points[:3]:
-        yield Table(np.repeat(point[None], records, axis=0), f"all {words}")
+        yield TablePattern(np.repeat(point[None], records, axis=0), f"all {words}")
     if len(points) > 1 and records > 1:
         low, high = points[0][1], points[1][1]
         bits = np.arange(records) % 2 == 1
-        yield Table(_mixed(low, high, bits), "alternating")
+        yield TablePattern(_mixed(low, high, bits), "alternating")
         inside = low + _PART * (high - low)
         if records >= _LEAST_TIED and _strictly_between(low, inside, high):
             # Records at both ends, and one value in between that several have (medians and other quantiles).
             others = np.array([0] * ((records - 3) // 2) + [1] * 2 + [2] * (records - 3 - (records - 3) // 2))
             tied = np.stack([(low, inside, high)[k] for k in (0, *others)])
-            yield Table(tied, "at both ends and tied in between")
+            yield TablePattern(tied, "at both ends and tied in between")
         if ends_of(record) is None and len(points) > MOST_POINTS:
             # As many different values as there can be, and one more (sketches with a few counters).
             rest = [point for _, point in points[1:]]
             turns = np.stack([rest[k % len(rest)] for k in range(records)])
-            yield Table(turns, "each of the other values in turn")
-        yield Table(_mixed(low, high, np.arange(records) >= records // 2), "half and half")
-        yield Table(_mixed(low, high, np.arange(records) == records // 2), "all but one equal")
+            yield TablePattern(turns, "each of the other values in turn")
+        yield TablePattern(_mixed(low, high, np.arange(records) >= records // 2), "half and half")
+        yield TablePattern(_mixed(low, high, np.arange(records) == records // 2), "all but one equal")
         if records >= _LEAST_SWINGING and _strictly_between(low, inside, high):
             # Sums of two records in turn have one sign, and the other where they begin one record later: what is
             # worked out of batches or windows, in order, changes in all of them with the first record.
             swing = (-1.0) ** np.arange(records) * np.linspace(1.0, -1.0, records)
             middle = low + (high - low) / 2.0
             swung = np.stack([np.clip(middle + s * (low - middle), low, high) for s in swing])
-            yield Table(swung, "swinging less and less, then more")
+            yield TablePattern(swung, "swinging less and less, then more")
 
 
 def _strictly_between(low: Data, inside: Data, high: Data) -> bool:

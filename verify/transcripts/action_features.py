@@ -6,7 +6,7 @@ the actions themselves there are times of the n-th play (n = 1, 2, 4, ...: where
 play after the changed round, counts of plays at doubling times, the first switch, and the whole path while it is
 short.
 """
-# ruff: noqa: D102 (the methods of every feature are documented once, at `Feature`)
+# ruff: noqa: D102 (the methods of every feature are documented once, at `ActionFeature`)
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_ACTIONS = 6
 """Rounds whose actions are features as they are."""
 
 
-class Feature(Protocol):
+class ActionFeature(Protocol):
     """A number read from a transcript."""
 
     @property
@@ -177,7 +177,7 @@ class PlaysOfSame:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ActionPath:
     """The actions of rounds first .. last as one whole number: a label of the whole path.
 
     The number has a digit for every place of every round, in base `arms` + 1, most significant first; digit d is
@@ -204,7 +204,7 @@ class Path:
         return number
 
     @classmethod
-    def of_column(cls, column: Column, arms: int) -> Path | None:
+    def of_column(cls, column: Column, arms: int) -> ActionPath | None:
         """Return the path that a column holds, None if it holds another feature."""
         match = re.fullmatch(r"path\[(\d+),(\d+)\]", column.name)
         return None if match is None else cls(int(match[1]), int(match[2]), arms)
@@ -234,31 +234,33 @@ def doubling(limit: int) -> list[int]:
     return [2**k for k in range(max(limit, 0).bit_length()) if 2**k <= limit]
 
 
-def _general_features(rounds: int, arms: Sequence[int], space: ActionSpace) -> list[Feature]:
+def _general_features(rounds: int, arms: Sequence[int], space: ActionSpace) -> list[ActionFeature]:
     """Features that need no changed round: batch starts, counts at doubling times and paths from the start."""
-    found: list[Feature] = []
+    found: list[ActionFeature] = []
     times = sorted({*doubling(rounds), rounds})
     for arm in arms:
         found += [PlayTime(arm, number, 0, rounds) for number in doubling(rounds)]
         found += [PlayCount(arm, 1, last) for last in times if last >= 4]
     longest = min(_longest_path(space), rounds)
-    found += [Path(1, last, space.arms) for last in sorted({*doubling(longest), longest} - {0})]
+    found += [ActionPath(1, last, space.arms) for last in sorted({*doubling(longest), longest} - {0})]
     return found
 
 
-def _anchored_features(rounds: int, record: int, arms: Sequence[int], space: ActionSpace) -> list[Feature]:
+def _anchored_features(
+    rounds: int, record: int, arms: Sequence[int], space: ActionSpace
+) -> list[ActionFeature]:
     """Features around the changed round: the next plays of every arm, the next switch, and the next path."""
     if not 1 <= record < rounds:
         return []
-    found: list[Feature] = [FirstSwitch(record, rounds)]
+    found: list[ActionFeature] = [FirstSwitch(record, rounds)]
     for arm in arms:
         found += [PlayTime(arm, number, record, rounds) for number in (1, 2)]
     length = min(_longest_path(space), rounds - record)
-    found += [Path(record + 1, record + last, space.arms) for last in doubling(length)]
+    found += [ActionPath(record + 1, record + last, space.arms) for last in doubling(length)]
     return found
 
 
-def first_actions(rounds: int, space: ActionSpace, *, first: int = 1) -> list[Feature]:
+def first_actions(rounds: int, space: ActionSpace, *, first: int = 1) -> list[ActionFeature]:
     """Return the actions of rounds first .. rounds."""
     return [
         ActionAt(number, place, space.size, space.ranked)
@@ -269,11 +271,11 @@ def first_actions(rounds: int, space: ActionSpace, *, first: int = 1) -> list[Fe
 
 def features_for(
     transcript: Transcript, space: ActionSpace, record: int | None, *, general: bool = True
-) -> list[Feature]:
+) -> list[ActionFeature]:
     """Return the features that a scan looks at: general ones, those anchored at a record's round, or both."""
     played = np.bincount(transcript.actions[transcript.actions >= 0].astype(np.int64), minlength=space.arms)
     shown = sorted(np.argsort(-played, kind="stable")[:_MOST_ARMS].tolist())
-    found: list[Feature] = []
+    found: list[ActionFeature] = []
     if general:
         found += _general_features(transcript.rounds, shown, space)
         found += first_actions(min(transcript.rounds, MOST_ACTIONS), space)
@@ -282,7 +284,7 @@ def features_for(
     return found
 
 
-def read(features: Sequence[Feature], transcript: Transcript) -> ViewSample:
+def read(features: Sequence[ActionFeature], transcript: Transcript) -> ViewSample:
     """Read features of every draw: a view of one column each."""
     values = np.empty((len(transcript.actions), len(features)))
     for index, feature in enumerate(features):
@@ -290,7 +292,7 @@ def read(features: Sequence[Feature], transcript: Transcript) -> ViewSample:
     return ViewSample(values, tuple(feature.column for feature in features))
 
 
-def without_repeats(features: Iterable[Feature]) -> tuple[Feature, ...]:
+def without_repeats(features: Iterable[ActionFeature]) -> tuple[ActionFeature, ...]:
     """Return the features, one for each column name."""
     named = {feature.column.name: feature for feature in reversed(list(features))}
     return tuple(reversed(named.values()))
@@ -312,7 +314,7 @@ def with_paths_spelled(event: Event, space: ActionSpace) -> Event:
     for place, reading in enumerate(event.readings):
         if not isinstance(reading, Value):
             continue
-        path = Path.of_column(reading.column, space.arms)
+        path = ActionPath.of_column(reading.column, space.arms)
         if path is None:
             continue
         values = sorted({row[place] for row in event.rows})

@@ -18,7 +18,7 @@ from accountant import Coupled
 from algorithms.play import INITIAL_RECORD, BuildLearner
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
-from verify.transcripts.action_features import Feature, features_for
+from verify.transcripts.action_features import ActionFeature, features_for
 from verify.transcripts.neighbours import Background
 from verify.transcripts.predicted_bounds import (
     FEWEST_HITS,
@@ -101,7 +101,7 @@ def _scan_one(
 
 
 def _score(
-    features: Sequence[Feature],
+    features: Sequence[ActionFeature],
     which: Sequence[int],
     transcript: Transcript,
     weights: FloatArray,

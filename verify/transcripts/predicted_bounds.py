@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray, IntArray
 from verify.transcripts.action_features import (
     MOST_ACTIONS,
-    Feature,
+    ActionFeature,
     FirstSwitch,
     PlayTime,
     first_actions,
@@ -67,7 +67,7 @@ class PlannedTest:
 
 
 def best_events(
-    feature: Feature,
+    feature: ActionFeature,
     values: IntArray,
     sums: Sequence[FloatArray],
     bound: EventBound,
@@ -110,7 +110,7 @@ def best_events(
 
 
 def distinct_values(
-    feature: Feature, values: IntArray
+    feature: ActionFeature, values: IntArray
 ) -> tuple[IntArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the different ones of a feature's values, the place of every draw's among them, and how often each occurs.
 
@@ -141,7 +141,7 @@ class ScoredFeature:
 
     predicted: float
     rounds: int
-    feature: Feature
+    feature: ActionFeature
 
 
 def best_pair(
@@ -186,7 +186,7 @@ def best_pair(
     )
 
 
-def _cut(feature: Feature, rounds: int) -> Feature:
+def _cut(feature: ActionFeature, rounds: int) -> ActionFeature:
     """Return a feature of the first rounds only."""
     if isinstance(feature, PlayTime | FirstSwitch) and feature.within > rounds:
         return replace(feature, within=rounds)

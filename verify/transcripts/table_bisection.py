@@ -18,7 +18,7 @@ import numpy as np
 
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
-from verify.transcripts.action_features import Feature, features_for
+from verify.transcripts.action_features import ActionFeature, features_for
 from verify.transcripts.neighbours import Background, Neighbour, describe_record
 from verify.transcripts.sampled_scan import DrawActions
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
@@ -33,7 +33,7 @@ _MOST_LABELS = 64  # labels of a feature, the most common ones, that are looked 
 class _SeparatingEvent:
     """A feature is at most `value` (is `value`, for labels); `gap` is by how much two tables differ in it."""
 
-    feature: Feature
+    feature: ActionFeature
     value: int
     gap: float
 

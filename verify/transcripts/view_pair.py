@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from mechanisms.arrays import FloatArray
-from verify.transcripts.action_features import Feature
+from verify.transcripts.action_features import ActionFeature
 from verify.transcripts.neighbours import record_words
 
 
@@ -33,7 +33,7 @@ class ViewPair:
     data_prime: FloatArray
     record: int
     others: str = ""
-    features: tuple[Feature, ...] = ()
+    features: tuple[ActionFeature, ...] = ()
     predicted: float = -math.inf
 
     @property

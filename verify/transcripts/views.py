@@ -14,7 +14,7 @@ from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
-from verify.transcripts.action_features import Feature, first_actions, read
+from verify.transcripts.action_features import ActionFeature, first_actions, read
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 _MOST_LANES = 1 << 14  # side by side: their state stays in the processor's cache
@@ -74,7 +74,7 @@ def transcript_view(
     build: BuildLearner,
     problem: Problem,
     data: FloatArray,
-    features: Sequence[Feature],
+    features: Sequence[ActionFeature],
     *,
     hidden: int | None = None,
     single_lanes: bool = False,

@@ -7,7 +7,7 @@ import pytest
 
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
-from verify.bandits.paired_events import best_event, paired_bound, view_pair_of
+from verify.bandits.paired_events import _paired_bound, best_event, view_pair_of
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import EFFORTS
 from verify.transcripts.predicted_bounds import PlannedTest
@@ -97,7 +97,13 @@ def test_an_event_of_one_arms_runs_alone_is_predicted_for_the_arms_reward():
 def test_the_paired_error_is_that_of_the_runs_that_differ():
     final = np.array([1e12])
     alike, apart = (
-        paired_bound(np.array([0.5]), np.array([0.4]), np.array([share / 1000]), 1e-3, final, 0.0, 1.0)
+        _paired_bound(
+            *(np.array([value]) for value in (0.5, 0.4, share / 1000)),
+            one=1e-3,
+            final=final,
+            delta=0.0,
+            caution=1.0,
+        )
         for share in (0.1, 0.5)
     )
     exact = math.log(0.5005 / 0.4005)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from verify import PlainBandit, verify
-from verify.bandits import verify_bandit
-from verify.bandits.second_test import FIRST, SECOND, hold_test, in_doubt, second_seed
+from verify.bandits import second_test
+from verify.bandits.second_test import _SHARES, _hold, _in_doubt, _second_seed
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.events.view_sample import Column, ViewSample
@@ -26,19 +26,19 @@ def draw(other, n, seed):
 def held(share=1.0, **effort):
     candidates = Candidates([NeighbouringWorlds(("D", "D′"), draw)], 20_000)
     conduct = Conduct(replace(EFFORTS["quick"], **effort), 1, "again")
-    return hold_test(SingleLook(), candidates, CLAIM, conduct, share=share)
+    return _hold(SingleLook(), candidates, CLAIM, conduct, share=share)
 
 
 def test_the_shares_are_the_whole_error():
-    assert FIRST + SECOND <= 1.0
-    assert second_seed(0) not in (0, second_seed(1))
+    assert _SHARES.first + _SHARES.second <= 1.0
+    assert _second_seed(0) not in (0, _second_seed(1))
 
 
 def test_a_share_buys_the_bounds_of_that_share_of_the_error():
-    shared = held(share=SECOND)
-    alone = held(confidence=1.0 - SECOND * 0.05, false_alarm=SECOND * 1e-4)
+    shared = held(share=_SHARES.second)
+    alone = held(confidence=1.0 - _SHARES.second * 0.05, false_alarm=_SHARES.second * 1e-4)
     assert (shared.confidence, shared.false_alarm) == (0.95, 1e-4)
-    assert shared.share_of_error == pytest.approx(SECOND * alone.share_of_error)
+    assert shared.share_of_error == pytest.approx(_SHARES.second * alone.share_of_error)
     assert shared.epsilon_lower == alone.epsilon_lower
     assert shared.strict_epsilon_lower == alone.strict_epsilon_lower
     assert shared.epsilon_lower < held().epsilon_lower
@@ -55,7 +55,7 @@ def test_a_share_buys_the_bounds_of_that_share_of_the_error():
     ],
 )
 def test_a_bound_above_the_claim_that_does_not_refute_it_is_in_doubt(change, doubtful):
-    assert in_doubt(replace(held(), **change)) is doubtful
+    assert _in_doubt(replace(held(), **change)) is doubtful
 
 
 class Response:
@@ -82,17 +82,17 @@ def test_what_the_first_test_leaves_in_doubt_the_second_refutes():
     assert result.verdict == "refuted"
     assert last["looks"] == 2
     assert last["trials"] > 5 * first["trials"]
-    assert last["seed"] == second_seed(1)
+    assert last["seed"] == _second_seed(1)
     assert 1.0 < result.lower.epsilon < 1.03
 
 
 def test_a_second_test_that_is_stopped_leaves_the_first(monkeypatch):
     def stopped(*given, share, **others):
-        if share == SECOND:
+        if share == _SHARES.second:
             raise KeyboardInterrupt
-        return hold_test(*given, share=share, **others)
+        return _hold(*given, share=share, **others)
 
-    monkeypatch.setattr(verify_bandit, "hold_test", stopped)
+    monkeypatch.setattr(second_test, "_hold", stopped)
     result = verify(BANDIT, epsilon=1.0, effort="quick", seed=1)
     assert result.verdict == "unproven"
     assert result.lower.epsilon > 1.0

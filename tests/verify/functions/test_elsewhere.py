@@ -66,7 +66,7 @@ def test_the_same_data_sets_are_tried_for_a_seed():
             "f", lambda data, rng: tried[-1].append(data.tobytes()), VOTES, None, False, False
         )
         runs = FunctionRuns(subject, False)
-        found = look_elsewhere(runs, VOTES, [np.zeros(9, dtype=np.int64)], ("other",), 4)
+        found = look_elsewhere(runs, [np.zeros(9, dtype=np.int64)], ("other",), 4)
         assert found.pair is None
     assert tried[0] == tried[1]
 

@@ -17,7 +17,7 @@ OWN = np.random.default_rng(7)
 
 def look(function, *, lanes=False, seconds=60.0):
     subject = FunctionSubject("subject", function, SPACE, None, takes_gate=False, takes_lanes=lanes)
-    return probe(FunctionRuns(subject, lanes), SPACE, SPACE.seeds(), 0, seconds)
+    return probe(FunctionRuns(subject, lanes), SPACE.seeds(), 0, seconds)
 
 
 def remembering():

@@ -4,7 +4,7 @@ import pytest
 
 from mechanisms import Box
 from verify import Within
-from verify.neighbouring.generation import TRIES, PairScorer, Spent, climb, shrink
+from verify.neighbouring.generation import TRIES, PairScorer, _Spent, climb, shrink
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest
 
@@ -25,7 +25,7 @@ class Looks(PairScorer):
         if pair.key not in self.known:
             if len(self.known) >= self.budget:
                 self.spent += 1
-                raise Spent
+                raise _Spent
             self.known[pair.key] = 20.0 - abs(float(pair.data[0]) - 20.0)
         return self.known[pair.key]
 

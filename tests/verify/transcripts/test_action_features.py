@@ -9,8 +9,8 @@ from verify.events.event import HalfLine, RowTable, event_from_dict
 from verify.events.readings import Value
 from verify.transcripts.action_features import (
     ActionAt,
+    ActionPath,
     FirstSwitch,
-    Path,
     PlayCount,
     PlayTime,
     _anchored_features,
@@ -59,7 +59,7 @@ def test_times_counts_and_switches_are_what_their_words_say(rows, arm, number, a
 @given(actions_of_size)
 def test_a_path_has_a_digit_for_every_place_and_paths_differ_where_actions_do(rows):
     transcript = Transcript(np.array(rows, dtype=np.int16))
-    numbers = Path(2, 4, ARMS).of(transcript)
+    numbers = ActionPath(2, 4, ARMS).of(transcript)
     for row, number in zip(rows, numbers, strict=True):
         digits = [arm + 1 for played in row[1:4] for arm in played]
         assert number == sum(d * (ARMS + 1) ** k for k, d in enumerate(reversed(digits)))
@@ -117,7 +117,7 @@ def test_action_columns_speak_of_items_and_arms(ranked):
 
 @given(actions_of_size)
 def test_a_path_s_number_gives_its_actions_back(rows):
-    path = Path(2, 5, ARMS)
+    path = ActionPath(2, 5, ARMS)
     size = len(rows[0][0])
     for row, number in zip(rows, path.of(Transcript(np.array(rows, dtype=np.int16))), strict=True):
         expected = row[1:5] if size > 1 else [arms[0] for arms in row[1:5]]
@@ -125,13 +125,13 @@ def test_a_path_s_number_gives_its_actions_back(rows):
 
 
 def test_padding_is_left_out_of_a_path_s_actions():
-    path = Path(1, 2, ARMS)
+    path = ActionPath(1, 2, ARMS)
     number = path.of(Transcript(np.array([[[2, -1], [-1, -1]]], dtype=np.int16)))[0]
     assert path.actions(int(number), 2) == [[2], []]
 
 
 def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
-    features = [Path(1, 3, 2), ActionAt(1, 1, 1)]
+    features = [ActionPath(1, 3, 2), ActionAt(1, 1, 1)]
     transcript = Transcript(np.array([[[0], [1], [1]], [[1], [0], [0]], [[0], [0], [0]]], dtype=np.int16))
     sample = read(features, transcript)
     path, action = (Value(k, column) for k, column in enumerate(sample.columns))

@@ -62,7 +62,7 @@ class PlainBandit:
         NumPy's or Python's global generator, which are seeded before every batch of runs and restored afterwards.
         The generator goes to a parameter named ``rng`` or the like (a seed to one named ``seed``), or else to the
         first without a default; required ones named ``n_arms``, ``horizon`` or ``env`` get the number of arms, of
-        rounds, or an environment (`verify.bandits.calling.bandit_calls.maker`).
+        rounds, or an environment (`verify.bandits.calling.bandit_construction`).
     arms, rounds
         How many arms, and how many rounds are played.
     select
