@@ -14,7 +14,8 @@ from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.learners.verify_learner import verify_learner
-from verify.linear.linear_subject import is_linear, verify_linear_subject
+from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
+from verify.linear.verify_linear import LinearCase, verify_linear
 from verify.options import Options
 from verify.sampling.tester import Tester
 from verify.subjects.resolve import Subject
@@ -96,12 +97,17 @@ class Inquiry:
         return claim, verify_learner(case, replace(self._ground, effort=effort), self.tester)
 
     def _of_linear_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
-        return verify_linear_subject(
+        options, claim = self.options, self.claim
+        horizon = linear_rounds(self.conduct.effort, options.horizon)
+        build, problem, _ = build_linear(
             subject,
-            self.claim,
-            self.options.problem,
-            self.options.settings or {},
-            self._ground,
-            self.tester,
-            horizon=self.options.horizon,
+            options.problem,
+            options.settings or {},
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            horizon=horizon,
         )
+        if problem.replacement:
+            again = "and again in every phase for which it is drawn (the order is public)"
+            claim = replace(claim, unit=f"{claim.unit}, {again}")
+        return claim, verify_linear(LinearCase(build, problem, claim, horizon), self._ground, self.tester)

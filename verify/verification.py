@@ -25,8 +25,7 @@ from verify.conduct.progress import Progress, silent
 from verify.findings import Finding, UpperBound
 from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
-from verify.linear.linear_subject import beyond_the_linear_runs, is_linear
-from verify.linear.verify_linear import ROUNDS_PER_EFFORT
+from verify.linear.linear_subject import beyond_the_linear_runs, is_linear, linear_rounds
 from verify.options import Options, takes
 from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
@@ -130,10 +129,11 @@ def _settings_of_law(
     """Return what the law of a learner's actions depends on besides its code: evidence counts for that alone."""
     if not isinstance(found, LearnerSubject):
         return {}
-    own = getattr(found.make, "own_horizon", None)
-    rounds = effort.for_horizon(own if options.horizon is None else options.horizon).accounting_rounds
-    if options.horizon is None and is_linear(found):
-        rounds = ROUNDS_PER_EFFORT * effort.accounting_rounds
+    if is_linear(found):
+        rounds = linear_rounds(effort, options.horizon)
+    else:
+        own = getattr(found.make, "own_horizon", None)
+        rounds = effort.for_horizon(own if options.horizon is None else options.horizon).accounting_rounds
     problem, settings = options.problem, options.settings or {}
     named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
     law = {"problem": named, "horizon": str(rounds), **{key: str(settings[key]) for key in sorted(settings)}}

@@ -1,13 +1,11 @@
-"""Linear learners as subjects: their problem, how they are built, verified and simulated by the commands."""
+"""Linear learners as subjects: their problem, how they are built and simulated, and for how long they are played."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from algorithms.catalogue.linear_entries import linear_builder
-from algorithms.claim import Claim
 from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (
     LinearBandit,
@@ -21,11 +19,10 @@ from algorithms.problems import (
 from algorithms.problems import problems as other_problems
 from algorithms.simulate import Trace, checkpoint_rounds
 from algorithms.theory.linear_plans import LINEAR_PLANNED
-from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
 from verify.learners.learner_subject import LearnerSubject, try_build
-from verify.linear.verify_linear import ROUNDS_PER_EFFORT, verify_linear
-from verify.sampling.tester import Tester
-from verify.verdict.evidence import Evidence
+
+_ROUNDS_PER_EFFORT = 5  # a phased learner's runs cost little: they are so many times longer than others'
 
 AnyProblem = Problem | LinearBandit | str | None
 
@@ -83,32 +80,9 @@ def build_linear(
     return build, played, name
 
 
-def verify_linear_subject(
-    subject: LearnerSubject,
-    claim: Claim,
-    problem: AnyProblem,
-    settings: Mapping[str, Value],
-    conduct: Conduct,
-    tester: Tester,
-    *,
-    horizon: int | None,
-) -> tuple[Claim, Evidence]:
-    """Verify a linear learner; the claim is returned with what is assumed of clients who report again.
-
-    Raises
-    ------
-    ValueError
-        As `build_linear`.
-    """
-    rounds = ROUNDS_PER_EFFORT * conduct.effort.accounting_rounds if horizon is None else horizon
-    build, played, _ = build_linear(
-        subject, problem, settings, epsilon=claim.epsilon, delta=claim.delta, horizon=rounds
-    )
-    if played.replacement:
-        claim = replace(
-            claim, unit=f"{claim.unit}, and again in every phase for which it is drawn (the order is public)"
-        )
-    return claim, verify_linear(build, played, claim, conduct, tester, horizon=rounds)
+def linear_rounds(effort: Effort, horizon: int | None) -> int:
+    """Return the rounds of every run: the horizon, or what the effort says if there is none."""
+    return _ROUNDS_PER_EFFORT * effort.accounting_rounds if horizon is None else horizon
 
 
 def simulate_linear(

@@ -8,46 +8,40 @@ sees actions only, the lower bound is about more than it sees, and a test of the
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from accountant import Simulation, Trust
+from accountant import Entry, Simulation, Trust
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients
 from algorithms.problems import LinearBandit
+from mechanisms import Binomial, Gaussian, NumpyNoise, Sensitivity
 from verify.conduct.conduct import Conduct
+from verify.conduct.progress import stretch
+from verify.events.view_sample import Column, ViewSample
 from verify.findings import Finding, FindingKind, Statement
 from verify.learners.accounting_run import Play, run_accounting
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
 from verify.linear.linear_data import Constant, play_on, replay_on_neighbours
-from verify.linear.linear_view_test import sample_view
-from verify.linear.tipping_view import NEGLIGIBLE
-from verify.sampling.tester import Tester
+from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
+from verify.sampling.tester import Candidates, Tester
+from verify.sampling.worlds import NeighbouringWorlds
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
-from verify.verdict.stopping import stopped_in_time
+from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
-
-ROUNDS_PER_EFFORT = 5
-"""A phased learner's runs cost little: they are so many times longer than others'."""
 
 _HUGE = 1e9  # an average reward beyond every clipping bound
 
 
-def verify_linear(
-    build: BuildPhased,
-    problem: LinearBandit,
-    claim: Claim,
-    conduct: Conduct,
-    tester: Tester,
-    *,
-    horizon: int,
-) -> Evidence:
-    """Collect upper bound, lower bound, witness and findings for a linear learner's claim.
+@dataclass(frozen=True, eq=False)
+class LinearCase:
+    """A learner of linear bandits, what it plays, and what it claims.
 
-    Parameters
+    Attributes
     ----------
     build
         Makes the learner on a gate.
@@ -55,34 +49,72 @@ def verify_linear(
         The actions, and the law that clients are drawn from.
     claim
         What it claims.
-    conduct
-        How the verification is carried out.
-    tester
-        Who tests the view.
     horizon
         Rounds of every run.
     """
+
+    build: BuildPhased
+    problem: LinearBandit
+    claim: Claim
+    horizon: int
+
+
+@dataclass(frozen=True)
+class _ActionDraws:
+    """Bounds on the draws of a learner's actions, found by trial; a draw costs more where there are more of them.
+
+    Attributes
+    ----------
+    actions
+        The most actions of which as many draws are made as the effort allows.
+    fewest
+        Draws that are made in any case.
+    earlier_phase
+        What drawing one earlier phase adds to the cost of a draw.
+    in_all_runs
+        Draws that nobody makes in all runs of a wealth file together.
+    """
+
+    actions: int = 100
+    fewest: int = 100_000
+    earlier_phase: int = 6
+    in_all_runs: int = 10**12
+
+
+_DRAWS = _ActionDraws()
+
+
+def verify_linear(case: LinearCase, conduct: Conduct, tester: Tester) -> Evidence:
+    """Collect upper bound, lower bound, witness and findings for a linear learner's claim.
+
+    Parameters
+    ----------
+    case
+        The learner, and what it is held to.
+    conduct
+        How the verification is carried out.
+    tester
+        Who tests the claim's own view.
+
+    Raises
+    ------
+    ValueError
+        If so few false alarms are allowed that no test of the actions could refute.
+    """
     false_alarm = conduct.effort.false_alarm
-    if claim.view == View.ACTIONS.value and not false_alarm > 2.0 * NEGLIGIBLE:
+    if case.claim.view == View.ACTIONS.value and not false_alarm > 2.0 * NEGLIGIBLE:
         raise ValueError(
             f"false_alarm={false_alarm!r}: must be above {2.0 * NEGLIGIBLE:g} where the view is a linear "
             f"learner's actions: of the histories that are drawn, some are left out"
         )
     evidence = Evidence()
     with stopped_in_time(evidence, conduct.seconds):
-        _collect(evidence, build, problem, claim, conduct, tester, horizon)
+        _collect(evidence, case, conduct, tester)
     return evidence
 
 
-def _collect(
-    evidence: Evidence,
-    build: BuildPhased,
-    problem: LinearBandit,
-    claim: Claim,
-    conduct: Conduct,
-    tester: Tester,
-    horizon: int,
-) -> None:
+def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tester) -> None:
+    build, problem, claim = case.build, case.problem, case.claim
     reproduce = conduct.reproduce
     seeds = np.random.SeedSequence(conduct.seed).spawn(5)
     environment, accounting_seed, mechanism_seed, replay_seed, view_seed = seeds
@@ -94,7 +126,7 @@ def _collect(
     conduct.progress(0.0, "accounting runs")
     trust = Trust.LOCAL if claim.model == "local" else Trust.CENTRAL
     plays = [_player(clients, environment) for clients in datasets]
-    accounting = run_accounting(build, plays, rounds=horizon, trust=trust, seed=accounting_seed)
+    accounting = run_accounting(build, plays, rounds=case.horizon, trust=trust, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
     for mechanism, place in accounting.mechanisms.items():
         finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
@@ -118,7 +150,7 @@ def _collect(
 
     conduct.progress(0.5, "black-box test")
     if not stopped:
-        sample_view(evidence, build, paid, claim, conduct, tester, view_seed)
+        _test_view(evidence, case, paid, conduct, tester, view_seed)
 
 
 def _player(clients: Clients, seed: np.random.SeedSequence) -> Play:
@@ -140,3 +172,68 @@ def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:
     except (Exception, SystemExit):  # the accounting run has reported it
         return None
     return (learner, phase) if phase is not None and phase.clients else None
+
+
+def _test_view(
+    evidence: Evidence,
+    case: LinearCase,
+    paid: tuple[Entry, ...],
+    conduct: Conduct,
+    tester: Tester,
+    seed: np.random.SeedSequence,
+) -> None:
+    """Test the claim's own view by sampling: the action sequence, or one client's release at its extremes."""
+    claim = case.claim
+    if claim.view == View.ACTIONS.value:
+        learner = case.build(Simulation(0, 1))
+        if not hasattr(learner, "after"):
+            return
+        candidates = _tipped_actions(case, learner.active.size, conduct, tester, seed)
+        if not candidates.worlds:
+            evidence.details["action_view"] = (
+                "Within this horizon no single client can tip the elimination of an action, as far as was looked."
+            )
+            return
+    else:
+        mechanism = paid[0].mechanism if len(paid) == 1 else None
+        if not isinstance(mechanism, Gaussian | Binomial):
+            return
+        release = _release_worlds(mechanism, paid[0].sensitivity)
+        candidates = Candidates([release], conduct.effort.samples // 4)
+    with stopped_by_hand(evidence):
+        told = replace(conduct, progress=stretch(conduct.progress, 0.5, 1.0))
+        result = tester.test(candidates, told, epsilon=claim.epsilon, delta=claim.delta)
+        evidence.keep(result, conduct.reproduce)
+
+
+def _tipped_actions(
+    case: LinearCase,
+    actions: int,
+    conduct: Conduct,
+    tester: Tester,
+    seed: np.random.SeedSequence,
+) -> Candidates:
+    """Return data sets in which one client tips the elimination of an action."""
+    draws, claim = conduct.effort.batch_samples, case.claim
+    pairs = tipping_pairs(case.build, epsilon=claim.epsilon, delta=claim.delta, samples=draws, seed=seed)
+    history = max((len(pair.drawn_history(draws)) for pair in pairs), default=0)
+    cost = (1 + _DRAWS.earlier_phase * history) * actions
+    samples = min(draws, max(_DRAWS.fewest, _DRAWS.actions * draws // cost))
+    in_all = _DRAWS.in_all_runs if tester.anytime else samples
+    return Candidates([pair.worlds(in_all) for pair in pairs], samples, negligible=NEGLIGIBLE)
+
+
+def _release_worlds(mechanism: Gaussian | Binomial, moved: Sensitivity | None) -> NeighbouringWorlds:
+    """Return the pair of one release at both ends of what a client can move it by, in every coordinate."""
+    allowed = moved if moved is not None else mechanism.sensitivity
+    size = max(1, round(allowed.l1 / allowed.linf))
+    whole = isinstance(mechanism, Binomial)
+    step = np.full(size, round(allowed.linf) if whole else allowed.linf)
+    columns = tuple(Column(f"released[{i}]", f"released value {i}", "real") for i in range(1, size + 1))
+
+    def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+        value = np.tile(np.zeros_like(step) if other else step, (n, 1))
+        released = mechanism.release(value, NumpyNoise(np.random.default_rng(seed)))
+        return ViewSample(np.asarray(released, dtype=np.float64), columns)
+
+    return NeighbouringWorlds(("a client's report is at its upper bound", "it is at its lower bound"), draw)
