@@ -21,27 +21,49 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from mechanisms import BLOCK
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening
 from verify.betting.pair_under_test import FEWEST_OF_PAIR, PairUnderTest
 from verify.betting.wealth import SEARCHED, Wealth
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached
-from verify.sampling.draws import MULTIPLE
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 
-_FIRST_LOOK = 16  # draws a side after which the first event is chosen
-SEARCH_AFTER = 1024  # draws a side before which no more pairs are searched for
-_PATIENCE, _LONGEST = (
-    0.25,
-    1.0,
-)  # of the cost of the search, that bets spend before it; at most, while they win
-_PRUNE_FROM = 4096  # draws a side after which the slower half of the pairs is dropped, at every look
-_KEPT = 3  # pairs of searches that the next run begins with
-_BET_ON = 0.5  # of the best pair's expected growth: slower pairs are looked at, not bet on
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a run looks, searches, and gives up pairs: settings of this library, on which no bet's validity rests.
+
+    Attributes
+    ----------
+    first_look
+        Draws a side after which the first event is chosen.
+    search_after
+        Draws a side before which no more pairs are searched for.
+    patience, longest
+        Of the cost of the search, what bets spend before it; and at most, while they win.
+    prune_from
+        Draws a side after which the slower half of the pairs is dropped, at every look.
+    bet_on
+        Of the best pair's expected growth: slower pairs are looked at, not bet on.
+    kept
+        Pairs of searches that the next run begins with.
+    """
+
+    first_look: int = 16
+    search_after: int = 1024
+    patience: float = 0.25
+    longest: float = 1.0
+    prune_from: int = 4096
+    bet_on: float = 0.5
+    kept: int = 3
+
+
+SCHEDULE = Schedule()
 
 
 def anytime_test(
@@ -150,16 +172,16 @@ class _Run:
         """Bet until the claim is refuted or the draws are spent."""
         while not self.wealth.over:
             seen = min(pair.seen for pair in self.active)
-            if self.to_search and seen >= SEARCH_AFTER and self._search_is_due:
+            if self.to_search and seen >= SCHEDULE.search_after and self._search_is_due:
                 self._search()
                 self.to_search = False
                 continue
             behind = [pair for pair in self.active if pair.seen == seen]  # those who came late catch up
-            stretch = min(seen or _FIRST_LOOK, _affordable(behind, self.limit - self.spent))
+            stretch = min(seen or SCHEDULE.first_look, _affordable(behind, self.limit - self.spent))
             if stretch == 0:
                 break
             self._advance(behind, stretch)
-            if seen + stretch >= _PRUNE_FROM and len(behind) == len(self.active):
+            if seen + stretch >= SCHEDULE.prune_from and len(behind) == len(self.active):
                 ranked = sorted(self.active, key=lambda pair: (-pair.growth, pair.index))
                 self.active = sorted(ranked[: (len(ranked) + 1) // 2], key=lambda pair: pair.index)
         self.tell(1.0, "done")
@@ -168,7 +190,7 @@ class _Run:
     def _search_is_due(self) -> bool:
         """Whether the bets cost enough for a search to be worth its draws."""
         winning = self.wealth.state.log_wealth > self.wealth.opening.log_wealth
-        return self.spent >= (_LONGEST if winning else _PATIENCE) * self.source.search_samples
+        return self.spent >= (SCHEDULE.longest if winning else SCHEDULE.patience) * self.source.search_samples
 
     def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> None:
         """Bet on the next draws of some pairs, on those that are expected to grow about as fast as the best of all."""
@@ -176,7 +198,7 @@ class _Run:
             pair.choose_event(self.wealth)
         if any(pair.has_event for pair in pairs):
             self.wealth.begin()
-        worth_it = _BET_ON * max(pair.growth for pair in self.active)
+        worth_it = SCHEDULE.bet_on * max(pair.growth for pair in self.active)
         for pair in pairs:
             wealth = math.exp(min(self.wealth.state.log_wealth, 700.0))
             self.tell(min(1.0, self.spent / self.samples), f"betting, wealth {wealth:.3g}")
@@ -221,7 +243,7 @@ class _Run:
             },
             grid_log_wealth=tuple(wealth.grid_wealth.tolist()),
             grid_log_peak=tuple(state.grid_peak.tolist()),
-            pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[:_KEPT]),
+            pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[: SCHEDULE.kept]),
         )
         return AnytimeResult(
             candidate=best[0].candidate,
@@ -254,4 +276,4 @@ class _Run:
 def _affordable(pairs: Sequence[PairUnderTest], budget: int) -> int:
     """The longest stretch for all pairs that takes at most `budget` draws of both worlds together."""
     ready = min(pair.ready for pair in pairs)
-    return ready + max(0, budget) // (2 * len(pairs)) // MULTIPLE * MULTIPLE
+    return ready + max(0, budget) // (2 * len(pairs)) // BLOCK * BLOCK

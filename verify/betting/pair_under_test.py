@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.betting.tracked_event import TrackedEvent, best_event, tracked_from_dict
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.draws import MULTIPLE, draw_batch
+from verify.sampling.draws import draw_batch
 from verify.sampling.worlds import NeighbouringWorlds
 
-FIRST_BATCH = 64  # draws a side that every pair gets
-FEWEST_OF_PAIR = 2 * FIRST_BATCH
+_FIRST_DRAWS = 64  # a side, that every pair gets
+FEWEST_OF_PAIR = 2 * _FIRST_DRAWS
 """Draws, both worlds together, without which no pair can be bet on."""
 
-_MOST_KEPT = 1 << 17  # rows of the past that events are chosen on
-_MOST_VALUES = 1 << 22  # values of one world kept (32 MB)
-_BATCH_VALUES = 1 << 20  # values of one batch of draws
-_STRETCHES = 8  # a stretch between two looks has so many parts, each with a stake of its own
+_PARTS = 8  # a stretch between two looks has so many parts, each with a stake of its own
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """How much is held in memory: settings of this library, on which no bet's validity rests.
+
+    Attributes
+    ----------
+    rows
+        Of the past, that events are chosen on.
+    values
+        Of one world's past (32 MB).
+    batch_values
+        Of one batch of draws.
+    """
+
+    rows: int = 1 << 17
+    values: int = 1 << 22
+    batch_values: int = 1 << 20
+
+
+_MEMORY = _Memory()
 
 
 class PairUnderTest:
@@ -100,14 +121,14 @@ class PairUnderTest:
     @property
     def _most(self) -> int:
         """Rows of one batch of draws at most."""
-        return max(MULTIPLE, _BATCH_VALUES // len(self._columns) // MULTIPLE * MULTIPLE)
+        return max(BLOCK, _MEMORY.batch_values // len(self._columns) // BLOCK * BLOCK)
 
     def _part(self, stretch: int) -> int:
-        return min(max(1, stretch // _STRETCHES), self._most)
+        return min(max(1, stretch // _PARTS), self._most)
 
     def _draw(self, rows: int) -> None:
         """Make sure that `rows` draws a side are ready."""
-        size = -(-(rows - self.ready) // MULTIPLE) * MULTIPLE
+        size = -(-(rows - self.ready) // BLOCK) * BLOCK
         if size <= 0:
             return
         worlds = []
@@ -133,7 +154,7 @@ class PairUnderTest:
         taken = self._next[0][:rows], self._next[1][:rows]
         self._next = self._next[0][rows:], self._next[1][rows:]
         self._past.append(taken)
-        kept = min(_MOST_KEPT, max(FIRST_BATCH, _MOST_VALUES // len(self._columns)))
+        kept = min(_MEMORY.rows, max(_FIRST_DRAWS, _MEMORY.values // len(self._columns)))
         while sum(len(x) for x, _ in self._past) - len(self._past[0][0]) >= kept:
             self._past.pop(0)
         return taken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,14 +20,34 @@ from verify.verdict.evidence import Evidence
 SHARE_OF_ERROR = 0.2
 """Share of the error of a verification that likelihood ratios get where they are used; counting has the rest."""
 
-_MOST_DRAWS = 400_000  # final draws
-_LOOK_SHARE, _CHOOSE_SHARE = (
-    24,
-    4,
-)  # a look at every pair, and the choice of an event: so many times fewer draws
-_FINALISTS = 2  # pairs on which an event is chosen
-_SHARE_OF_WORK = 2  # the final draws play at most one lane-round in so many of the effort's
-_ENOUGH_HITS = 8_000  # expected draws in the event beyond which more of them say little
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """How draws are shared out: settings of this library, on which no bound's validity rests.
+
+    Attributes
+    ----------
+    most
+        Final draws.
+    fewer_to_look, fewer_to_choose
+        So many times fewer draws for a look at every pair, and for the choice of an event.
+    finalists
+        Pairs on which an event is chosen.
+    share_of_work
+        The final draws play at most one lane-round in so many of the effort's.
+    enough_hits
+        Expected draws in the event beyond which more of them say little.
+    """
+
+    most: int = 400_000
+    fewer_to_look: int = 24
+    fewer_to_choose: int = 4
+    finalists: int = 2
+    share_of_work: int = 2
+    enough_hits: int = 8_000
+
+
+_DRAWS = _Draws()
 
 
 def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> bool:
@@ -48,13 +69,13 @@ def add_likelihood(
     error = SHARE_OF_ERROR * (1.0 - effort.confidence)
     draws = [_draws(effort, pair) for pair in pairs]
 
-    def choose(index: int, stage: SpawnKey, share: int, orders: Sequence[bool]) -> Chosen | None:
+    def choose(index: int, stage: SpawnKey, fewer: int, orders: Sequence[bool]) -> Chosen | None:
         return choose_event(
             build,
             problem,
             pairs[index],
             hide=hide,
-            draws=max(draws[index] // share // BLOCK, 4) * BLOCK,
+            draws=max(draws[index] // fewer // BLOCK, 4) * BLOCK,
             final_draws=draws[index],
             delta=claim.delta,
             error=error,
@@ -63,7 +84,7 @@ def add_likelihood(
         )
 
     seen = [
-        (choose(index, SpawnKey.LIKELIHOOD_LOOK, _LOOK_SHARE, (False, True)), index)
+        (choose(index, SpawnKey.LIKELIHOOD_LOOK, _DRAWS.fewer_to_look, (False, True)), index)
         for index in range(len(pairs))
     ]
     ranked = sorted(
@@ -71,8 +92,9 @@ def add_likelihood(
     )
     finalists = [
         (chosen, index)
-        for _, index, swapped in ranked[:_FINALISTS]
-        if (chosen := choose(index, SpawnKey.LIKELIHOOD_CHOICE, _CHOOSE_SHARE, (swapped,))) is not None
+        for _, index, swapped in ranked[: _DRAWS.finalists]
+        if (chosen := choose(index, SpawnKey.LIKELIHOOD_CHOICE, _DRAWS.fewer_to_choose, (swapped,)))
+        is not None
     ]
     if not finalists:
         return
@@ -119,13 +141,13 @@ def add_likelihood(
 
 def _draws(effort: Effort, pair: ViewPair) -> int:
     """Final draws that the effort allows on a pair."""
-    work = effort.lane_rounds // _SHARE_OF_WORK // pair.rounds
-    return max(min(_MOST_DRAWS, effort.samples, work) // BLOCK, 16) * BLOCK
+    work = effort.lane_rounds // _DRAWS.share_of_work // pair.rounds
+    return max(min(_DRAWS.most, effort.samples, work) // BLOCK, 16) * BLOCK
 
 
 def _enough(chosen: Chosen, allowed: int) -> int:
     """Final draws: no more than an event as likely as this one needs."""
-    return min(allowed, max(int(_ENOUGH_HITS / chosen.share) // BLOCK, 16) * BLOCK)
+    return min(allowed, max(int(_DRAWS.enough_hits / chosen.share) // BLOCK, 16) * BLOCK)
 
 
 def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, reproduce: str) -> Witness:

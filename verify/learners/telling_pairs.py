@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,9 +26,31 @@ from verify.transcripts.views import played_actions
 
 _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of one world
 _GROSS = 3.0  # multiple of the claim beyond which what a scan expects is no near thing
-_LONGER, _WALK_LANES = 2, 512
-_MOST_PAIRS = 5
-_FEWER = 8  # lanes of a scan by sampling, which plays every neighbour: this many times fewer
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """How scans are cut to what the effort allows: settings of this library, on which no bound rests.
+
+    Attributes
+    ----------
+    most_pairs
+        That are returned.
+    fewer
+        Lanes of a scan by sampling, which plays every neighbour: this many times fewer.
+    longer
+        Times as many rounds, where a scan looks longer.
+    bisection_lanes
+        Of every step of a bisection between tables.
+    """
+
+    most_pairs: int = 5
+    fewer: int = 8
+    longer: int = 2
+    bisection_lanes: int = 512
+
+
+_SCAN = _Scan()
 
 
 def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, seed: int) -> list[ViewPair]:
@@ -70,15 +92,15 @@ def find_telling_pairs(case: LearnerCase, ground: Groundwork, effort: Effort, se
         return sample_transcripts(draw, where, ActionSpace.of(problem), planned, draws=few, seed=child)
 
     if not ground.trusted:
-        found = sampled(around, _FEWER, sequence)
+        found = sampled(around, _SCAN.fewer, sequence)
     else:
         found = scan_transcripts(build, problem, around, planned, lanes=effort.scan_lanes, seed=sequence)
         if not ground.proved and isinstance(problem.record_domain, Box) and not is_gross(found, claim):
-            longer = ground.drawn[: _LONGER * effort.scan_rounds + 1]
+            longer = ground.drawn[: _SCAN.longer * effort.scan_rounds + 1]
             between = _between_tables(draw, problem, problem.record_domain, len(longer) - 1, seed)
-            further = sampled(between, _FEWER // 2, SpawnKey.TABLES.sequence(seed, 0))
+            further = sampled(between, _SCAN.fewer // 2, SpawnKey.TABLES.sequence(seed, 0))
             found = sorted([*found, *further], key=lambda pair: -pair.predicted)
-    return [pair for pair in found if pair.predicted > 0.0][:_MOST_PAIRS]
+    return [pair for pair in found if pair.predicted > 0.0][: _SCAN.most_pairs]
 
 
 def is_gross(pairs: Sequence[ViewPair], claim: Claim) -> bool:
@@ -93,9 +115,11 @@ def _between_tables(
 
     Late records are those in the second halves of the last batches, however many there are of doubling length.
     """
-    table_seed, walk_seed = (SpawnKey.TABLES.sequence(seed, number) for number in (1, 2))
+    table_seed, bisection_seed = (SpawnKey.TABLES.sequence(seed, number) for number in (1, 2))
     tables = anchor_tables(domain, rounds, np.random.default_rng(table_seed))
-    found = bisect_tables(draw, tables, ActionSpace.of(problem), draws=_WALK_LANES, seed=walk_seed)
+    found = bisect_tables(
+        draw, tables, ActionSpace.of(problem), draws=_SCAN.bisection_lanes, seed=bisection_seed
+    )
     late = sorted({rounds - max(rounds >> k, 1) for k in range(1, 6)} - {0})
     for table in tables:
         found.append(replace(table, neighbours=tuple(replacements(table.data, domain, late))))

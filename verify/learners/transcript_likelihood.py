@@ -41,8 +41,8 @@ from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 
-_MOST_LANES = 1 << 13
-_LANE_ROUNDS = 1 << 19
+_MOST_LANES = 1 << 13  # played at once,
+_LANE_ROUNDS = 1 << 19  # and no more than so many rounds of all of them together: what is held stays small
 _FEWEST_HITS = 32  # draws in an event below which it is not considered
 _CUT = 1.001  # weights are cut at this multiple of the largest seen while choosing
 

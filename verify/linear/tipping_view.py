@@ -33,8 +33,8 @@ NEGLIGIBLE = 1e-6
 """Probability, over all draws of a test together, of a history that is not drawn."""
 
 _WORK = 250_000  # products of one chunk of draws: small enough for linear algebra to stay on one core
-_MOST_PAIRS = 400  # pairs of actions looked at closely in one phase
-_CANDIDATES = 2
+_PAIRS_OF_ACTIONS = 400  # looked at closely in one phase
+_MOST_PAIRS = 2  # pairs of data sets that are returned
 _REACH = 0.95  # share of the largest possible report that other clients may need
 
 
@@ -236,7 +236,7 @@ def tipping_pairs(
     for at in open_phases(build, seed):
         found += _pairs_of(history, at, epsilon, delta, samples)
         history = (*history, at)
-    return sorted(found, key=lambda pair: -pair.predicted)[:_CANDIDATES]
+    return sorted(found, key=lambda pair: -pair.predicted)[:_MOST_PAIRS]
 
 
 def _pairs_of(
@@ -253,7 +253,7 @@ def _pairs_of(
     own_gain = np.abs(gains).max(axis=2) if single else np.abs(gains).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(lengths > 1e-12, own_gain / lengths, 0.0)
-    order = np.argsort(-share, axis=None, kind="stable")[:_MOST_PAIRS]
+    order = np.argsort(-share, axis=None, kind="stable")[:_PAIRS_OF_ACTIONS]
     pairs = []
     for a, b in zip(*np.unravel_index(order, share.shape), strict=True):
         gain = gains[a, b]
@@ -283,7 +283,7 @@ def _pairs_of(
                 predicted,
             )
         )
-        if len(pairs) == _CANDIDATES:
+        if len(pairs) == _MOST_PAIRS:
             break
     return pairs
 

@@ -30,12 +30,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mechanisms import BLOCK
 from verify.conduct.progress import Progress, silent
 from verify.events.event import Event
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.confirmation import Comparison, Confirmation, Counts, compare
 from verify.sampling.delta_band import delta_band
-from verify.sampling.draws import MULTIPLE
 from verify.sampling.event_choice import Search, Searched, choose_events, search
 from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, count_task, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
@@ -144,14 +144,14 @@ def black_box_test(
         finalists, spent = choose_events(processes, len(candidates), sizes, samples, tell)
         # What the choice was too large to use goes to the comparison of what it found.
         rows = max(sizes.confirm, (int(BEFORE_FINAL * samples) - spent) // (2 * len(finalists)))
-        rows = rows // MULTIPLE * MULTIPLE
+        rows = rows // BLOCK * BLOCK
         confirmation = Confirmation(
             processes, samples, test.final_samples, claim_epsilon, claim_delta, error, strict_error, tell
         )
         winner, spent = confirmation.winner(finalists, rows, spent)
         index, searched = winner.index, winner.searched
         best = searched.events[winner.place]
-        trials = (samples - spent) // 2 // MULTIPLE * MULTIPLE
+        trials = (samples - spent) // 2 // BLOCK * BLOCK
         estimates = (*winner.estimates, winner.counted, trials, claim_delta)
         inversion = choose_inversion(*estimates, error)
         strict_inversion = choose_inversion(*estimates, strict_error)

@@ -23,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from mechanisms import BLOCK
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import count_pairs
-from verify.sampling.draws import MULTIPLE, batch_sizes, draw_batch
+from verify.sampling.draws import batch_sizes, draw_batch
 from verify.sampling.event_choice import Searched
 from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
@@ -35,16 +36,41 @@ from verify.statistics.predicted_bound import promised_epsilon
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
 
-_TIE = 1e-4  # events predicted to be as good to within this share: the pair named first is taken
-_CONFIRMED = 1.5  # standard errors from which a listed event's confirmed log ratio is judged, in either round
-_LIKELY = 1.0  # standard errors below its estimate, from which an event says that the choice is uncertain
-_UNCERTAIN = (
-    1.25  # times what is safe of the leader, that an event must be likely to be worth for a second round
-)
-_POOR = 0.1  # of the claim: where no event is safe for more, there is nothing to lose,
-_DARING = 0.5  # and events are judged so many standard errors below their estimates
-MOST_CONTENDERS = 4  # events that are counted once more, besides the leader
-AGAIN = 0.06  # of all draws, for the second round
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """By what an event is chosen: settings of this library, on which no bound's validity rests.
+
+    Attributes
+    ----------
+    caution
+        Standard errors below its estimate, from which a listed event's log ratio is judged, in either round.
+    likely
+        Standard errors below its estimate, from which an event says that the choice is uncertain.
+    uncertain
+        Times what is safe of the leader, that an event must be likely to be worth for a second round.
+    poor, daring
+        If no event is safe for the share `poor` of the claim, there is nothing to lose, and events are judged
+        `daring` standard errors below their estimates.
+    tie
+        Events predicted to be as good to within this share: the pair named first is taken.
+    contenders
+        The most events that are counted once more, besides the leader.
+    again
+        Share of all draws for the second round.
+    """
+
+    caution: float = 1.5
+    likely: float = 1.0
+    uncertain: float = 1.25
+    poor: float = 0.1
+    daring: float = 0.5
+    tie: float = 1e-4
+    contenders: int = 4
+    again: float = 0.06
+
+
+RULE = Rule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +208,7 @@ class Confirmation:
             return leader, spent
         self.tell(spent / self.samples, "counting a few events once more")
         pairs = list(dict.fromkeys(one.index for one in (leader, *rivals)))
-        more = int(AGAIN * self.samples) // (2 * len(pairs)) // MULTIPLE * MULTIPLE
+        more = int(RULE.again * self.samples) // (2 * len(pairs)) // BLOCK * BLOCK
         if more == 0:
             return leader, spent
         again: list[_Confirmed] = []
@@ -217,23 +243,23 @@ class Confirmation:
         """
         events = list(listed)
         refuting = [
-            one for one in events if self._promised(one, _CONFIRMED, self.strict_error) > self.epsilon
+            one for one in events if self._promised(one, RULE.caution, self.strict_error) > self.epsilon
         ]
-        promises = [(self._promised(one, _CONFIRMED), one) for one in refuting or events]
-        if max(promise for promise, _ in promises) < _POOR * self.epsilon:
-            promises = [(self._promised(one, _DARING), one) for one in events]
+        promises = [(self._promised(one, RULE.caution), one) for one in refuting or events]
+        if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
+            promises = [(self._promised(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
-        ties = [entry for entry in promises if entry[0] >= top - _TIE * abs(top)]
+        ties = [entry for entry in promises if entry[0] >= top - RULE.tie * abs(top)]
         return min(ties, key=lambda entry: (entry[1].index, -entry[0]))[1]
 
     def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
-        safe = self._promised(leader, _CONFIRMED)
+        safe = self._promised(leader, RULE.caution)
         seeming = [(self._promised(one, 0.0), one) for one in listed]
-        if not any(self._promised(one, _LIKELY) > max(_UNCERTAIN * safe, 0.0) for one in listed):
+        if not any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed):
             return []
         others = [one for one in listed if one is not leader]
-        next_safest = sorted(others, key=lambda one: -self._promised(one, _CONFIRMED))[:1]
+        next_safest = sorted(others, key=lambda one: -self._promised(one, RULE.caution))[:1]
         best = [one for _, one in sorted(seeming, key=lambda entry: -entry[0])]
         rivals = [*next_safest, *(one for one in best if one is not leader and one not in next_safest)]
-        return rivals[:MOST_CONTENDERS]
+        return rivals[: RULE.contenders]

@@ -1,8 +1,8 @@
 """Seeded draws of what the adversary sees, batch by batch.
 
 Batch b of world w, drawn for candidate i at stage s, has the seed ``SeedSequence(seed, spawn_key=(s, i, w, b))``
-and a size that depends on nothing but the number of rows and of columns. So draws repeat bit by bit,
-whichever process draws them and in whatever order.
+and a size, a multiple of `mechanisms.BLOCK`, that depends on nothing but the number of rows and of columns. So draws
+repeat bit by bit, whichever process draws them and in whatever order.
 
 Draws that only compare are asked for `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
 and Yao 1992, Management Science 38). A view that moves little with the data then moves little from the one world to the
@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from mechanisms import BLOCK
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
 BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache
-MULTIPLE = 64  # batch sizes are multiples of it: the block of lanes that share a seed
 
 
 def batch_sizes(rows: int, columns: int) -> list[int]:
     """Sizes of the batches of `rows` draws of views with `columns` columns."""
     sizes = [min(rows, FIRST_BATCH)]
-    size = max(FIRST_BATCH, BATCH // columns // MULTIPLE * MULTIPLE)
+    size = max(FIRST_BATCH, BATCH // columns // BLOCK * BLOCK)
     done = sizes[0]
     while done < rows:
         sizes.append(min(rows - done, size))
@@ -79,7 +79,7 @@ def draw_all(
     """
     first = draw_batch(candidate, index, stage, world, 0, min(rows, FIRST_BATCH), seed, alike=alike)
     columns = len(first.columns)
-    allowed = max(len(first.values), most_values // columns // MULTIPLE * MULTIPLE)
+    allowed = max(len(first.values), most_values // columns // BLOCK * BLOCK)
     values = np.empty((min(rows, allowed), columns), order="F")  # whole columns are read
     values[: len(first.values)] = first.values
     done = len(first.values)

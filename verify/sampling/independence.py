@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,30 @@ from scipy import fft, stats
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-ERROR = 1e-4
+_ERROR = 1e-4
 """The largest probability, roughly, with which independent draws are taken to be dependent."""
 
-_EXPECTED = 16  # of the event and of its complement in the smallest blocks, so that X² is nearly a chi-square variable
-_GROWTH = 8  # of the size of blocks
-_FEWEST_BLOCKS = 6
+
+@dataclass(frozen=True, slots=True)
+class _BlockSizes:
+    """Which blocks are looked at: so large and so many that X² is nearly a chi-square variable.
+
+    Attributes
+    ----------
+    expected
+        Draws of the event, and of its complement, in the smallest blocks, on average.
+    growth
+        The next blocks are so many times as large.
+    fewest
+        Blocks of one size.
+    """
+
+    expected: int = 16
+    growth: int = 8
+    fewest: int = 6
+
+
+_BLOCK_SIZES = _BlockSizes()
 _MOST_LAGS = 1 << 18  # draws of each world that are compared at all distances
 
 
@@ -48,7 +67,7 @@ def dependence(marks: Sequence[Sequence[BoolArray]]) -> str | None:
     worlds = [np.concatenate(batches) if batches else np.zeros(0, dtype=np.bool_) for batches in marks]
     batches = np.array([batch.size for batch in marks[0]], dtype=np.int64)
     tests = [block for world in worlds for block in _blocks(world)]
-    level = 0.5 * ERROR / (len(tests) + 1)
+    level = 0.5 * _ERROR / (len(tests) + 1)
     for size, counts in tests:
         if _chance([_scatter(counts, np.full(counts.size, size))]) < level:
             return f"counts of blocks of {size:,} draws in a row scatter too much"
@@ -56,7 +75,7 @@ def dependence(marks: Sequence[Sequence[BoolArray]]) -> str | None:
         counted = [np.array([np.count_nonzero(batch) for batch in world]) for world in marks]
         if _chance([_scatter(counts, batches) for counts in counted]) < level:
             return "counts of batches of draws scatter too much"
-    return _lags(marks, 0.5 * ERROR)
+    return _lags(marks, 0.5 * _ERROR)
 
 
 def _blocks(world: BoolArray) -> Iterator[tuple[int, IntArray]]:
@@ -65,11 +84,11 @@ def _blocks(world: BoolArray) -> Iterator[tuple[int, IntArray]]:
     rare = min(hits, world.size - hits)
     if rare == 0:
         return
-    size = max(2, math.ceil(_EXPECTED * world.size / rare))
+    size = max(2, math.ceil(_BLOCK_SIZES.expected * world.size / rare))
     counts = _in_groups(world.view(np.uint8), size)
-    while counts.size >= _FEWEST_BLOCKS:
+    while counts.size >= _BLOCK_SIZES.fewest:
         yield size, counts
-        size, counts = size * _GROWTH, _in_groups(counts, _GROWTH)
+        size, counts = size * _BLOCK_SIZES.growth, _in_groups(counts, _BLOCK_SIZES.growth)
 
 
 def _in_groups(numbers: npt.NDArray[np.integer[Any]], size: int) -> IntArray:

@@ -5,13 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from verify.sampling.draws import MULTIPLE
+from mechanisms import BLOCK
 
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
-FEWEST = 256  # draws a world below which a stage cannot lay out events
+_FEWEST = 256  # draws a world below which a stage cannot lay out events
 BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
-SHARES = (0.15, 0.15, 0.05)  # of the draws: for the scan, the choice of events and their comparison
-_SHARES_OF_FEW = (0.0, 0.29, 0.06)  # the same where there is nothing to scan
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Shares of all draws for the scan, the choice of events and their comparison: `BEFORE_FINAL` together."""
+
+    scan: float
+    choose: float
+    confirm: float
+
+
+_OF_MANY = _Shares(scan=0.15, choose=0.15, confirm=0.05)
+_OF_FEW = _Shares(scan=0.0, choose=0.29, confirm=0.06)  # there is nothing to scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +43,15 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
         If there are too few draws.
     """
     few = candidates <= FINALISTS
-    scanned, chosen, confirmed = _SHARES_OF_FEW if few else SHARES
+    shares = _OF_FEW if few else _OF_MANY
     worlds = 2 * min(candidates, FINALISTS)
-    scan = int(scanned * samples) // (2 * candidates) // MULTIPLE * MULTIPLE
-    choose = int(chosen * samples) // worlds // MULTIPLE * MULTIPLE
-    confirm = max(MULTIPLE, int(confirmed * samples) // worlds // MULTIPLE * MULTIPLE)
-    if (scan < FEWEST and not few) or choose < FEWEST:
-        least = (
-            _least(chosen, worlds) if few else max(_least(scanned, 2 * candidates), _least(chosen, worlds))
-        )
+    scan = int(shares.scan * samples) // (2 * candidates) // BLOCK * BLOCK
+    choose = int(shares.choose * samples) // worlds // BLOCK * BLOCK
+    confirm = max(BLOCK, int(shares.confirm * samples) // worlds // BLOCK * BLOCK)
+    if (scan < _FEWEST and not few) or choose < _FEWEST:
+        least = _least(shares.choose, worlds)
+        if not few:
+            least = max(least, _least(shares.scan, 2 * candidates))
         raise ValueError(
             f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
         )
@@ -49,7 +60,7 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
 
 def _least(share: float, worlds: int) -> int:
     """Return the fewest samples of which `share` gives each of so many worlds enough draws."""
-    enough = FEWEST * worlds
+    enough = _FEWEST * worlds
     samples = math.floor(enough / share) - 1  # rounding may move the edge by one
     while int(share * samples) < enough:
         samples += 1

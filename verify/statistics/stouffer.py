@@ -41,7 +41,8 @@ _STAIRS = 4096  # steps of the staircase; it costs 0.3 % of the distance between
 _ROUNDING = 1e-9  # relative; the beta function was never further than 3e-12 from one of 40 digits
 _LEAST_SCORE = -37.0  # Φ of less is hardly a floating-point number
 _TINY = float(np.finfo(np.float64).tiny)  # below Φ(-37)
-_LEAST_WEIGHT, _MOST_WEIGHT = 0.05, 0.98
+_LEAST_WEIGHT = 0.05  # below it, and above the next, one count is as good as known
+_MOST_WEIGHT = 0.98
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from verify.betting.anytime_result import Opening
-from verify.betting.anytime_test import SEARCH_AFTER, anytime_test
+from verify.betting.anytime_test import SCHEDULE, anytime_test
 from verify.betting.wealth import LATER, SEARCHED
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
@@ -266,16 +266,16 @@ def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
     found = bet(equal, seed=1, samples=60_000, source=source)
     assert found.refuted
     assert (found.candidate, found.worlds.words[0], found.search_samples) == (1, "found: D", 5_000)
-    assert source.asked == [60_000 - 2 * SEARCH_AFTER]
+    assert source.asked == [60_000 - 2 * SCHEDULE.search_after]
     assert found.samples <= 60_000
-    assert all(one.start < SEARCH_AFTER for one in found.bets if one.candidate == 1)
+    assert all(one.start < SCHEDULE.search_after for one in found.bets if one.candidate == 1)
     alone = bet(equal, seed=1, samples=60_000)
     assert not alone.refuted
 
 
 def test_a_search_may_leave_fewer_draws_and_is_not_made_for_a_gross_bug():
     short = bet(CORRECT, samples=60_000, source=Finds((), 10_000, costs=5_000, samples=2_000))
-    assert 2 * SEARCH_AFTER + 10_000 < short.samples <= 2 * SEARCH_AFTER + 12_000
+    assert 2 * SCHEDULE.search_after + 10_000 < short.samples <= 2 * SCHEDULE.search_after + 12_000
     unasked = Finds((), 5_000)
     gross = bet(SVT_5, source=unasked)
     assert gross.refuted

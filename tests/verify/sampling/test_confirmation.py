@@ -1,5 +1,7 @@
 """A rare event that may say more than the leader is counted once more; nothing is spent where there is none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from verify.events.search import ChosenEvent, Found
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling import confirmation
 from verify.sampling.black_box import black_box_test
-from verify.sampling.confirmation import AGAIN, Confirmation
+from verify.sampling.confirmation import RULE, Confirmation
 from verify.sampling.draws import batch_sizes
 from verify.sampling.event_choice import Searched
 from verify.sampling.worlds import NeighbouringWorlds
@@ -55,7 +57,7 @@ def test_a_rare_event_that_stays_what_it_seemed_wins_and_its_counts_are_added_up
     best, spent = winner(counts)
     assert best.event.threshold == RARE
     more = spent - 2 * ROWS
-    assert more == pytest.approx(AGAIN * SAMPLES, rel=1e-3)
+    assert more == pytest.approx(RULE.again * SAMPLES, rel=1e-3)
     assert best.counted == ROWS + more // 2
     assert best.hits == pytest.approx((4e-4 * best.counted, 2.8e-4 * best.counted), abs=3)
     assert best.estimates == best.hits
@@ -83,7 +85,7 @@ def test_the_second_round_shares_its_draws_among_pairs_and_draws_no_batch_twice(
     counts = Counts(LAW, LAW)
     best, spent = winner(counts, finalists=2)
     assert best.index == 0
-    assert spent - 4 * ROWS == pytest.approx(AGAIN * SAMPLES, rel=1e-3)
+    assert spent - 4 * ROWS == pytest.approx(RULE.again * SAMPLES, rel=1e-3)
     batches = [(task.index, task.batch) for task in counts.tasks]
     assert len(batches) == len(set(batches))
     again = [task for task in counts.tasks if task.batch >= counts.split]
@@ -119,7 +121,7 @@ def test_a_black_box_test_takes_the_rare_event(monkeypatch):
 
     with_it = bounds()
     assert min(with_it) > 0.5
-    monkeypatch.setattr(confirmation, "MOST_CONTENDERS", 0)
+    monkeypatch.setattr(confirmation, "RULE", replace(RULE, contenders=0))
     without = bounds()
     assert min(without) < 0.1
 

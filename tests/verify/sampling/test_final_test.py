@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mechanisms import BLOCK
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import HalfLine, Interval, ReportCount, RowTable
 from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
-from verify.sampling.draws import FIRST_BATCH, MULTIPLE, batch_sizes, draw_all
+from verify.sampling.draws import FIRST_BATCH, batch_sizes, draw_all
 from verify.sampling.final_test import FinalTask, count_task, final_counts, share_of_error
 from verify.sampling.workers import pool
 from verify.sampling.worlds import NeighbouringWorlds
@@ -79,7 +80,7 @@ def test_batches_depend_on_rows_and_columns_only() -> None:
         for columns in (1, 7, 5000):
             sizes = batch_sizes(rows, columns)
             assert sum(sizes) == rows
-            assert all(size % MULTIPLE == 0 for size in sizes)
+            assert all(size % BLOCK == 0 for size in sizes)
     assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 1 << 22).values.shape == (64_000, 1)
     assert draw_all(CANDIDATES[0], 0, SpawnKey.SCAN, False, 64_000, 1, 10_000).values.shape == (9_984, 1)
 
