@@ -61,7 +61,7 @@ class LinearCase:
 
 @dataclass(frozen=True)
 class _ActionDraws:
-    """Bounds on the draws of a learner's actions: a draw costs more where there are more of them, and is made less often.
+    """Bounds on the draws of a learner's actions: with more of them a draw costs more, and fewer are made.
 
     Attributes
     ----------
