@@ -18,7 +18,7 @@ from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
 from verify.functions.gate_replay import releases_finding, replay_function
 from verify.learners.replay_run import run_replay
-from verify.transcripts.neighbours import draw_data, replacements
+from verify.transcripts.neighbours import replacements
 
 UNIT = Laplace(scale=1.0)
 PAIRS = [Pair(np.array(0.0), np.array(1.0))]
@@ -124,7 +124,7 @@ def test_a_learner_with_a_generator_of_its_own_is_not_called_a_leak():
             def observe(self, feedback):
                 self.gate.release(UNIT, feedback)
 
-        data = draw_data(problem, 5, np.random.SeedSequence(seed))
+        data = problem.draw_records(np.random.default_rng(seed), 6)
         found = run_replay(
             Steered,
             problem,

@@ -12,7 +12,7 @@ from verify.bandits.bandit_candidates import find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
-from verify.bandits.calling.bandit_crash import place_in_bandit, while_it_played
+from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.bandit_state import changed, state_of
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.second_test import hold_tests
@@ -65,9 +65,10 @@ def verify_bandit(
         except BanditError:
             raise
         except (Exception, SystemExit) as error:  # whatever a user's bandit raises
-            if not while_it_played(error):
+            place = place_in_bandit(error)
+            if place is None:
                 raise
-            evidence.findings.append(Statement.BANDIT_RAISED.finding(place_in_bandit(error), error=error))
+            evidence.findings.append(Statement.BANDIT_RAISED.finding(place, error=error))
     return evidence
 
 

@@ -6,6 +6,7 @@ Drift is looked for by a placebo: the test of two data sets repeated on one and 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -21,12 +22,34 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.draws import batch_sizes
 from verify.sampling.independence import dependence
 
-_BATCH = 1 << 13
-_FEWEST_MARKED = 1 << 12  # draws of each world, of which it is noted whether an event occurred
-_MOST_MARKED = 1 << 18
-_MARKED_COLUMNS = 32  # so that batches are those of the smallest size
-_MOST_VALUES = 1 << 22  # values of one half that are held in memory
-_ERRORS = 5.5  # standard errors; by chance beyond them with probability below 4e-8 for each count
+
+@dataclass(frozen=True, kw_only=True)
+class _Placebo:
+    """How much is drawn anew to doubt a result; the values were chosen by hand.
+
+    Attributes
+    ----------
+    batch
+        Draws that are made at once.
+    most_values
+        Values of one half that are held in memory.
+    fewest_marked, most_marked
+        Draws of each world, of which it is noted whether an event occurred.
+    marked_columns
+        Columns for which batches are sized, so that they are those of the smallest size.
+    standard_errors
+        By which counts must differ; by chance they do with probability below 4e-8 each.
+    """
+
+    batch: int = 1 << 13
+    most_values: int = 1 << 22
+    fewest_marked: int = 1 << 12
+    most_marked: int = 1 << 18
+    marked_columns: int = 32
+    standard_errors: float = 5.5
+
+
+_PLACEBO = _Placebo()
 
 
 def doubt_of(result: CountedEvent, runs: FunctionRuns, looked: Probe, seed: int) -> Finding | None:
@@ -69,8 +92,8 @@ def _dependence(result: CountedEvent, seed: int) -> str | None:
     each world, both in turn.
     """
     marks: tuple[list[BoolArray], list[BoolArray]] = [], []
-    draws = min(max(result.trials, _FEWEST_MARKED), _MOST_MARKED)
-    for part, size in enumerate(batch_sizes(draws, _MARKED_COLUMNS)):
+    draws = min(max(result.trials, _PLACEBO.fewest_marked), _PLACEBO.most_marked)
+    for part, size in enumerate(batch_sizes(draws, _PLACEBO.marked_columns)):
         for world, found in enumerate(marks):
             sequence = SpawnKey.PLACEBO.sequence(seed, 2, world, part)
             found.append(result.event.holds(result.worlds.draw(bool(world), size, sequence)))
@@ -82,9 +105,9 @@ def _half(result: CountedEvent, half: int, seed: int) -> tuple[int, FloatArray]:
     values, hits, done, wanted = np.empty((0, 0)), 0, 0, result.trials
     for part in count():
         sequence = SpawnKey.PLACEBO.sequence(seed, half, part)
-        sample = result.worlds.draw(False, min(_BATCH, wanted - done), sequence)
+        sample = result.worlds.draw(False, min(_PLACEBO.batch, wanted - done), sequence)
         if part == 0:
-            wanted = min(wanted, max(_BATCH, _MOST_VALUES // len(sample.columns)))
+            wanted = min(wanted, max(_PLACEBO.batch, _PLACEBO.most_values // len(sample.columns)))
             values = np.empty((len(sample.columns), wanted))
         hits += int(count_events([result.event], sample)[0])
         values[:, done : done + len(sample.values)] = sample.values.T
@@ -101,4 +124,4 @@ def _below_median(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:
 
 def _differ(ours: int, theirs: int, n: int) -> bool:
     pooled = (ours + theirs) / 2
-    return abs(ours - theirs) > _ERRORS * math.sqrt(2 * pooled * (1 - pooled / n)) + 1e-9
+    return abs(ours - theirs) > _PLACEBO.standard_errors * math.sqrt(2 * pooled * (1 - pooled / n)) + 1e-9

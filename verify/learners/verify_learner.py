@@ -35,7 +35,6 @@ from verify.subject_error import failing_place
 from verify.transcripts.action_features import with_paths_spelled
 from verify.transcripts.neighbours import (
     constant_data,
-    draw_data,
     initial_replacements,
     replacements,
     spread_records,
@@ -106,7 +105,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     effort, progress = conduct.effort, conduct.progress
     root = np.random.SeedSequence(conduct.seed)
     data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed = root.spawn(5)
-    drawn = draw_data(problem, effort.accounting_rounds, data_seed)
+    drawn = problem.draw_records(np.random.default_rng(data_seed), effort.accounting_rounds + 1)
 
     progress(0.0, "accounting runs")
     accounting = _account(evidence, case, drawn, accounting_seed)

@@ -18,7 +18,7 @@ from verify.events.view_sample import Column, ViewSample
 from verify.outputs.number_columns import number_columns
 from verify.outputs.output_readings import Readings
 from verify.outputs.seen_place import SeenPlace, seen_places
-from verify.outputs.spelling import Spelling, spelling_of
+from verify.outputs.spelling import Spelling
 from verify.outputs.wide_outputs import MOST_COLUMNS, BlockSums, most_telling_names
 from verify.outputs.words import WordCodes
 
@@ -97,7 +97,7 @@ def layout_of(seen: Sequence[Readings]) -> Layout:
     labels: list[_ColumnSource] = []
     spelled: list[_ColumnSource] = []
     for place in spoken:
-        spelling = spelling_of(place.words) if len(spoken) <= _MOST_SPELLED else None
+        spelling = Spelling.of(place.words) if len(spoken) <= _MOST_SPELLED else None
         labels.append(_LabelColumn.of(place, codes, closed=spelling is not None))
         if spelling is not None:
             spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))

@@ -52,6 +52,30 @@ class Spelling:
     codes: WordCodes
     long: bool
 
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Spelling | None:
+        """Return how words like those seen are taken apart; None if they are few, or have nothing in them."""
+        seen = sorted(set(words))
+        if len(seen) <= FEW_WORDS:
+            return None
+        unit = _unit(seen)
+        rows = [_parts_of(word, unit) for word in seen]
+        lengths = {len(row) for row in rows}
+        columns = list(zip_longest(*rows))[:MOST_PARTS]
+        if not columns:
+            return None
+        numeric = tuple(
+            unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
+        )
+        codes = WordCodes.of(
+            part
+            for column, number in zip(columns, numeric, strict=True)
+            if not number
+            for part in column
+            if part is not None
+        )
+        return cls(unit, numeric, codes, len(lengths) > 1)
+
     @property
     def width(self) -> int:
         """The number of columns."""
@@ -80,30 +104,6 @@ class Spelling:
             if self.long:
                 row[-1] = len(parts)
         return np.asarray(table[words.codes])
-
-
-def spelling_of(words: Iterable[str]) -> Spelling | None:
-    """Return how words like those seen are taken apart; None if they are few, or have nothing in them."""
-    seen = sorted(set(words))
-    if len(seen) <= FEW_WORDS:
-        return None
-    unit = _unit(seen)
-    rows = [_parts_of(word, unit) for word in seen]
-    lengths = {len(row) for row in rows}
-    columns = list(zip_longest(*rows))[:MOST_PARTS]
-    if not columns:
-        return None
-    numeric = tuple(
-        unit != "letter" and _all_numbers([p for p in column if p is not None]) for column in columns
-    )
-    codes = WordCodes.of(
-        part
-        for column, number in zip(columns, numeric, strict=True)
-        if not number
-        for part in column
-        if part is not None
-    )
-    return Spelling(unit, numeric, codes, len(lengths) > 1)
 
 
 def _parts_of(word: str, unit: _Unit) -> Sequence[str]:

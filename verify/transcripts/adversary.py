@@ -14,9 +14,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Simulation
-from algorithms.play import BuildLearner, checked_action
-from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.transcripts.transcript import ActionArray
 
@@ -162,38 +159,3 @@ class Interaction:
         """Note the actions of the round, shape (lanes, size)."""
         self.actions[:, self.played] = actions
         self.played += 1
-
-
-def learner_against(
-    build: BuildLearner,
-    problem: Problem,
-    adversary: Adversary,
-    rounds: int,
-    *,
-    lanes: int,
-    other_world: bool,
-    seed: np.random.SeedSequence,
-) -> ActionArray:
-    """Return the actions of a learner on a gate against an adversary, shape (lanes, rounds, size).
-
-    Raises
-    ------
-    AdversaryError
-        If a lane is challenged twice, or outcomes have another shape than (lanes, arms).
-    """
-    gate = Simulation(seed, lanes)
-    learner, structure = build(gate), problem.structure
-    interaction = Interaction(
-        adversary,
-        rounds=rounds,
-        arms=structure.arms,
-        size=structure.size,
-        lanes=lanes,
-        other_world=other_world,
-    )
-    for record in range(1, rounds + 1):
-        outcomes = interaction.outcomes()
-        played = checked_action(learner, problem, lanes)
-        learner.observe(gate.private(problem.feedback(outcomes, played), learner.feedback_domain, record))
-        interaction.play(played)
-    return interaction.actions

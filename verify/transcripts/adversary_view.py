@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from algorithms.play import BuildLearner
+from accountant import Simulation
+from algorithms.play import BuildLearner, checked_action
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.events.view_sample import ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.action_features import features_for, first_actions, read, without_repeats
-from verify.transcripts.adversary import Adversary, learner_against
+from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 Play = Callable[[bool, int, np.random.SeedSequence], ActionArray]
@@ -70,9 +71,44 @@ def learner_worlds(
         sizes = [min(lanes, n - done) for done in range(0, n, lanes)]
         return np.concatenate(
             [
-                learner_against(build, problem, adversary, rounds, lanes=size, other_world=other, seed=own)
+                _learner_against(build, problem, adversary, rounds, lanes=size, other_world=other, seed=own)
                 for size, own in zip(sizes, child.spawn(len(sizes)), strict=True)
             ]
         )
 
     return adversary_worlds(adversary, play, ActionSpace.of(problem), seed)
+
+
+def _learner_against(
+    build: BuildLearner,
+    problem: Problem,
+    adversary: Adversary,
+    rounds: int,
+    *,
+    lanes: int,
+    other_world: bool,
+    seed: np.random.SeedSequence,
+) -> ActionArray:
+    """Return the actions of a learner on a gate against an adversary, shape (lanes, rounds, size).
+
+    Raises
+    ------
+    AdversaryError
+        If a lane is challenged twice, or outcomes have another shape than (lanes, arms).
+    """
+    gate = Simulation(seed, lanes)
+    learner, structure = build(gate), problem.structure
+    interaction = Interaction(
+        adversary,
+        rounds=rounds,
+        arms=structure.arms,
+        size=structure.size,
+        lanes=lanes,
+        other_world=other_world,
+    )
+    for record in range(1, rounds + 1):
+        outcomes = interaction.outcomes()
+        played = checked_action(learner, problem, lanes)
+        learner.observe(gate.private(problem.feedback(outcomes, played), learner.feedback_domain, record))
+        interaction.play(played)
+    return interaction.actions

@@ -9,17 +9,34 @@ from typing import Literal
 import numpy as np
 
 from algorithms.play import INITIAL_RECORD
-from algorithms.problems import Problem
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray
 
 InitialRecords = Literal["none", "one", "separate"]
 """Whether a learner observes outcomes before the first round, and whether they are one record."""
 
-_SEPARATE_ARMS = 4
-_MOST_POINTS = 6  # extreme points that backgrounds and changed records are made of
-_MOST_RECORDS = 8  # changed records of a background
-_MOST_VALUES = 2  # values that each is replaced by
+
+@dataclass(frozen=True, kw_only=True)
+class _Most:
+    """How much is made at most; the values were chosen by hand.
+
+    Attributes
+    ----------
+    points
+        Extreme points that backgrounds and changed records are made of.
+    records, values
+        Changed records of a background, and values that each is replaced by.
+    separate_arms
+        Arms whose initial outcome is replaced by itself.
+    """
+
+    points: int = 6
+    records: int = 8
+    values: int = 2
+    separate_arms: int = 4
+
+
+_MOST = _Most()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +81,6 @@ class Background:
     data: FloatArray
     neighbours: tuple[Neighbour, ...]
     others: str
-
-
-def draw_data(problem: Problem, rounds: int, seed: np.random.SeedSequence) -> FloatArray:
-    """Draw a data set from the problem's law: records 0 .. rounds, shape (rounds + 1, arms)."""
-    return problem.draw_records(np.random.default_rng(seed), rounds + 1)
 
 
 def constant_data(domain: Domain, rounds: int) -> list[FloatArray]:
@@ -117,18 +129,18 @@ def backgrounds(
         How `drawn` came about, in words.
     """
     rounds = len(drawn) - 1
-    points = domain.extremes()[:_MOST_POINTS]
+    points = domain.extremes()[: _MOST.points]
     doubling = [2**k for k in range(rounds.bit_length())]
     # Early records enter the smallest batches, which hold one record, or a few.
-    records = sorted({*doubling, *(r for r in (3, arms, arms + 1, arms + 2) if r <= rounds)})[:_MOST_RECORDS]
+    records = sorted({*doubling, *(r for r in (3, arms, arms + 1, arms + 2) if r <= rounds)})[: _MOST.records]
     found = []
     datasets = [(np.tile(point, (rounds + 1, 1)), describe_record(point)) for point in points]
     for data, others_words in [*datasets, (drawn, law)]:
-        neighbours = initial_replacements(data, domain, initial)[:_MOST_VALUES]
+        neighbours = initial_replacements(data, domain, initial)[: _MOST.values]
         for record in records:
             others = [point for point in points if not np.array_equal(point, data[record])]
             words = "another extreme point"
-            neighbours += [Neighbour(record, point, words) for point in others[:_MOST_VALUES]]
+            neighbours += [Neighbour(record, point, words) for point in others[: _MOST.values]]
         verb = "are" if others_words == law else "have"
         found.append(Background(data, tuple(neighbours), f"all other users {verb} {others_words}"))
     return found
@@ -150,7 +162,7 @@ def initial_replacements(data: FloatArray, domain: Domain, how: InitialRecords) 
         return replacements(data, domain, [INITIAL_RECORD])
     low, high = domain.extremes()[:2]
     found = []
-    for arm in range(min(_SEPARATE_ARMS, data.shape[1])):
+    for arm in range(min(_MOST.separate_arms, data.shape[1])):
         value = data[INITIAL_RECORD].copy()
         value[arm] = low[arm] + high[arm] - value[arm]
         found.append(Neighbour(INITIAL_RECORD, value, f"the opposite for arm {arm}"))

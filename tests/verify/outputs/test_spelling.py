@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from verify.outputs.output_layout import layout_of
 from verify.outputs.read_outputs import read_outputs
-from verify.outputs.spelling import FEW_WORDS, MOST_PARTS, spelling_of
+from verify.outputs.spelling import FEW_WORDS, MOST_PARTS, Spelling
 from verify.outputs.words import Words
 
 BITS = [f"{i:05b}"[: 2 + i % 4] for i in range(32)]
@@ -32,20 +32,20 @@ def table(spelling, words):
     ],
 )  # fmt: skip
 def test_words_are_numbers_parts_or_letters(words, unit, numeric):
-    spelling = spelling_of(words)
+    spelling = Spelling.of(words)
     assert (spelling.unit, spelling.numeric) == (unit, numeric)
     assert len(spelling.columns("output", "the output")) == spelling.width
 
 
 def test_few_words_are_labels():
-    assert spelling_of([f"{i:03b}" for i in range(FEW_WORDS)]) is None
-    assert spelling_of(["", *"abcdefgh"]) is not None
-    assert spelling_of([]) is None
+    assert Spelling.of([f"{i:03b}" for i in range(FEW_WORDS)]) is None
+    assert Spelling.of(["", *"abcdefgh"]) is not None
+    assert Spelling.of([]) is None
 
 
 @given(st.lists(st.text("01", max_size=7) | st.none(), min_size=1, max_size=30))
 def test_letters_and_length_are_in_their_columns(words):
-    spelling = spelling_of(BITS)
+    spelling = Spelling.of(BITS)
     names = [column.name for column in spelling.columns("output", "the output")]
     assert names == [*(f"output:letter[{i}]" for i in range(1, 6)), "output:letters"]
     for word, row in zip(words, table(spelling, words), strict=True):
@@ -57,7 +57,7 @@ def test_letters_and_length_are_in_their_columns(words):
 
 
 def test_parts_that_are_numbers_are_read_as_such_and_others_keep_their_codes():
-    spelling = spelling_of([f"{word} {i / 4}" for i in range(8) for word in ("up", "down")])
+    spelling = Spelling.of([f"{word} {i / 4}" for i in range(8) for word in ("up", "down")])
     rows = table(spelling, ["up 2.5", "down -1e3", "up x", "", None, "left 1"])
     np.testing.assert_equal(rows[:3, 0], [1.0, 0.0, 1.0])
     np.testing.assert_equal(rows[:, 1], [2.5, -1000.0, math.nan, math.nan, math.nan, 1.0])
@@ -66,7 +66,7 @@ def test_parts_that_are_numbers_are_read_as_such_and_others_keep_their_codes():
 
 
 def test_long_words_are_told_by_their_beginning_and_their_length():
-    spelling = spelling_of(["a" * i for i in range(1, 100)])
+    spelling = Spelling.of(["a" * i for i in range(1, 100)])
     row = table(spelling, ["a" * 90])[0]
     assert len(spelling.numeric) == MOST_PARTS
     np.testing.assert_equal(row, [0.0] * MOST_PARTS + [90.0])

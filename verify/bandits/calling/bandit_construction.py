@@ -151,21 +151,19 @@ class Maker:
             values["random state"] = np.random.RandomState(int(rng.integers(2**32)))
         return self._arguments.call(self._make, values)
 
+    def starter(self, made: Any) -> Callable[[Any], object] | None:
+        """Return what a bandit's class wants to be called once before the first round, None if nothing of a usual name.
 
-def starter(made: Any, arms: int, rounds: int) -> Callable[[Any], object] | None:
-    """Return what a bandit's class wants to be called once before the first round, None if nothing of a usual name.
-
-    That is a method of a usual name, if it requires no more than the numbers of arms and rounds.
-    """
-    numbers: dict[Role | None, int] = {"arms": arms, "number of arms": arms, "number of rounds": rounds}
-    for name in _STARTS:
-        method = getattr(made, name, None)
-        if callable(method):
-            roles = [known_role(each.name) for each in required(named_parameters(method))]
-            if all(role in numbers for role in roles):  # there is no environment yet
-                given = [numbers[role] for role in roles]
-                return lambda bandit: getattr(bandit, name)(*given)
-    return None
+        That is a method of a usual name, if it requires no more than the numbers of arms and rounds.
+        """
+        for name in _STARTS:
+            method = getattr(made, name, None)
+            if callable(method):
+                roles = [known_role(each.name) for each in required(named_parameters(method))]
+                given = [self._numbers[role] for role in roles if role in self._numbers]
+                if len(given) == len(roles):  # there is no environment yet
+                    return lambda bandit: getattr(bandit, name)(*given)
+        return None
 
 
 def known_role(name: str) -> Role | None:

@@ -17,21 +17,24 @@ _REMOTE = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
 _NUMERIC = ("numpy", "scipy")
 
 
-def place_in_bandit(error: BaseException) -> str:
-    """Return the last line of the traceback that is the bandit's, "" if none is.
+def place_in_bandit(error: BaseException) -> str | None:
+    """Return the last line of an exception's traceback that is the bandit's.
 
     An installed package is the bandit's only if no other line is.
+
+    Returns
+    -------
+    str or None
+        "" if the bandit was called wrongly, and no line is its own; None if the exception came neither from a bandit
+        nor from calling it: then the verifier itself is at fault.
     """
-    lines = [each for each in _lines(error) if _of_others(each.file)]
+    every = _lines(error)
+    lines = [each for each in every if _of_others(each.file)]
+    if not lines and not any(Path(each.file).resolve().parent == _CALLING for each in every):
+        return None
     own = [each for each in lines if not set(_INSTALLED) & set(Path(each.file).parts)]
     shown = own or [each for each in lines if not set(_NUMERIC) & set(Path(each.file).parts)]
     return str(shown[-1]) if shown else ""
-
-
-def while_it_played(error: BaseException) -> bool:
-    """Whether an exception came from a bandit or from calling it; else the verifier itself is at fault."""
-    files = [each.file for each in _lines(error)]
-    return any(_of_others(file) or Path(file).resolve().parent == _CALLING for file in files)
 
 
 def _lines(error: BaseException) -> list[Place]:

@@ -31,7 +31,7 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, whole
-from verify.bandits.calling.bandit_construction import Maker, starter
+from verify.bandits.calling.bandit_construction import Maker
 from verify.bandits.calling.bandit_environment import (
     Environment,
     play_alone,
@@ -356,7 +356,7 @@ class _Runs:
         made = self.make(self.generators.rng, environment)
         if not self._known:
             own = self.bandit
-            self._start = starter(made, own.arms, own.rounds)
+            self._start = self.make.starter(made)
             self._caches = caches_of(made)
             for clear in self._caches:
                 clear()

@@ -11,10 +11,11 @@ from algorithms.catalogue.structured_entries import learner_builder
 from mechanisms import Laplace
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, SubjectError, verify
-from verify.bandits import second_test
 from verify.bandits.calling.bandit_calls import BanditError
+from verify.sampling import tester
 from verify.sampling.black_box import black_box_test
-from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay, Turn, learner_against
+from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay, Turn
+from verify.transcripts.adversary_view import _learner_against
 from verify.zoo import specimens
 from verify.zoo.bandits import EpisodicUCB
 
@@ -317,7 +318,7 @@ def test_a_learner_on_a_gate_plays_against_an_adversary_in_lanes():
     build = learner_builder(EpisodicUCB, problem, epsilon=1.0, horizon=64)
     shares = []
     for other in (False, True):
-        actions = learner_against(
+        actions = _learner_against(
             build,
             problem,
             ChallengeOnPlay(arm=0, number=0),
@@ -380,7 +381,7 @@ def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monke
         used.append(workers)
         return black_box_test(candidates, workers=workers, **others)
 
-    monkeypatch.setattr(second_test, "black_box_test", spy)
+    monkeypatch.setattr(tester, "black_box_test", spy)
     bandit = PlainBandit(NoisyOwnGenerator, arms=2, rounds=2)
     result = verify(bandit, epsilon=1.0, effort="quick", samples=4_096, workers=2)
     assert used == [1]
