@@ -16,7 +16,7 @@ from accountant import Recorder, Replay
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
-from verify.functions.gate_replay import releases_finding, replay_function
+from verify.functions.gate_replay import replay_function
 from verify.learners.replay_run import run_replay
 from verify.transcripts.neighbours import replacements
 
@@ -150,15 +150,15 @@ def test_a_scale_that_depends_on_data_is_seen():
 def test_a_scale_too_small_for_the_claim_is_seen_from_the_releases(scale, seen):
     result = replayed(lambda data, gate: gate.release(Laplace(scale=scale), data))
     assert result.findings == []
-    finding = releases_finding(result, 1.0, 0.0)
+    finding = result.releases_finding(1.0, 0.0)
     assert (finding is not None) == seen
     assert result.loss_bound(0.0).epsilon == pytest.approx(1 / scale, rel=1e-6)
 
 
 def test_a_composition_without_a_split_budget_is_seen():
     result = replayed(lambda data, gate: [gate.release(UNIT, data) for _ in range(3)], replays=100)
-    assert releases_finding(result, 1.0, 0.0) is not None
-    assert releases_finding(result, 3.0, 0.0) is None
+    assert result.releases_finding(1.0, 0.0) is not None
+    assert result.releases_finding(3.0, 0.0) is None
 
 
 def test_a_variance_where_a_standard_deviation_belongs_is_seen_at_the_claimed_delta():
@@ -170,8 +170,8 @@ def test_a_variance_where_a_standard_deviation_belongs_is_seen_at_the_claimed_de
             replays=200,
         )
 
-    assert releases_finding(gaussian(math.sqrt(sigma)), 0.5, 1e-5) is not None
-    assert releases_finding(gaussian(sigma), 0.5, 1e-5) is None
+    assert gaussian(math.sqrt(sigma)).releases_finding(0.5, 1e-5) is not None
+    assert gaussian(sigma).releases_finding(0.5, 1e-5) is None
 
 
 def test_calls_that_do_not_match_lose_nothing():

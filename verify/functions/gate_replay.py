@@ -50,7 +50,7 @@ def replay_gate(
         replays=conduct.effort.replays,
         seed=conduct.seed,
     )
-    too_much = releases_finding(replayed, claim.epsilon, claim.delta)
+    too_much = replayed.releases_finding(claim.epsilon, claim.delta)
     return [*replayed.findings, *([too_much] if too_much else [])]
 
 
@@ -92,6 +92,18 @@ class _Replayed:
         shortest = min(map(len, rows))
         return loss_lower_bound(np.array([row[:shortest] for row in rows]), delta, FALSE_ALARM)
 
+    def releases_finding(self, epsilon: float, delta: float) -> Finding | None:
+        """Say if the releases, taken together, lose more than the claim: a scale that is too small for it.
+
+        It is a remark and refutes nothing: the output may show less than was released, as a noisy maximum does.
+        """
+        bound = self.loss_bound(delta)
+        if bound is None or not bound.epsilon > epsilon:
+            return None
+        return Statement.RELEASES_LOSE_MORE.finding(
+            epsilon=number(bound.epsilon), delta=number(delta), claimed=number(epsilon)
+        )
+
 
 def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int) -> _Replayed:
     """Record on one data set of each pair and replay on the other, in both orders by turns.
@@ -131,19 +143,6 @@ def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int
                 add_once(replayed.findings, finding)
             rows[turn % 2].append(loss)
     return replayed
-
-
-def releases_finding(replayed: _Replayed, epsilon: float, delta: float) -> Finding | None:
-    """Say if the releases, taken together, lose more than the claim: a scale that is too small for it.
-
-    It is a remark and refutes nothing: the output may show less than was released, as a noisy maximum does.
-    """
-    bound = replayed.loss_bound(delta)
-    if bound is None or not bound.epsilon > epsilon:
-        return None
-    return Statement.RELEASES_LOSE_MORE.finding(
-        epsilon=number(bound.epsilon), delta=number(delta), claimed=number(epsilon)
-    )
 
 
 class _Recorded:
