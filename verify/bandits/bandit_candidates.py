@@ -13,7 +13,7 @@ from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import UNITS_OF_ROUND
-from verify.bandits.table_search import is_gross, telling_tables
+from verify.bandits.table_search import is_far_beyond, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample
@@ -40,7 +40,7 @@ class _TestSize:
         Draws for each that is tested beside the best.
     near, times_if_near
         So many times more draws where a scan predicts about the claim: more than this share of it.
-    fewer_if_gross
+    fewer_if_far_beyond
         So many times fewer where it predicts a multiple of the claim.
     times_of_second
         Draws of a second test, for each of a near thing's first.
@@ -60,7 +60,7 @@ class _TestSize:
     of_every_pair: int = 12_000
     near: float = 0.4
     times_if_near: int = 2
-    fewer_if_gross: int = 4
+    fewer_if_far_beyond: int = 4
     times_of_second: int = 8
     fewest_of_pair: int = 2_688
     least: int = 1_792
@@ -120,8 +120,8 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tup
     cost = run_cost(bandit, best.rounds)
     affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
     near = min(_SIZE.times_if_near * affordable, effort.single_samples)
-    if is_gross(best.predicted, claim):
-        affordable //= _SIZE.fewer_if_gross
+    if is_far_beyond(best.predicted, claim):
+        affordable //= _SIZE.fewer_if_far_beyond
     elif best.predicted > _SIZE.near * claim.epsilon:
         affordable *= _SIZE.times_if_near
     short = [pair for pair in pairs if pair.rounds <= best.rounds]  # others would cost draws

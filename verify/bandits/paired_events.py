@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.bandits.paired_runs import Change, PairedRuns
+from verify.bandits.paired_runs import PairedRuns, RoundChange
 from verify.transcripts.action_features import (
     ActionFeature,
     FirstSwitch,
@@ -60,11 +60,11 @@ class BestEvent:
 
     predicted: float
     rounds: int
-    change: Change
+    change: RoundChange
     share: float
 
 
-def best_event(played: PairedRuns, planned: PlannedTest, *, caution: float) -> BestEvent | None:
+def best_paired_event(played: PairedRuns, planned: PlannedTest, *, caution: float) -> BestEvent | None:
     """Return the event that predicts most, None if no run differs from its partner.
 
     Events are half-lines of play counts and times.
@@ -138,7 +138,7 @@ def _best_half_line(
     second: npt.NDArray[np.int32],
     weights: FloatArray,
     features: Sequence[ActionFeature],
-    change: Change,
+    change: RoundChange,
     planned: PlannedTest,
     caution: float,
 ) -> BestEvent | None:
@@ -213,7 +213,7 @@ def _paired_bound(
 
 
 def view_pair_of(
-    played: PairedRuns, change: Change, space: ActionSpace, planned: PlannedTest, *, caution: float
+    played: PairedRuns, change: RoundChange, space: ActionSpace, planned: PlannedTest, *, caution: float
 ) -> ViewPair | None:
     """Return the two tables of a change, with the features of all kinds that tell most; None if no feature varies.
 
@@ -226,7 +226,7 @@ def view_pair_of(
     space
         What actions are made of.
     planned, caution
-        As for `best_event`.
+        As for `best_paired_event`.
     """
     record, hidden = played.tables.record, planned.hidden
     both = Transcript(np.concatenate(played.worlds(change)))

@@ -32,7 +32,7 @@ _MOST_FINAL = 100_000  # draws that pairs are ranked for
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class RoundChange:
     """One way to change the round.
 
     Attributes
@@ -102,27 +102,27 @@ class PairedRuns:
         tables = replace(self.tables, table=self.tables.table[: rounds + 1], family=-1)
         return PairedRuns(tables, self.runs[:, :rounds], self.at, self.partners[:, :rounds], self.arm)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[RoundChange]:
         """Return the ways to change the round that these runs tell of: one reward, all, one against the others."""
         tables = self.tables
         row, every = tables.table[tables.record], np.arange(tables.row.size)
         if not np.array_equal(row[tables.arms :], tables.row[tables.arms :]):
-            return [Change(row, tables.row)]  # another context: another arm may be played, too
+            return [RoundChange(row, tables.row)]  # another context: another arm may be played, too
         if self.arm is not None:
-            return [Change(row, np.where(every == self.arm, tables.row, row), self.arm)]
+            return [RoundChange(row, np.where(every == self.arm, tables.row, row), self.arm)]
         arms, counts = np.unique(self.own[self.own < tables.arms], return_counts=True)
         common = arms[np.argsort(-counts, kind="stable")].tolist()
-        found = [Change(row, tables.row)]
+        found = [RoundChange(row, tables.row)]
         if len(arms) > 1:
             for arm in common[: 1 if len(arms) == 2 else _MOST_CHANGES]:
                 here = every == arm
                 first, second = np.where(here, tables.row, row), np.where(here, row, tables.row)
-                found.append(Change(first, second, arm, swapped=True))
+                found.append(RoundChange(first, second, arm, swapped=True))
             for arm in common[:_MOST_CHANGES]:
-                found.append(Change(row, np.where(every == arm, tables.row, row), arm))
+                found.append(RoundChange(row, np.where(every == arm, tables.row, row), arm))
         return found
 
-    def worlds(self, change: Change) -> tuple[ActionArray, ActionArray]:
+    def worlds(self, change: RoundChange) -> tuple[ActionArray, ActionArray]:
         """Return all runs in both worlds of a change of which all runs have partners."""
         first, second = self.runs, self.runs.copy()
         second[self.at] = self.partners
@@ -133,7 +133,7 @@ class PairedRuns:
             return np.where(own, second, first), np.where(own, first, second)
         return first, np.where(own, second, first)
 
-    def background(self, change: Change) -> Background:
+    def background(self, change: RoundChange) -> Background:
         """Return the first world's table, and the second's as its neighbour."""
         table = self.tables.table.copy()
         table[self.tables.record] = change.first

@@ -18,7 +18,7 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables, first_tables, variants
-from verify.bandits.paired_events import BestEvent, best_event, view_pair_of
+from verify.bandits.paired_events import BestEvent, best_paired_event, view_pair_of
 from verify.bandits.paired_runs import PairedPlayer, PairedRuns
 from verify.conduct.effort import Effort
 from verify.transcripts.table_bisection import anchor_tables, bisect_tables
@@ -79,7 +79,7 @@ class _SearchSize:
         The later rounds.
     kept
         Pairs of tables that are returned at most.
-    enough_if_gross
+    enough_if_far_beyond
         Tables that enter the rounds that are left out if much is predicted.
     pair_caution
         Standard errors that are taken off the estimates on the pairs that are returned.
@@ -106,7 +106,7 @@ class _SearchSize:
         _Round(units=1.5, most_pairs=8_192, caution=1.5, enter=3, all_partners=True),
     )
     kept: int = 3
-    enough_if_gross: int = 8
+    enough_if_far_beyond: int = 8
     pair_caution: float = 1.5
     bisected_rounds: tuple[int, ...] = (512, 4_096, 32_768)
     anchor_units: float = 1.0 / 6.0
@@ -167,14 +167,14 @@ def telling_tables(
         return [] if pair is None else [pair]
     for halving in _SIZE.halvings:
         found = _best(found, halving.enter)
-        if halving.enter <= _SIZE.enough_if_gross and is_gross(found[0].event.predicted, claim):
+        if halving.enter <= _SIZE.enough_if_far_beyond and is_far_beyond(found[0].event.predicted, claim):
             break
         found = search.halved(halving, found) or found
     pairs_found = [each.pair or search.completed(each).pair for each in found[: _SIZE.kept]]
     return sorted((pair for pair in pairs_found if pair is not None), key=lambda pair: -pair.predicted)
 
 
-def is_gross(predicted: float, claim: Claim) -> bool:
+def is_far_beyond(predicted: float, claim: Claim) -> bool:
     """Whether so much is predicted that few draws will do: three times the claim, and two more than it."""
     return predicted > max(3.0 * claim.epsilon, claim.epsilon + 2.0)
 
@@ -216,7 +216,9 @@ class _TableSearch:
 
     def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
         """Return what was played with its best events, without those on which no run differs."""
-        events = [(best_event(each, self.player.planned, caution=within.caution), each) for each in every]
+        events = [
+            (best_paired_event(each, self.player.planned, caution=within.caution), each) for each in every
+        ]
         return [_Candidate(event, played) for event, played in events if event is not None]
 
     def halved(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:

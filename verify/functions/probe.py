@@ -19,10 +19,10 @@ from verify.functions.noise_checks import NoiseChecks
 from verify.functions.probe_result import Probe, SeenOutputs, words_of
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Data, Pair
-from verify.outputs.output_layout import Layout, layout_of
+from verify.outputs.output_layout import OutputLayout, layout_of
 from verify.outputs.output_readings import Readings
 from verify.outputs.shapes import shown
-from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_COLUMNS
+from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
 from verify.subject_error import SubjectError
 
 
@@ -111,7 +111,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     return Probe(layout, findings, randomness is not Statement.OWN_RANDOMNESS, unlike, others.pair)
 
 
-def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: int) -> Layout:
+def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: int) -> OutputLayout:
     """Return the layout for outputs like those seen; more of them are drawn where words and shapes vary."""
     readings = [one.readings for one in seen]
     layout = layout_of(readings)
@@ -149,7 +149,7 @@ def _first_outputs(
 
 def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
     """Yield what calls did besides returning something, and that not all of it is looked at."""
-    if runs.width > MOST_COLUMNS:
+    if runs.width > MOST_PLACES:
         yield Statement.WIDE.finding(entries=runs.width, kept=KEPT, blocks=BLOCKS)
     if runs.effects.warned:
         yield Statement.WARNS.finding(warnings=runs.effects.warned)

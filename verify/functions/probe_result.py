@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from verify.findings import Finding, FindingKind
 from verify.neighbouring.adjacency import Data, Pair
-from verify.outputs.output_layout import Layout
+from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Readings
 
 _NOTHING_TO_TEST = frozenset({FindingKind.CONSTANT, FindingKind.REMEMBERS, FindingKind.REPEATS})
@@ -39,7 +39,7 @@ class Probe:
         Neighbours that are none of the known pairs, between which an output changes that is the same on all of these.
     """
 
-    layout: Layout
+    layout: OutputLayout
     findings: Sequence[Finding]
     repeatable: bool
     unlike: tuple[Data, Data] | None

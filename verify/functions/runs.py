@@ -17,7 +17,7 @@ from mechanisms.arrays import FloatArray
 from verify.events.view_sample import ViewSample
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
-from verify.outputs.output_layout import Layout
+from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
@@ -114,7 +114,7 @@ class FunctionRuns:
             returned = self._returned(data, n, np.random.default_rng(seed))
         return self._read(returned, n, known)
 
-    def sample(self, layout: Layout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
+    def sample(self, layout: OutputLayout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
 
         Raises

@@ -19,7 +19,7 @@ from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.runs import FunctionRuns, RaisedInLanes
-from verify.outputs.output_layout import Layout
+from verify.outputs.output_layout import OutputLayout
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.tester import CandidateSource, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
@@ -136,7 +136,7 @@ class _FunctionTest:
                 self.evidence.offer(result.lower_bound(), result.witness(self.conduct.reproduce))
 
 
-def _has_fractions(layout: Layout, worlds: NeighbouringWorlds, seed: int) -> bool:
+def _has_fractions(layout: OutputLayout, worlds: NeighbouringWorlds, seed: int) -> bool:
     """Return whether outputs hold numbers that are not whole: only those have bits that could leak."""
     sample = worlds.draw(False, 64, SpawnKey.FRACTIONS.sequence(seed))
     real = [i for i, column in enumerate(layout.columns) if column.kind == "real"]

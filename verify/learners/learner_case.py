@@ -11,7 +11,7 @@ from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
 from verify.learners.coupled_run import CoupledRun
 from verify.transcripts.adversary import Adversary
-from verify.transcripts.neighbours import InitialRecords, Neighbour
+from verify.transcripts.neighbours import InitialOutcomes, Neighbour
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import LearnerView, action_view, message_view, transcript_view
 from verify.verdict.evidence import Evidence
@@ -38,7 +38,7 @@ class LearnerCase:
     build: BuildLearner
     problem: Problem
     claim: Claim
-    initial: InitialRecords
+    initial: InitialOutcomes
     adversary: Adversary | None = None
 
     @property

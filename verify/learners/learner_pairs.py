@@ -22,7 +22,7 @@ from verify.learners.telling_pairs import find_telling_pairs, is_gross
 from verify.sampling.tester import Candidates, CandidateSource
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
-from verify.transcripts.neighbours import InitialRecords, Neighbour, initial_replacements
+from verify.transcripts.neighbours import InitialOutcomes, Neighbour, initial_replacements
 from verify.transcripts.view_pair import ViewPair
 
 _MOST_PAIRS = 6  # pairs of early records that a test scans
@@ -177,7 +177,7 @@ def _early_pairs(
     data: FloatArray,
     neighbours: Sequence[Neighbour],
     coupled: CoupledRun | None,
-    initial: InitialRecords,
+    initial: InitialOutcomes,
     *,
     beside_telling: bool,
 ) -> list[ViewPair]:

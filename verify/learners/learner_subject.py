@@ -21,7 +21,7 @@ from algorithms.problems import (
     problems,
 )
 from verify.subject_error import SubjectError, failing_place
-from verify.transcripts.neighbours import InitialRecords
+from verify.transcripts.neighbours import InitialOutcomes
 
 _DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
 
@@ -95,7 +95,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         ) from error
 
 
-def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialRecords:
+def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:
     """Ask a learner whether it observes outcomes before the first round, and whose they are.
 
     Raises

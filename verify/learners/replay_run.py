@@ -22,7 +22,7 @@ from mechanisms.arrays import FloatArray
 from verify.findings import Finding, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.subject_error import failing_place
-from verify.transcripts.neighbours import InitialRecords, Neighbour, initial_replacements, replacements
+from verify.transcripts.neighbours import InitialOutcomes, Neighbour, initial_replacements, replacements
 from verify.verdict.evidence import Evidence
 
 
@@ -32,7 +32,7 @@ def add_replays(
     problem: Problem,
     drawn: FloatArray,
     neighbours: list[Neighbour],
-    initial: InitialRecords,
+    initial: InitialOutcomes,
     seed: np.random.SeedSequence,
 ) -> None:
     """Replay a short run on all neighbours, and the whole run on a record early, halfway and late in it."""

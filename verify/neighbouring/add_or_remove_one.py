@@ -19,7 +19,7 @@ from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
 from verify.neighbouring.point_patterns import telling_points
-from verify.neighbouring.table_patterns import MOST_POINTS, TablePattern, doubling, tables_of
+from verify.neighbouring.table_patterns import MOST_POINTS, TablePattern, doubling_places, tables_of
 from verify.neighbouring.within import AnyTwo
 
 if TYPE_CHECKING:
@@ -116,7 +116,9 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
         table = TablePattern(np.repeat(points[0][None], size, axis=0), "equal to it")
         yield from removed(points[:1], size, [0], [table])
     for size in dict.fromkeys((1, records, half)):
-        yield from removed(points, size, doubling(size), list(tables_of(record, size)) if size > 1 else alone)
+        yield from removed(
+            points, size, doubling_places(size), list(tables_of(record, size)) if size > 1 else alone
+        )
 
 
 def _removed(table: Data, place: int, words: str = "") -> Pair:

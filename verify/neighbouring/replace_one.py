@@ -22,7 +22,7 @@ from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
 from verify.neighbouring.point_patterns import ends_of, typed
-from verify.neighbouring.table_patterns import TablePattern, doubling, tables_of
+from verify.neighbouring.table_patterns import TablePattern, doubling_places, tables_of
 from verify.neighbouring.within import AnyTwo
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _replacements(record: Domain, records: int) -> Iterator[Pair]:
         yield from changed(changes[:1], [records - 1], tables)
     yield from split
     yield from changed(changes[:_FIRST_CHANGES], [0], tables[:2])
-    yield from changed(changes, doubling(records), tables)
+    yield from changed(changes, doubling_places(records), tables)
 
 
 def _replaced(table: Data, place: int, change: Pair, words: str = "") -> Pair:

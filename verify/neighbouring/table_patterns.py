@@ -27,7 +27,7 @@ class TablePattern(NamedTuple):
     words: str
 
 
-def doubling(records: int) -> list[int]:
+def doubling_places(records: int) -> list[int]:
     """Return the places of records 1, 2, 4, ... and of the last."""
     places = [2**j - 1 for j in range(records.bit_length())]
     return list(dict.fromkeys([*places, records - 1]))

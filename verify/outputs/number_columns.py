@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
-from verify.outputs.output_readings import EXACT, Readings, WholeArray, as_float
+from verify.outputs.output_readings import LEAST_INEXACT, Readings, WholeArray, as_float
 from verify.outputs.seen_place import SeenPlace
 
 _FEW_VALUES = 12  # different whole numbers up to which a place holds labels
@@ -88,7 +88,7 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
             values = np.concatenate(
                 [_less(r.values[:, at], r.whole.get(at), smallest) for r, at in place.outputs]
             )
-            if largest - smallest >= EXACT:
+            if largest - smallest >= LEAST_INEXACT:
                 bits = np.concatenate(
                     [_low_bits(r.values[:, at], r.whole.get(at)) for r, at in place.outputs]
                 )

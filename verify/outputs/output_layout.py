@@ -19,7 +19,7 @@ from verify.outputs.number_columns import number_columns
 from verify.outputs.output_readings import Readings
 from verify.outputs.seen_place import SeenPlace, seen_places
 from verify.outputs.spelling import Spelling
-from verify.outputs.wide_outputs import MOST_COLUMNS, BlockSums, most_telling_names
+from verify.outputs.wide_outputs import MOST_PLACES, BlockSums, most_telling_names
 from verify.outputs.words import WordCodes
 
 _MOST_SPELLED = (
@@ -40,7 +40,7 @@ class _ColumnSource(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class OutputLayout:
     """Which column holds what.
 
     Attributes
@@ -81,7 +81,7 @@ class Layout:
         return ViewSample(values, self.columns)
 
 
-def layout_of(seen: Sequence[Readings]) -> Layout:
+def layout_of(seen: Sequence[Readings]) -> OutputLayout:
     """Return the layout for outputs like those seen, some on each of several data sets.
 
     Of more than 256 places with numbers (or words), only those stay columns that differ most between the data sets;
@@ -102,7 +102,7 @@ def layout_of(seen: Sequence[Readings]) -> Layout:
         if spelling is not None:
             spelled.append(_SpelledColumns(place.name, spelling.columns(place.key, place.said), spelling))
     sources: list[_ColumnSource] = [numbers, *labels, *spelled, low_bits]
-    if len(numbered) > MOST_COLUMNS:
+    if len(numbered) > MOST_PLACES:
         sources.append(BlockSums.of(numbered))
     orders = WordCodes.of(order for r in seen if r.orders is not None for order in r.orders.spoken)
     if len({frozenset(order.split(", ")) for order in orders.codes}) < len(orders):
@@ -113,7 +113,7 @@ def layout_of(seen: Sequence[Readings]) -> Layout:
     errors = WordCodes.of(raised.error for r in seen for raised in r.raised.values())
     if len(errors):
         sources.append(_RaisedError(errors))
-    return Layout(tuple(source for source in sources if source.columns), tuple(places))
+    return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 
 
 @dataclass(frozen=True)

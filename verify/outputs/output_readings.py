@@ -16,7 +16,7 @@ from verify.outputs.words import Words
 
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
 
-EXACT = 2.0**53
+LEAST_INEXACT = 2.0**53
 """Whole numbers of this size and more are not all floats."""
 
 
@@ -98,12 +98,12 @@ class Readings:
         return list(zip(numbers, self.shape_of_each, errors, *beside, strict=True))
 
 
-def exact(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:
+def floats_and_whole(values: npt.NDArray[Any]) -> tuple[FloatArray, dict[int, WholeArray]]:
     """Return numbers as floats, shape (n, places), and the places that hold whole numbers beyond them, as they are."""
     floats = values.astype(np.float64)
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return floats, {}
-    beyond = np.flatnonzero((np.abs(floats) >= EXACT).any(axis=0)).tolist()
+    beyond = np.flatnonzero((np.abs(floats) >= LEAST_INEXACT).any(axis=0)).tolist()
     return floats, {place: values[:, place] for place in beyond}
 
 

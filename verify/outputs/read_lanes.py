@@ -15,8 +15,8 @@ from verify.outputs.output_readings import (
     UnreadableOutput,
     WholeArray,
     distinct_names,
-    exact,
     flat_names,
+    floats_and_whole,
 )
 from verify.outputs.read_outputs import read_outputs
 from verify.outputs.shapes import entries_in_words, shape_of
@@ -66,7 +66,7 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
             words |= {start + j: _words(flat[:, j]) for j in range(flat.shape[1])}
             values.append(np.full(flat.shape, np.nan))
         else:
-            numbers, beyond = _exact(flat)
+            numbers, beyond = _unmasked(flat)
             values.append(numbers)
             whole |= {start + j: column for j, column in beyond.items()}
             truths |= {start + j for j in range(flat.shape[1]) if array.dtype.kind == "b"}
@@ -123,9 +123,9 @@ def _array(part: Any, lanes: int) -> npt.NDArray[Any]:
     return array if isinstance(array, np.ma.MaskedArray) else np.asarray(array)
 
 
-def _exact(flat: npt.NDArray[Any]) -> tuple[FloatArray, Mapping[int, WholeArray]]:
-    """Return numbers as `exact` does; masked ones are absent."""
-    numbers, whole = exact(np.ma.getdata(flat))
+def _unmasked(flat: npt.NDArray[Any]) -> tuple[FloatArray, Mapping[int, WholeArray]]:
+    """Return numbers as `floats_and_whole` does; masked ones are absent."""
+    numbers, whole = floats_and_whole(np.ma.getdata(flat))
     if not isinstance(flat, np.ma.MaskedArray):
         return numbers, whole
     hidden = np.ma.getmaskarray(flat)

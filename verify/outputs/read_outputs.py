@@ -15,13 +15,13 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from verify.outputs.entries import SINGLE, entries_of, is_flat, take_apart
 from verify.outputs.output_readings import (
-    EXACT,
+    LEAST_INEXACT,
     Raised,
     Readings,
     as_float,
     distinct_names,
-    exact,
     flat_names,
+    floats_and_whole,
 )
 from verify.outputs.shapes import entries_in_words, shape_of
 from verify.outputs.words import Words
@@ -133,7 +133,7 @@ class _Columns:
                 self.flat = length
         self.not_truth.update(places)
         self.values[which[:, None], places] = values[:, entries]
-        for j in np.flatnonzero((np.abs(values) >= EXACT).any(axis=0)).tolist():
+        for j in np.flatnonzero((np.abs(values) >= LEAST_INEXACT).any(axis=0)).tolist():
             if j in entries:
                 self._keep_whole(places[entries.index(j)], which, [row[j] for row in rows])
 
@@ -153,7 +153,7 @@ class _Columns:
             self.not_truth.add(place)
         values = _as_floats(column)
         self.values[which, place] = values
-        if bool((np.abs(values) >= EXACT).any()):
+        if bool((np.abs(values) >= LEAST_INEXACT).any()):
             self._keep_whole(place, which, column)
 
     def numbered(self, names: Sequence[str]) -> list[int]:
@@ -198,7 +198,7 @@ def _numbers(outputs: Sequence[Any]) -> Readings | None:
         for output in outputs:
             if type(output) is not np.ndarray or output.shape != first.shape or output.dtype != first.dtype:
                 return None
-        values, whole = exact(np.stack(outputs).reshape(len(outputs), -1))
+        values, whole = floats_and_whole(np.stack(outputs).reshape(len(outputs), -1))
         return Readings(
             values,
             shapes=(entries_in_words(first.shape),),

@@ -19,7 +19,7 @@ from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column
 from verify.outputs.output_readings import Readings
 
-MOST_COLUMNS = 256
+MOST_PLACES = 256
 """Places up to which all are columns."""
 
 KEPT = 128
@@ -74,7 +74,7 @@ def most_telling_names(names: Sequence[str], seen: Sequence[Readings]) -> list[s
 
     Compared are means, spreads and how often an entry is there at all, each in its standard errors.
     """
-    if len(names) <= MOST_COLUMNS:
+    if len(names) <= MOST_PLACES:
         return list(names)
     means: list[FloatArray] = []
     spreads: list[FloatArray] = []

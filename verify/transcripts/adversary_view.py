@@ -16,7 +16,7 @@ from verify.transcripts.action_features import features_for, first_actions, read
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
-Play = Callable[[bool, int, np.random.SeedSequence], ActionArray]
+PlayWorld = Callable[[bool, int, np.random.SeedSequence], ActionArray]
 """Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
 
 _PROBED = 2 * BLOCK  # draws on which features that never vary are dropped
@@ -26,7 +26,7 @@ _LANE_ROUNDS = 1 << 18  # played side by side
 
 
 def adversary_worlds(
-    adversary: Adversary, play: Play, space: ActionSpace, seed: np.random.SeedSequence
+    adversary: Adversary, play: PlayWorld, space: ActionSpace, seed: np.random.SeedSequence
 ) -> NeighbouringWorlds:
     """Return the adversary's two worlds as what a test tells apart.
 

@@ -12,7 +12,7 @@ from algorithms.play import INITIAL_RECORD
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray
 
-InitialRecords = Literal["none", "one", "separate"]
+InitialOutcomes = Literal["none", "one", "separate"]
 """Whether a learner observes outcomes before the first round, and whether they are one record."""
 
 
@@ -106,7 +106,7 @@ def backgrounds(
     drawn: FloatArray,
     domain: Domain,
     arms: int,
-    initial: InitialRecords = "none",
+    initial: InitialOutcomes = "none",
     law: str = "drawn from the problem's law",
 ) -> list[Background]:
     """Return data sets on which few other records hide a change: constant ones, and one drawn from a law.
@@ -151,7 +151,7 @@ def spread_records(rounds: int) -> list[int]:
     return sorted({*(2**k for k in range(rounds.bit_length())), min(3, rounds), rounds})
 
 
-def initial_replacements(data: FloatArray, domain: Domain, how: InitialRecords) -> list[Neighbour]:
+def initial_replacements(data: FloatArray, domain: Domain, how: InitialOutcomes) -> list[Neighbour]:
     """Replace what a learner with a warm start observes before the first round.
 
     The whole vector where it is one record; one arm's outcome where each is a record of its own.

@@ -7,7 +7,7 @@ import pytest
 
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import NeighbouringTables
-from verify.bandits.paired_events import _paired_bound, best_event, view_pair_of
+from verify.bandits.paired_events import _paired_bound, best_paired_event, view_pair_of
 from verify.bandits.paired_runs import PairedPlayer
 from verify.conduct.effort import EFFORTS
 from verify.transcripts.predicted_bounds import PlannedTest
@@ -52,7 +52,7 @@ def test_the_bound_is_near_the_truth_and_below_it():
     # A reward of 1 against 0, and Laplace noise of scale 1/2 at the threshold 1/2: 1 - e^-1 / 2 against e^-1 / 2.
     truth = math.log((1 - math.exp(-1) / 2) / (math.exp(-1) / 2))
     played = player_of().play(tables(), 2000, 2000)
-    best = best_event(played, planned(), caution=1.0)
+    best = best_paired_event(played, planned(), caution=1.0)
     assert truth - 0.25 < best.predicted < truth
     assert best.rounds <= 3
     pair = view_pair_of(played, best.change, ActionSpace(2, 1), planned(), caution=1.0)
@@ -63,7 +63,7 @@ def test_the_bound_is_near_the_truth_and_below_it():
 
 def test_a_hidden_action_stands_in_no_feature():
     played = player_of().play(tables(), 500, 500)
-    best = best_event(played, planned(hidden=True), caution=1.0)
+    best = best_paired_event(played, planned(hidden=True), caution=1.0)
     pair = view_pair_of(played, best.change, ActionSpace(2, 1), planned(hidden=True), caution=1.0)
     seen, blind = Transcript(played.runs), Transcript(played.runs.copy())
     blind.actions[:, 0] = 1 - blind.actions[:, 0]
@@ -88,7 +88,7 @@ def test_an_event_of_one_arms_runs_alone_is_predicted_for_the_arms_reward():
 
     bandit = PlainBandit(TellsRarely, arms=2, rounds=8)
     played = player_of(bandit).play(tables(), 400, 12)
-    best = best_event(played, planned(), caution=0.5)
+    best = best_paired_event(played, planned(), caution=0.5)
     assert best.predicted > 1.0
     assert best.share < 0.1
     assert best.change.arm == 1 or best.change.arm is None

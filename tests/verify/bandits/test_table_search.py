@@ -7,7 +7,7 @@ import pytest
 
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.paired_events import BestEvent
-from verify.bandits.table_search import _best, _Candidate, is_gross, telling_tables
+from verify.bandits.table_search import _best, _Candidate, is_far_beyond, telling_tables
 from verify.conduct.effort import EFFORTS
 
 
@@ -57,7 +57,7 @@ def test_there_are_no_tables_for_a_bandit_that_never_varies():
 )
 def test_much_is_three_times_the_claim_and_two_more(predicted, epsilon, gross):
     claim = PlainBandit(AlwaysZero, arms=2, rounds=2).form.at(epsilon)
-    assert is_gross(predicted, claim) is gross
+    assert is_far_beyond(predicted, claim) is gross
 
 
 def test_of_equal_events_the_first_goes_on():
