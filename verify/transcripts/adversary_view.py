@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,10 +20,30 @@ from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 PlayWorld = Callable[[bool, int, np.random.SeedSequence], ActionArray]
 """Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
 
-_PROBED = 2 * BLOCK  # draws on which features that never vary are dropped
-_MOST_FEATURES = 24  # beside the actions
-_MOST_ACTIONS = 8  # places of actions that are read as they are
-_LANE_ROUNDS = 1 << 18  # played side by side
+
+@dataclass(frozen=True, kw_only=True)
+class _ViewSize:
+    """How much is read of a run; the values were chosen by hand.
+
+    Attributes
+    ----------
+    probed
+        Draws on which features that never vary are dropped.
+    features
+        The most features beside the actions.
+    actions
+        The most places of actions that are read as they are.
+    lane_rounds
+        Rounds that are played side by side, those of all lanes together.
+    """
+
+    probed: int = 2 * BLOCK
+    features: int = 24
+    actions: int = 8
+    lane_rounds: int = 1 << 18
+
+
+_SIZE = _ViewSize()
 
 
 def adversary_worlds(
@@ -41,14 +62,14 @@ def adversary_worlds(
     seed
         Of a few draws that tell which features vary.
     """
-    transcript = Transcript(play(False, _PROBED, seed))
+    transcript = Transcript(play(False, _SIZE.probed, seed))
     varying = [
         feature
         for feature in features_for(transcript, space, None)
         if np.unique(feature.of(transcript)).size > 1
     ]
-    shown = max(1, min(transcript.rounds, _MOST_ACTIONS) // space.size)
-    features = without_repeats([*varying[-_MOST_FEATURES:], *first_actions(shown, space)])
+    shown = max(1, min(transcript.rounds, _SIZE.actions) // space.size)
+    features = without_repeats([*varying[-_SIZE.features :], *first_actions(shown, space)])
 
     def draw(other: bool, n: int, child: np.random.SeedSequence) -> ViewSample:
         return read(features, Transcript(play(other, n, child)))
@@ -67,7 +88,7 @@ def learner_worlds(
     """Return the two worlds of an adversary of a learner on a gate, played in lanes."""
 
     def play(other: bool, n: int, child: np.random.SeedSequence) -> ActionArray:
-        lanes = _LANE_ROUNDS // rounds // BLOCK * BLOCK or BLOCK
+        lanes = _SIZE.lane_rounds // rounds // BLOCK * BLOCK or BLOCK
         sizes = [min(lanes, n - done) for done in range(0, n, lanes)]
         return np.concatenate(
             [

@@ -35,7 +35,9 @@ _NAMES: dict[Role, frozenset[str]] = {
         "chosen", "decision", "decisions",
     }),
 }  # fmt: skip
-_ARM_WORDS, _ARM_TAILS = ("arm", "action"), ("", "id", "idx", "index", "ix", "number", "i")
+# Other names of an arm end in one of these words and one of these tails, such as ``chosen_arm_id``.
+_ARM_WORDS = ("arm", "action")
+_ARM_TAILS = ("", "id", "idx", "index", "ix", "number", "i")
 
 
 class BanditError(ValueError):
