@@ -25,7 +25,7 @@ from verify.conduct.progress import Progress, silent
 from verify.findings import Finding, UpperBound
 from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
-from verify.linear.linear_subject import beyond_the_linear_runs, is_linear, linear_rounds
+from verify.linear.linear_subject import is_linear, linear_rounds
 from verify.options import Options, takes
 from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
@@ -169,8 +169,7 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
         contradictions=evidence.contradictions,
     )
     if decision.verdict == "certified" and isinstance(found, LearnerSubject):
-        beyond = beyond_the_linear_runs if is_linear(found) else beyond_the_runs
-        reach = beyond(found, evidence.details["accounting"]["rounds"])
+        reach = beyond_the_runs(found, evidence.details["accounting"]["rounds"])
         decision = replace(decision, reasons=(*decision.reasons, reach))
     return Verification(
         subject=found.name,

@@ -17,7 +17,7 @@ from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
 from verify.functions.gate_replay import replay_function
-from verify.learners.replay_run import run_replay
+from verify.learners.replay_run import _run_replay
 from verify.transcripts.neighbours import replacements
 
 UNIT = Laplace(scale=1.0)
@@ -125,7 +125,7 @@ def test_a_learner_with_a_generator_of_its_own_is_not_called_a_leak():
                 self.gate.release(UNIT, feedback)
 
         data = problem.draw_records(np.random.default_rng(seed), 6)
-        found = run_replay(
+        found = _run_replay(
             Steered,
             problem,
             data,

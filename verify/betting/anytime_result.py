@@ -77,7 +77,7 @@ class Opening:
     withheld
         Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
     grid_log_wealth, grid_log_peak
-        The same for every ε of the grid (`verify.betting.wealth.grid_of`); empty for a first run.
+        The same for every ε of the grid of a `verify.betting.wealth.Wealth`; empty for a first run.
     """
 
     log_wealth: float = 0.0

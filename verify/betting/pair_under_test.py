@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
-from verify.betting.tracked_event import TrackedEvent, best_event, tracked_from_dict
+from verify.betting.tracked_event import TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
@@ -93,7 +93,7 @@ class PairUnderTest:
         if self.seen == 0:
             self._draw(1)
             saved = wealth.opening.bets.get(self.candidate.label)
-            self._tracked = None if saved is None else tracked_from_dict(saved, self._columns)
+            self._tracked = None if saved is None else TrackedEvent.from_dict(saved, self._columns)
         else:
             self._tracked = self._chosen(wealth)
         if self._tracked is not None:

@@ -54,7 +54,7 @@ class TrackedEvent:
         return float(_expected_growths(claim, self.hits, self.draws)[0])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able data, from which `tracked_from_dict` makes it again."""
+        """JSON-able data, from which `from_dict` makes it again."""
         return {
             "swapped": self.swapped,
             "event": self.event.to_dict(),
@@ -62,18 +62,22 @@ class TrackedEvent:
             "draws": list(self.draws),
         }
 
-
-def tracked_from_dict(saved: Mapping[str, Any], columns: Sequence[Column]) -> TrackedEvent | None:
-    """What an earlier run saved; None if the view has other columns now, or the data are something else."""
-    try:
-        hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
-        event = event_from_dict(saved["event"], tuple(columns))
-        swapped = bool(saved["swapped"])
-    except (ValueError, KeyError, TypeError):
-        return None
-    if len(hits) != 2 or len(draws) != 2 or any(not 0 <= h <= n for h, n in zip(hits, draws, strict=True)):
-        return None
-    return TrackedEvent(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], columns: Sequence[Column]) -> TrackedEvent | None:
+        """What an earlier run saved; None if the view has other columns now, or the data are something else."""
+        try:
+            hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
+            event = event_from_dict(saved["event"], tuple(columns))
+            swapped = bool(saved["swapped"])
+        except (ValueError, KeyError, TypeError):
+            return None
+        if (
+            len(hits) != 2
+            or len(draws) != 2
+            or any(not 0 <= h <= n for h, n in zip(hits, draws, strict=True))
+        ):
+            return None
+        return cls(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
 
 
 def best_event(

@@ -86,7 +86,7 @@ class Wealth:
         self.claimed = (epsilon, delta)
         self.opening, self.reserve = opening, reserve
         self.false_alarm, self.confidence = false_alarm, confidence
-        self.grid = grid_of(epsilon)
+        self.grid = _grid_of(epsilon)
         self.grid_payoff = Payoff.of(self.grid, delta)
         known = len(opening.grid_log_wealth) == len(self.grid) == len(opening.grid_log_peak)
         nothing = np.zeros(len(self.grid))
@@ -220,7 +220,7 @@ def _appended(bets: tuple[Bet, ...], bet: Bet) -> tuple[Bet, ...]:
     return (*bets, bet)
 
 
-def grid_of(claim: float) -> FloatArray:
+def _grid_of(claim: float) -> FloatArray:
     """Values of ε for the lower bound: evenly up to the claim, then geometrically to 16 or twice the claim."""
     start = max(claim, 0.01)
     above = np.geomspace(1.02 * start, max(16.0, 2.0 * start), GRID - GRID // 3)

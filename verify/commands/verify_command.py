@@ -58,9 +58,9 @@ def verify_command(
                 named, neighbours=adjacency, isolated=not _is_ours(named), progress=tell, **options
             )
         if plot is not None:
-            from verify.verdict.plot_band import plot_verification
+            from verify.verdict.plot_band import plot_band
 
-            if not plot_verification(result, plot):
+            if not plot_band(result, plot):
                 click.echo(
                     f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True
                 )

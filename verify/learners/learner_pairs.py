@@ -32,7 +32,7 @@ _TELLING_BETS = 2  # telling transcripts that are bet on beside early records
 
 
 @dataclass(frozen=True)
-class Sizes:
+class _Sizes:
     """How many draws a test of a learner needs, found by trial.
 
     Attributes
@@ -47,8 +47,8 @@ class Sizes:
     single_lane_samples: int
 
 
-_LOOK = Sizes(fewest_of_pair=6_144, single_lane_samples=16_000)  # every stage has enough
-_BETS = Sizes(fewest_of_pair=4_096, single_lane_samples=24_000)
+_LOOK = _Sizes(fewest_of_pair=6_144, single_lane_samples=16_000)  # every stage has enough
+_BETS = _Sizes(fewest_of_pair=4_096, single_lane_samples=24_000)
 
 
 @dataclass
@@ -87,7 +87,7 @@ class LearnerPairs(CandidateSource):
         is_plain = is_gross(telling, self.case.claim) or (ground.trusted and ground.proved)
         effort = _of_a_check(conduct.effort) if is_plain else conduct.effort
         early = self._early(effort, beside_telling=bool(telling) and ground.trusted)
-        chosen = candidates_of(self.case, [*telling[:1], *early], effort, _LOOK, seed=conduct.seed)
+        chosen = _candidates_of(self.case, [*telling[:1], *early], effort, _LOOK, seed=conduct.seed)
         return replace(chosen, share_of_error=share_of_error, share_of_false_alarm=share_of_error)
 
     @property
@@ -100,7 +100,7 @@ class LearnerPairs(CandidateSource):
         """Return pairs of early records: all runs find the same ones."""
         pairs = self._early(self.conduct.effort, beside_telling=False)
         self._in_lanes = self.case.works_in_lanes(pairs[0])
-        return candidates_of(
+        return _candidates_of(
             self.case, pairs, self.conduct.effort, _BETS, seed=self.conduct.seed, kind="early record"
         )
 
@@ -133,8 +133,8 @@ class LearnerPairs(CandidateSource):
         )
 
 
-def candidates_of(
-    case: LearnerCase, pairs: Sequence[ViewPair], effort: Effort, sizes: Sizes, *, seed: int, kind: str = ""
+def _candidates_of(
+    case: LearnerCase, pairs: Sequence[ViewPair], effort: Effort, sizes: _Sizes, *, seed: int, kind: str = ""
 ) -> Candidates:
     """Return what a test draws from: as many of the pairs as there are draws for, and the adversary's worlds.
 

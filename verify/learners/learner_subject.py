@@ -20,6 +20,7 @@ from algorithms.problems import (
     parse_settings,
     problems,
 )
+from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.subject_error import SubjectError, failing_place
 from verify.transcripts.neighbours import InitialOutcomes
 
@@ -109,20 +110,21 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutc
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
 
 
-def beyond_the_runs(found: LearnerSubject, rounds: int) -> str:
+def beyond_the_runs(subject: LearnerSubject, rounds: int) -> str:
     """Say what holds beyond the rounds that were looked at."""
     looked = f"Runs of {rounds:,} rounds were looked at."
-    if found.entry is not None:
+    if subject.entry is not None:
         from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
         from algorithms.theory.plans import PLANNED, privacy_proof
 
-        proof = privacy_proof(found.entry.name) if found.entry.name in PLANNED else None
+        name = subject.entry.name
+        proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
         if isinstance(proof, Proved):
             costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
-            return (
-                f"{looked} For all K, L, epsilon and any number of rounds, the learner's plan says: {costs} "
-                "(proved)."
-            )
+            numbers = "For all K, L, epsilon and any number of rounds,"
+            if name in LINEAR_PLANNED:
+                numbers = "For any actions, horizon, epsilon and delta"
+            return f"{looked} {numbers} the learner's plan says: {costs} (proved)."
     return (
         f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
         "would exceed it."

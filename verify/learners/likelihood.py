@@ -63,21 +63,17 @@ def add_likelihood(
     conduct: Conduct,
 ) -> None:
     """Offer the bound of the best event of the most promising pairs; nothing if no event promises one."""
-    build, problem, claim = case.build, case.problem, case.claim
+    claim = case.claim
     effort, seed = conduct.effort, conduct.seed
-    hide = case.hides_own_action
     error = SHARE_OF_ERROR * (1.0 - effort.confidence)
     draws = [_draws(effort, pair) for pair in pairs]
 
     def choose(index: int, stage: SpawnKey, fewer: int, orders: Sequence[bool]) -> Chosen | None:
         return choose_event(
-            build,
-            problem,
+            case,
             pairs[index],
-            hide=hide,
             draws=max(draws[index] // fewer // BLOCK, 4) * BLOCK,
             final_draws=draws[index],
-            delta=claim.delta,
             error=error,
             seed=stage.sequence(seed, index),
             orders=orders,
@@ -102,13 +98,10 @@ def add_likelihood(
     pair = pairs[index]
     trials = _enough(chosen, draws[index])
     bound = bound_ratio(
-        build,
-        problem,
+        case,
         pair,
         chosen,
-        hide=hide,
         draws=trials,
-        delta=claim.delta,
         error=error,
         strict_error=SHARE_OF_ERROR * effort.false_alarm,
         seed=SpawnKey.LIKELIHOOD_TEST.sequence(seed, index),

@@ -21,39 +21,39 @@ from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.findings import Finding, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
+from verify.learners.learner_case import LearnerCase
 from verify.subject_error import failing_place
-from verify.transcripts.neighbours import InitialOutcomes, Neighbour, initial_replacements, replacements
+from verify.transcripts.neighbours import Neighbour, initial_replacements, replacements
 from verify.verdict.evidence import Evidence
 
 
 def add_replays(
     evidence: Evidence,
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     drawn: FloatArray,
     neighbours: list[Neighbour],
-    initial: InitialOutcomes,
     seed: np.random.SeedSequence,
 ) -> None:
     """Replay a short run on all neighbours, and the whole run on a record early, halfway and late in it."""
     if evidence.does_not_run:
         return
+    build, problem = case.build, case.problem
     rounds = len(drawn) - 1
     shorter = drawn[: max(neighbour.record for neighbour in neighbours) + 1]
     spread = sorted({1, rounds // 2, rounds - 1} - {0})
-    longer = initial_replacements(drawn, problem.record_domain, initial)[:1]
+    longer = initial_replacements(drawn, problem.record_domain, case.initial)[:1]
     for record in spread:  # one value each: other values change the short run, which costs far less
         longer += replacements(drawn, problem.record_domain, [record])[:1]
     try:
-        found = run_replay(build, problem, shorter, neighbours, seed=seed)
-        found += run_replay(build, problem, drawn, longer, seed=seed)
+        found = _run_replay(build, problem, shorter, neighbours, seed=seed)
+        found += _run_replay(build, problem, drawn, longer, seed=seed)
     except (Exception, SystemExit) as error:  # whatever a user's learner raises
         found = [Statement.LEARNER_NOT_REPLAYED.finding(failing_place(error), error=error)]
     for finding in found:
         add_once(evidence.findings, finding)
 
 
-def run_replay(
+def _run_replay(
     build: BuildLearner,
     problem: Problem,
     data: FloatArray,

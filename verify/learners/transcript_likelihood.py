@@ -28,13 +28,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant import Coupled
-from algorithms.play import INITIAL_RECORD, BuildLearner
-from algorithms.problems import Problem
+from algorithms.play import INITIAL_RECORD
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, RowTable
 from verify.events.readings import Value
 from verify.events.view_sample import ViewSample
+from verify.learners.learner_case import LearnerCase
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 from verify.transcripts.action_features import read
 from verify.transcripts.transcript import Transcript
@@ -96,14 +96,11 @@ class RatioBound:
 
 
 def choose_event(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     pair: ViewPair,
     *,
-    hide: bool,
     draws: int,
     final_draws: int,
-    delta: float,
     error: float,
     seed: np.random.SeedSequence,
     orders: Sequence[bool] = (False, True),
@@ -112,15 +109,14 @@ def choose_event(
 
     Parameters
     ----------
-    build, problem, pair, hide
-        The learner, what it plays, the data sets with the features of the view, and whether the action of the
-        changed record's round is hidden.
+    case, pair
+        The learner that is held to a claim, and the data sets with the features of the view.
     draws
         Draws of each world to choose on.
     final_draws
         Draws of the world where the event is rare that will be made.
-    delta, error
-        Of the claim, and of the coming bound.
+    error
+        Of the coming bound.
     seed
         Of all randomness.
     orders
@@ -129,7 +125,7 @@ def choose_event(
     best: Chosen | None = None
     for swapped in orders:
         child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, int(swapped)))
-        batches = list(_weighted_draws(build, problem, pair, swapped, hide, draws, child))
+        batches = list(_weighted_draws(case, pair, swapped, draws, child))
         sample = ViewSample(np.concatenate([batch.values for batch, _ in batches]), batches[0][0].columns)
         weights = np.concatenate([weight for _, weight in batches])
         finite = weights[np.isfinite(weights)]
@@ -138,7 +134,9 @@ def choose_event(
         cut = _CUT * float(finite.max())
         weights = np.minimum(weights, cut)
         for index in range(len(sample.columns)):
-            predicted, event = _best_event(sample, index, weights, cut, final_draws / draws, delta, error)
+            predicted, event = _best_event(
+                sample, index, weights, cut, final_draws / draws, case.claim.delta, error
+            )
             if event is not None and (best is None or predicted > best.predicted):
                 share = float(np.count_nonzero(event.holds(sample))) / len(weights)
                 best = Chosen(event, swapped, cut, predicted, share)
@@ -146,14 +144,11 @@ def choose_event(
 
 
 def bound_ratio(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     pair: ViewPair,
     chosen: Chosen,
     *,
-    hide: bool,
     draws: int,
-    delta: float,
     error: float,
     strict_error: float,
     seed: np.random.SeedSequence,
@@ -162,7 +157,7 @@ def bound_ratio(
 
     Parameters
     ----------
-    build, problem, pair, hide, delta
+    case, pair
         As for `choose_event`.
     chosen
         Its result.
@@ -175,19 +170,17 @@ def bound_ratio(
     """
     inside = [
         np.minimum(weights[chosen.event.holds(batch)], chosen.cut)
-        for batch, weights in _weighted_draws(build, problem, pair, chosen.swapped, hide, draws, seed)
+        for batch, weights in _weighted_draws(case, pair, chosen.swapped, draws, seed)
     ]
     hits = np.concatenate(inside)
-    bounds = [_log_bound(hits, draws, chosen.cut, delta, level) for level in (error, strict_error)]
+    bounds = [_log_bound(hits, draws, chosen.cut, case.claim.delta, level) for level in (error, strict_error)]
     return RatioBound(bounds[0], bounds[1], hits.size, draws, float(hits.mean()) if hits.size else 0.0)
 
 
 def _weighted_draws(
-    build: BuildLearner,
-    problem: Problem,
+    case: LearnerCase,
     pair: ViewPair,
     swapped: bool,
-    hide: bool,
     draws: int,
     seed: np.random.SeedSequence,
 ) -> Iterator[tuple[ViewSample, FloatArray]]:
@@ -198,8 +191,8 @@ def _weighted_draws(
     sizes = [min(lanes, draws - done) for done in range(0, draws, lanes)]
     for batch, size in enumerate(sizes):  # not `spawn`, which would give others when asked again
         gate = Coupled(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, batch)), size, 1)
-        transcript = Transcript(played_actions(build, problem, gate, worlds))
-        if hide and pair.record != INITIAL_RECORD:
+        transcript = Transcript(played_actions(case.build, case.problem, gate, worlds))
+        if case.hides_own_action and pair.record != INITIAL_RECORD:
             transcript.hide(pair.record)
         with np.errstate(over="ignore"):
             yield read(pair.features, transcript), np.exp(-gate.loss[0])

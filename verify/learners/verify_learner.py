@@ -125,7 +125,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
         *initial_replacements(data, problem.record_domain, case.initial),
         *replacements(data, problem.record_domain, records),
     ]
-    add_replays(evidence, build, problem, drawn, neighbours, case.initial, replay_seed)
+    add_replays(evidence, case, drawn, neighbours, replay_seed)
     coupled = try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
         add_coupled(evidence, coupled, neighbours, data, claim, conduct.reproduce, effort.false_alarm)

@@ -18,7 +18,6 @@ from algorithms.problems import (
 )
 from algorithms.problems import problems as other_problems
 from algorithms.simulate import Trace, checkpoint_rounds
-from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import LearnerSubject, try_build
 
@@ -119,20 +118,3 @@ def simulate_linear(
         },
     }
     return phased.at(checkpoint_rounds(horizon, checkpoints)), further
-
-
-def beyond_the_linear_runs(subject: LearnerSubject, rounds: int) -> str:
-    """Say what holds beyond the rounds that the accounting runs looked at."""
-    looked = f"Runs of {rounds:,} rounds were looked at."
-    if subject.name in LINEAR_PLANNED:
-        from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
-        from algorithms.theory.plans import privacy_proof
-
-        proof = privacy_proof(subject.name)
-        if isinstance(proof, Proved):
-            costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
-            return f"{looked} For any actions, horizon, epsilon and delta the learner's plan says: {costs} (proved)."
-    return (
-        f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
-        "would exceed it."
-    )

@@ -27,7 +27,7 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 
-Learner = PhasedElimination | StandardElimination
+_Learner = PhasedElimination | StandardElimination
 
 NEGLIGIBLE = 1e-6
 """Probability, over all draws of a test together, of a history that is not drawn."""
@@ -39,10 +39,10 @@ _REACH = 0.95  # share of the largest possible report that other clients may nee
 
 
 @dataclass(frozen=True, eq=False)
-class OpenPhase:
+class _OpenPhase:
     """A learner that waits for all reports of a phase, no action having been eliminated."""
 
-    learner: Learner
+    learner: _Learner
     phase: Phase
 
     @property
@@ -96,7 +96,7 @@ class OpenPhase:
 
 
 @dataclass(frozen=True, eq=False)
-class TippingPair:
+class _TippingPair:
     """Two data sets that differ in one client of one phase, whose report tips the elimination of an action.
 
     Attributes
@@ -117,8 +117,8 @@ class TippingPair:
         Rough lower bound on epsilon that a test may reach.
     """
 
-    history: tuple[OpenPhase, ...]
-    at: OpenPhase
+    history: tuple[_OpenPhase, ...]
+    at: _OpenPhase
     action: int
     sums: FloatArray
     sums_prime: FloatArray
@@ -142,7 +142,7 @@ class TippingPair:
             f"{where}"
         )
 
-    def drawn_history(self, samples: int) -> tuple[OpenPhase, ...]:
+    def drawn_history(self, samples: int) -> tuple[_OpenPhase, ...]:
         """Return the earlier phases if they could eliminate anything in so many draws; else none need be drawn."""
         chance = sum(earlier.chance_of_elimination() for earlier in self.history)
         return self.history if chance * samples > NEGLIGIBLE else ()
@@ -172,7 +172,7 @@ class TippingPair:
         sums: FloatArray,
         n: int,
         rng: np.random.Generator,
-        history: tuple[OpenPhase, ...],
+        history: tuple[_OpenPhase, ...],
         plays: dict[bytes, float],
     ) -> FloatArray:
         """Draw how often the action is played next; NaN where an earlier phase eliminated something."""
@@ -212,7 +212,7 @@ def _distinct(rows: BoolArray) -> tuple[list[int], npt.NDArray[np.int64]]:
     return first, which
 
 
-def open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[OpenPhase]:
+def _open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[_OpenPhase]:
     """Play on zero rewards; yield the learner at every phase that waits for reports, until something is eliminated."""
     gate = Simulation(seed, 1)
     learner: Any = build(gate)
@@ -220,7 +220,7 @@ def open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[Op
     single = isinstance(learner, StandardElimination)
     client = 0
     while (phase := learner.act()) is not None and phase.clients and learner.active.size == actions:
-        yield OpenPhase(copy.copy(learner), phase)
+        yield _OpenPhase(copy.copy(learner), phase)
         nothing = np.zeros((1, 1 if single else phase.support.size))
         for _ in range(phase.clients):
             learner.observe(gate.private(nothing, phase.domain, client))
@@ -229,19 +229,19 @@ def open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[Op
 
 def tipping_pairs(
     build: BuildPhased, *, epsilon: float, delta: float, samples: int, seed: np.random.SeedSequence
-) -> list[TippingPair]:
+) -> list[_TippingPair]:
     """Return the pairs that promise most against a claim of (epsilon, delta), best first; none if no client tips."""
-    found: list[TippingPair] = []
-    history: tuple[OpenPhase, ...] = ()
-    for at in open_phases(build, seed):
+    found: list[_TippingPair] = []
+    history: tuple[_OpenPhase, ...] = ()
+    for at in _open_phases(build, seed):
         found += _pairs_of(history, at, epsilon, delta, samples)
         history = (*history, at)
     return sorted(found, key=lambda pair: -pair.predicted)[:_MOST_PAIRS]
 
 
 def _pairs_of(
-    history: tuple[OpenPhase, ...], at: OpenPhase, epsilon: float, delta: float, samples: int
-) -> list[TippingPair]:
+    history: tuple[_OpenPhase, ...], at: _OpenPhase, epsilon: float, delta: float, samples: int
+) -> list[_TippingPair]:
     """Look at all pairs (a, b), a played: the data that raise <theta~, b - a> fastest, and one client's share."""
     size = at.phase.support.size
     slopes = at.slopes.T
@@ -272,7 +272,7 @@ def _pairs_of(
             continue
         others = level * (number_of * signs - own)
         pairs.append(
-            TippingPair(
+            _TippingPair(
                 history,
                 at,
                 int(at.phase.support[a]),
@@ -288,7 +288,7 @@ def _pairs_of(
     return pairs
 
 
-def _threshold(at: OpenPhase, direction: FloatArray, action: int) -> float | None:
+def _threshold(at: _OpenPhase, direction: FloatArray, action: int) -> float | None:
     """Return the least t for which t times these sums eliminate the action; None if none up to `_REACH` does."""
     low, high = 0.0, _REACH
     if at.kept(high * direction)[action] or at.learner.after(at.kept(high * direction)) is None:

@@ -34,10 +34,10 @@ from mechanisms import BLOCK
 from verify.conduct.progress import Progress, silent
 from verify.events.event import Event
 from verify.sampling.black_box_result import BlackBoxResult
-from verify.sampling.confirmation import Comparison, Confirmation, Counts, compare
+from verify.sampling.confirmation import Comparison, Confirmation, Counts
 from verify.sampling.delta_band import delta_band
 from verify.sampling.event_choice import Search, Searched, choose_events, search
-from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, count_task, final_counts
+from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
 from verify.sampling.workers import pool
 from verify.sampling.worlds import NeighbouringWorlds
@@ -59,10 +59,8 @@ class _Test:
 
     def work(self, task: Search | Comparison | FinalTask) -> Searched | Counts | Batch:
         """Do one task of any stage."""
-        if isinstance(task, FinalTask):
-            return count_task(self.candidates, self.seed, task)
-        if isinstance(task, Comparison):
-            return compare(self.candidates, task, self.seed)
+        if isinstance(task, FinalTask | Comparison):
+            return task.counts(self.candidates, self.seed)
         return search(
             self.candidates,
             task,

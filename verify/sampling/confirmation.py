@@ -82,23 +82,22 @@ class Comparison:
     size: int
     events: tuple[Event, ...]
 
-
-def compare(candidates: Sequence[NeighbouringWorlds], task: Comparison, seed: int) -> Counts:
-    """Draw a batch of both worlds, and count."""
-    first, second = (
-        draw_batch(
-            candidates[task.index],
-            task.index,
-            SpawnKey.CONFIRM,
-            world,
-            task.batch,
-            task.size,
-            seed,
-            alike=True,
+    def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Counts:
+        """Draw the batch of both worlds, with the same random numbers, and count."""
+        first, second = (
+            draw_batch(
+                candidates[self.index],
+                self.index,
+                SpawnKey.CONFIRM,
+                world,
+                self.batch,
+                self.size,
+                seed,
+                alike=True,
+            )
+            for world in (False, True)
         )
-        for world in (False, True)
-    )
-    return count_pairs(task.events, first, second)
+        return count_pairs(self.events, first, second)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +156,7 @@ class Confirmation:
     Attributes
     ----------
     pool
-        Its work on a `Comparison` is `compare`.
+        Its work on a `Comparison` is `Comparison.counts`.
     samples
         Draws of the whole test.
     final_samples

@@ -22,17 +22,6 @@ STOPPED_EARLY = 0.2
 """Share of every error that is set aside for tests that were stopped before their last batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinalTask:
-    """One batch to draw and to count."""
-
-    index: int
-    world: bool
-    batch: int
-    size: int
-    events: tuple[Event, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """How many of `size` draws lie in each event, and which lie in the first: eight in a byte."""
@@ -45,6 +34,24 @@ class Batch:
     def marks(self) -> BoolArray:
         """Whether each draw lies in the first event, in the order of drawing."""
         return np.unpackbits(self.packed, count=self.size).view(np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalTask:
+    """One batch to draw and to count."""
+
+    index: int
+    world: bool
+    batch: int
+    size: int
+    events: tuple[Event, ...]
+
+    def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Batch:
+        """Draw the batch and count its events."""
+        candidate = candidates[self.index]
+        sample = draw_batch(candidate, self.index, SpawnKey.FINAL, self.world, self.batch, self.size, seed)
+        counts, marks = counted_and_marked(self.events, sample)
+        return Batch(counts, np.packbits(marks), self.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,14 +104,6 @@ def share_of_error(batches: int, planned: int) -> float:
     return 1.0 - STOPPED_EARLY if batches == planned else STOPPED_EARLY * 6.0 / (math.pi * batches) ** 2
 
 
-def count_task(candidates: Sequence[NeighbouringWorlds], seed: int, task: FinalTask) -> Batch:
-    """Draw a batch and count its events."""
-    candidate = candidates[task.index]
-    sample = draw_batch(candidate, task.index, SpawnKey.FINAL, task.world, task.batch, task.size, seed)
-    counts, marks = counted_and_marked(task.events, sample)
-    return Batch(counts, np.packbits(marks), task.size)
-
-
 def final_counts(
     pool: Pool,
     index: int,
@@ -121,7 +120,7 @@ def final_counts(
     Parameters
     ----------
     pool
-        Its work is `count_task`.
+        Its work is `FinalTask.counts`.
     columns
         Of the view.
     progress

@@ -81,7 +81,7 @@ def promised_epsilon(
         By how many standard errors ln((p - δ)/q) is taken to be smaller than its estimate.
     split
         How many of the `counted` pairs of draws, one of either world, had exactly one in the event; one more is taken.
-        If given, the standard error is theirs (`coupled_variance`). If not, the draws are taken to be independent.
+        If given, the standard error is theirs (`_coupled_variance`). If not, the draws are taken to be independent.
     few_known
         Whether q is moved no farther than to Clopper and Pearson's bound at as many standard errors; on the scale of
         logarithms few draws of the other world count for more than they may be. The farther way is for comparing the
@@ -95,7 +95,7 @@ def promised_epsilon(
     p_error, q_error = p * (1.0 - p) / (counted * excess * excess), (1.0 - q) / (counted * q)
     move = caution / np.sqrt(p_error + q_error + 1e-300)
     if split is not None:
-        share = coupled_variance(p, q, excess, (split + 1.0) / (counted + 1.0))
+        share = _coupled_variance(p, q, excess, (split + 1.0) / (counted + 1.0))
         move *= np.sqrt(np.minimum(share, _MOST_SPLIT))
     p_moved, q_moved = delta + excess * np.exp(-move * p_error), min(q * np.exp(move * q_error), 1.0)
     score = move * np.sqrt(q_error)
@@ -122,7 +122,7 @@ def moved_apart(
 
     Where both worlds were drawn with the same random numbers, the standard error of the ratio is that of the pairs that
     the event splits: at δ = 0 the variance of ln(p/q) is s/(p q n), s their share. (Independent draws have
-    s = p + q - 2 p q on average, which gives the sum of both variances; for δ > 0 see `coupled_variance`.)
+    s = p + q - 2 p q on average, which gives the sum of both variances; for δ > 0 see `_coupled_variance`.)
 
     Parameters
     ----------
@@ -145,13 +145,13 @@ def moved_apart(
     p_error = np.sqrt(p_one * (1.0 - p_one) / n) / excess
     q_error = np.sqrt((1.0 - q_one) / (m * q_one))
     both = np.hypot(p_error, q_error)
-    share = np.where(np.isnan(split), 1.0, coupled_variance(p_one, q_one, excess, split))
+    share = np.where(np.isnan(split), 1.0, _coupled_variance(p_one, q_one, excess, split))
     coupled = np.sqrt(np.minimum(share, _MOST_SPLIT))
     move = caution * np.sqrt(2.0 * np.log1p(alternatives)) * coupled
     return wilson_bound(p, n, -move * p_error / both), wilson_bound(q, m, move * q_error / both)
 
 
-def coupled_variance(
+def _coupled_variance(
     p: npt.ArrayLike, q: npt.ArrayLike, excess: npt.ArrayLike, split: npt.ArrayLike
 ) -> FloatArray:
     """The variance of ln((p - δ)/q) from pairs of draws, one of either world, relative to that of independent draws.

@@ -85,7 +85,7 @@ class Stouffer:
         """
         if not 0.0 <= delta < 1.0:
             raise ValueError(f"delta must lie in [0, 1), got {delta}")
-        p, q = region_corners(hits, n, hits_other, n_other, error, self.weight)
+        p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
         return float(np.log((p - delta) / q).min()) if p.min() > delta else -math.inf
 
     def delta_lower(
@@ -102,7 +102,7 @@ class Stouffer:
         """
         if math.isnan(epsilon):
             raise ValueError("epsilon must be a number, got nan")
-        p, q = region_corners(hits, n, hits_other, n_other, error, self.weight)
+        p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
         exponent = epsilon + np.log(q)
         return float((p - np.exp(exponent)).min()) if exponent.max() < 700.0 else -math.inf
 
@@ -125,7 +125,7 @@ def stouffer_weight(p: float, q: float, delta: float) -> float:
     return min(max(share, _LEAST_WEIGHT), _MOST_WEIGHT)
 
 
-def region_corners(
+def _region_corners(
     hits: int, n: int, hits_other: int, n_other: int, error: float, weight: float
 ) -> tuple[FloatArray, FloatArray]:
     """Corners (p, q) of a staircase around the region R of the module.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,41 +13,14 @@ from verify.verdict.result import Verification
 _LEAST_DELTA = 1e-7  # the least decade of the left axis
 
 
-def plot_verification(verification: Verification, path: Path) -> bool:
-    """Draw a verification's band to a PNG file; return whether it has one."""
-    band = verification.details.get("band")
+def plot_band(verification: Verification, path: Path) -> bool:
+    """Draw a verification's band to a PNG file; return whether it has one.
+
+    Left the profile's lower bound beside its upper bound, right both trade-off curves.
+    """
+    band, claim = verification.details.get("band"), verification.claim
     if band is None:
         return False
-    claim = verification.claim
-    plot_band(
-        band,
-        title=f"{verification.subject}: {verification.verdict}",
-        claim=(claim.epsilon, claim.delta),
-        path=path,
-    )
-    return True
-
-
-def plot_band(
-    band: Mapping[str, Any],
-    *,
-    title: str,
-    claim: tuple[float, float],
-    path: Path,
-) -> None:
-    """Draw the profile's lower bound beside its upper bound, and both trade-off curves, to a PNG file.
-
-    Parameters
-    ----------
-    band
-        The ``"band"`` of a verification's JSON object, from `DeltaBand.to_dict`.
-    title
-        What it is.
-    claim
-        The claimed ε and δ.
-    path
-        Where to write.
-    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -73,9 +44,9 @@ def plot_band(
     left.semilogy(
         grid, np.where(lower > 0.0, lower, np.nan), color="C3", label=f"at least ({percent} confidence)"
     )
-    left.axvline(claim[0], color="black", linestyle="--", linewidth=1, label="claim")
-    if claim[1] > 0.0:
-        left.plot([claim[0]], [claim[1]], "k^", markersize=7)
+    left.axvline(claim.epsilon, color="black", linestyle="--", linewidth=1, label="claim")
+    if claim.delta > 0.0:
+        left.plot([claim.epsilon], [claim.delta], "k^", markersize=7)
     left.set(xlabel="ε", ylabel="δ", title="privacy profile", ylim=(least, 1.5), xlim=(0.0, grid[-1]))
 
     alpha = np.asarray(band["trade_off"]["alpha"], dtype=np.float64)
@@ -92,5 +63,6 @@ def plot_band(
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(fontsize="x-small")
-    figure.suptitle(title)
+    figure.suptitle(f"{verification.subject}: {verification.verdict}")
     figure.savefig(path, dpi=150)
+    return True

@@ -12,7 +12,7 @@ from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify.conduct.effort import EFFORTS
 from verify.learners.learner_case import LearnerCase
-from verify.learners.learner_pairs import Sizes, candidates_of
+from verify.learners.learner_pairs import _candidates_of, _Sizes
 from verify.subjects.named_adversary import named_adversary
 from verify.transcripts.neighbours import Neighbour
 from verify.transcripts.view_pair import ViewPair
@@ -22,7 +22,7 @@ PROBLEM = SemiBandit(TopK(2, 1), np.array([0.5, 0.5]))
 BUILD = learner_builder(EpisodicUCB, PROBLEM, epsilon=1.0, horizon=64)
 CASE = LearnerCase(BUILD, PROBLEM, replace(EpisodicUCB.claim.at(1.0, 0.0), view=View.ACTIONS.value), "none")
 QUICK = EFFORTS["quick"]  # 100,000 draws, 1,000,000 lane-rounds, scans of 32 rounds
-SIZES = Sizes(fewest_of_pair=1_000, single_lane_samples=3_000)
+SIZES = _Sizes(fewest_of_pair=1_000, single_lane_samples=3_000)
 MANY = replace(SIZES, fewest_of_pair=30_000)
 
 
@@ -41,15 +41,15 @@ def on_one_lane(gate):
 
 
 def test_draws_are_bounded_by_the_rounds_that_they_play() -> None:
-    drawn = candidates_of(CASE, pairs(2), QUICK, SIZES, seed=1)
+    drawn = _candidates_of(CASE, pairs(2), QUICK, SIZES, seed=1)
     assert CASE.works_in_lanes(pairs(1)[0])
     assert drawn.samples == QUICK.lane_rounds // 50
     assert len(drawn.worlds) == 2
-    assert candidates_of(CASE, pairs(2, rounds=4), QUICK, SIZES, seed=1).samples == QUICK.samples
+    assert _candidates_of(CASE, pairs(2, rounds=4), QUICK, SIZES, seed=1).samples == QUICK.samples
 
 
 def test_every_pair_gets_its_fewest_draws() -> None:
-    drawn = candidates_of(CASE, pairs(9), QUICK, MANY, seed=1)
+    drawn = _candidates_of(CASE, pairs(9), QUICK, MANY, seed=1)
     assert len(drawn.worlds) == 3  # of 100,000
     assert drawn.samples == 90_000
 
@@ -57,34 +57,34 @@ def test_every_pair_gets_its_fewest_draws() -> None:
 def test_a_learner_on_one_lane_gets_two_pairs_and_few_draws() -> None:
     adversary = named_adversary("challenge(0, 1)")
     slow = replace(CASE, build=on_one_lane, adversary=adversary)
-    drawn = candidates_of(slow, pairs(4), QUICK, SIZES, seed=1)
+    drawn = _candidates_of(slow, pairs(4), QUICK, SIZES, seed=1)
     assert not slow.works_in_lanes(pairs(1)[0])
     assert len(drawn.worlds) == 2  # and no adversary
     assert drawn.samples == QUICK.lane_rounds // 50 // 8
-    few = candidates_of(replace(CASE, build=on_one_lane), pairs(4, rounds=4), QUICK, SIZES, seed=1)
+    few = _candidates_of(replace(CASE, build=on_one_lane), pairs(4, rounds=4), QUICK, SIZES, seed=1)
     assert few.samples == 3_000
 
 
 @pytest.mark.parametrize(("view", "more"), [(View.ACTIONS.value, 1), (View.OTHER_ACTIONS.value, 0)])
 def test_an_adversary_takes_part_where_all_actions_are_seen(view: str, more: int) -> None:
     case = replace(CASE, claim=replace(CASE.claim, view=view), adversary=named_adversary("challenge(0, 1)"))
-    drawn = candidates_of(case, pairs(2), QUICK, SIZES, seed=1)
+    drawn = _candidates_of(case, pairs(2), QUICK, SIZES, seed=1)
     assert len(drawn.worlds) == 2 + more
     assert any("first world" in one.words[0] for one in drawn.worlds) == bool(more)
 
 
 def test_pairs_of_a_kind_have_labels_of_their_own() -> None:
     same = pairs(1) * 2
-    found = candidates_of(CASE, same, QUICK, SIZES, seed=1, kind="early record").worlds
+    found = _candidates_of(CASE, same, QUICK, SIZES, seed=1, kind="early record").worlds
     assert [one.label.partition(":")[0] for one in found] == ["early record 1", "early record 2"]
-    plain = candidates_of(CASE, same, QUICK, SIZES, seed=1).worlds
+    plain = _candidates_of(CASE, same, QUICK, SIZES, seed=1).worlds
     assert plain[0].label == plain[1].label
 
 
 def test_an_adversary_needs_draws_and_rounds_of_its_own() -> None:
     case = replace(CASE, adversary=named_adversary("challenge(0, 1)"))
     assert (
-        len(candidates_of(case, pairs(9), QUICK, MANY, seed=1).worlds) == 3
+        len(_candidates_of(case, pairs(9), QUICK, MANY, seed=1).worlds) == 3
     )  # of 100,000, one the adversary's
-    short = candidates_of(case, pairs(2, rounds=4), QUICK, SIZES, seed=1)
+    short = _candidates_of(case, pairs(2, rounds=4), QUICK, SIZES, seed=1)
     assert short.samples == QUICK.lane_rounds // QUICK.scan_rounds  # not as many as 4 rounds allow

@@ -10,6 +10,7 @@ from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify import verify
+from verify.learners.learner_case import LearnerCase
 from verify.learners.transcript_likelihood import _log_bound, bound_ratio, choose_event
 from verify.transcripts.action_features import PlayTime, first_actions
 from verify.transcripts.neighbours import Neighbour
@@ -48,18 +49,13 @@ def test_the_bound_of_a_private_learner_is_close_to_its_epsilon_and_below():
         """A sequence remembers what it has spawned: every call needs its own."""
         return np.random.SeedSequence(5, spawn_key=(number,))
 
-    settings = {"hide": False, "delta": 0.0, "error": 0.01}
-    chosen = choose_event(
-        BUILD, PROBLEM, pair, draws=64 * 512, final_draws=64 * 2048, seed=seed(0), **settings
-    )
-    bound = bound_ratio(
-        BUILD, PROBLEM, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings
-    )
+    case = LearnerCase(BUILD, PROBLEM, EpisodicUCB.claim.at(1.0, 0.0), "none")
+    settings = {"error": 0.01}
+    chosen = choose_event(case, pair, draws=64 * 512, final_draws=64 * 2048, seed=seed(0), **settings)
+    bound = bound_ratio(case, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings)
     assert 0.8 < bound.epsilon < 1.0  # a few hundred hits
     assert bound.strict_epsilon < bound.epsilon
-    again = bound_ratio(
-        BUILD, PROBLEM, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings
-    )
+    again = bound_ratio(case, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings)
     assert again == bound
 
 

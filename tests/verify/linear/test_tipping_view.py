@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from accountant import Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.problems import LinearBandit, linear_problems
-from verify.linear.tipping_view import _distinct, open_phases, tipping_pairs
+from verify.linear.tipping_view import _distinct, _open_phases, tipping_pairs
 
 AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
 
@@ -72,7 +72,7 @@ def test_drawn_views_are_those_of_the_learner(name: str) -> None:
 
 def test_a_history_that_could_differ_is_drawn() -> None:
     build, found = pairs(linear_problems["linear"].build())
-    history = list(open_phases(build, np.random.SeedSequence(1)))
+    history = list(_open_phases(build, np.random.SeedSequence(1)))
     assert [at.phase.number for at in history] == list(range(1, 9))
     assert sum(at.chance_of_elimination() for at in history) < 1e-30  # the printed width is that wide
     assert found[0].drawn_history(10**7) == ()

@@ -16,7 +16,7 @@ from verify.events.readings import Value
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import FIRST_BATCH, batch_sizes, draw_all
-from verify.sampling.final_test import FinalTask, count_task, final_counts, share_of_error
+from verify.sampling.final_test import FinalTask, final_counts, share_of_error
 from verify.sampling.workers import pool
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -46,7 +46,7 @@ def run(stop_after: float = math.inf, trials: int = 700_032) -> Any:
             for number, task in enumerate(tasks):
                 if number >= stop_after:
                     raise KeyboardInterrupt
-                yield count_task(CANDIDATES, 3, task)
+                yield task.counts(CANDIDATES, 3)
 
     return final_counts(Stopping(), 0, [EVENT], trials=trials, columns=1, progress=lambda done: None)
 
@@ -68,7 +68,7 @@ def test_a_stopped_test_has_the_first_batches_of_both_worlds() -> None:
 def test_workers_do_not_change_the_counts() -> None:
     counts = []
     for workers in (1, 2):
-        with pool(lambda task: count_task(CANDIDATES, 3, task), workers) as processes:
+        with pool(lambda task: task.counts(CANDIDATES, 3), workers) as processes:
             counts.append(
                 final_counts(processes, 0, [EVENT], trials=700_032, columns=1, progress=lambda done: None)
             )

@@ -11,9 +11,9 @@ from scipy import special
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 from verify.statistics.count_inversion import choose_inversion
 from verify.statistics.predicted_bound import (
+    _coupled_variance,
     approximate_lower,
     approximate_upper,
-    coupled_variance,
     moved_apart,
     predicted_epsilon,
     promised_epsilon,
@@ -155,6 +155,6 @@ def test_the_variance_of_coupled_pairs(p: float, q: float, split: float, delta: 
     first, second = cells[:, 0] + cells[:, 1], cells[:, 0] + cells[:, 2]
     seen = np.log((first / 4_000 - delta) / (second / 4_000)).var()
     apart = (p * (1 - p) / (p - delta) ** 2 + (1 - q) / q) / 4_000
-    assert coupled_variance(p, q, p - delta, split) * apart == pytest.approx(seen, rel=0.06)
+    assert _coupled_variance(p, q, p - delta, split) * apart == pytest.approx(seen, rel=0.06)
     if not delta:
-        assert coupled_variance(p, q, p, split) * apart == pytest.approx(split / (p * q * 4_000))
+        assert _coupled_variance(p, q, p, split) * apart == pytest.approx(split / (p * q * 4_000))
