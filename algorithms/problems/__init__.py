@@ -1,5 +1,6 @@
 """Problems to run learners on: structures with oracles, laws of records, a catalogue of named instances."""
 
+from algorithms.learner import Family
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
@@ -9,7 +10,7 @@ from algorithms.problems.linear_problems import linear_problems
 from algorithms.problems.logged_users import LoggedUsers
 from algorithms.problems.matroid import Matroid
 from algorithms.problems.movielens import movielens
-from algorithms.problems.named_problems import Family, ProblemEntry, build_problem, problems
+from algorithms.problems.named_problems import ProblemEntry, build_problem, problems
 from algorithms.problems.open_bandit import (
     open_bandit,
     open_bandit_cascade,

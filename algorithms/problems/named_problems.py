@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.learner import Family
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
@@ -21,8 +22,6 @@ from algorithms.problems.problem_settings import Parameter, Value, known_name, p
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.shortest_path import ShortestPath
 from algorithms.problems.top_k import TopK
-
-Family = Literal["semi-bandit", "matroid", "cascade", "linear"]
 
 __all__ = ["ProblemEntry", "build_problem", "problems"]
 

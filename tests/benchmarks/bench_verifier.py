@@ -13,10 +13,10 @@ import numpy as np
 
 from verify.events.event import Event, HalfLine
 from verify.events.features import Draws, features
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
-from verify.events.summaries import Operation, Summary
+from verify.events.summaries import ColumnSummary, Operation
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 from verify.outputs.read_outputs import read_outputs
@@ -66,7 +66,10 @@ def band() -> tuple[Event, ...]:
     fit = views(0, 40_000), views(1, 40_000)
     draws = Draws.of((40_000, 40_000))
     indices = tuple(range(10))
-    readings = [*(Value(i, TEN[i]) for i in indices), *(Summary(name, indices, TEN) for name in OPERATIONS)]
+    readings = [
+        *(ColumnValue(i, TEN[i]) for i in indices),
+        *(ColumnSummary(name, indices, TEN) for name in OPERATIONS),
+    ]
     found = features(fit, readings)
     fitted = logistic(found, draws)
     base = fitted if fitted is not None else (AdditiveScore(()), np.zeros(80_000))

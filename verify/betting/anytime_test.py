@@ -35,7 +35,7 @@ from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class BettingSchedule:
     """When a run looks, searches, and gives up pairs: settings of this library, on which no bet's validity rests.
 
     Attributes
@@ -63,7 +63,7 @@ class Schedule:
     kept: int = 3
 
 
-SCHEDULE = Schedule()
+SCHEDULE = BettingSchedule()
 
 
 def anytime_test(

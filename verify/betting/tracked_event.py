@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.betting.e_process import Payoff, moved
 from verify.events.event import Event, event_from_dict
-from verify.events.families import Family
+from verify.events.families import EventFamily
 from verify.events.tried_families import all_families
 from verify.events.view_sample import Column, WorldSamples
 
@@ -84,7 +84,7 @@ def best_event(
     claim: Payoff, fit: WorldSamples, late: WorldSamples, held: TrackedEvent | None
 ) -> TrackedEvent:
     """The event of the fastest growth: laid out on one sample, compared on the other, and with the one held so far."""
-    best: dict[bool, tuple[float, Family, int]] = {}
+    best: dict[bool, tuple[float, EventFamily, int]] = {}
     for family in all_families(fit, late):
         for swapped in (False, True):
             growth = _expected_growths(claim, *_ordered(family, swapped))
@@ -100,7 +100,7 @@ def best_event(
     return max(found, key=lambda one: one.growth(claim))
 
 
-def _ordered(family: Family, swapped: bool) -> tuple[tuple[IntArray, IntArray], tuple[int, int]]:
+def _ordered(family: EventFamily, swapped: bool) -> tuple[tuple[IntArray, IntArray], tuple[int, int]]:
     """Hits and draws, of the world in which the events are meant to be likelier first."""
     first, second = family.trials
     if swapped:

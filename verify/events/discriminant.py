@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.families import Family
+from verify.events.families import EventFamily
 from verify.events.line_families import score_family
 from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
@@ -71,7 +71,7 @@ class Discriminant:
         named = tuple(fit[0].columns[i] for i in indices)
         return cls(Combination(indices, named, tuple(direction.weights[places].tolist())), direction.hidden)
 
-    def family(self, fit: WorldSamples, choose: WorldSamples) -> Family:
+    def family(self, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
         """Its thresholds, counted on the draws that it was not fitted to."""
         first, second = (world.rows(MOST_FITTED, len(world.values)) for world in fit)
         return score_family(self.reading, (first, second), choose)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.readings import Reading, Value, decode, encode, listed, reading_from_dict, spoken
+from verify.events.readings import ColumnValue, Reading, decode, encode, listed, reading_from_dict, spoken
 from verify.events.view_sample import Column, ViewSample
 
 KeyArray = npt.NDArray[np.uint64]
@@ -172,7 +172,7 @@ class Both(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval(Event):
+class ValueInterval(Event):
     """A reading lies between two numbers (ends included); for the complement, it is present and does not."""
 
     kind: ClassVar[str] = "interval"
@@ -205,7 +205,7 @@ class Interval(Event):
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Interval:
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ValueInterval:
         reading = reading_from_dict(data["reading"], columns)
         return cls(reading, decode(data["low"]), decode(data["high"]), data["complement"])
 
@@ -326,7 +326,7 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
 
 def _said(reading: Reading, value: float) -> str:
     """A reading's value in words: its label where its column has one."""
-    labels = dict(reading.column.labels) if isinstance(reading, Value) else {}
+    labels = dict(reading.column.labels) if isinstance(reading, ColumnValue) else {}
     if labels and value not in labels and value > max(labels):
         return f"a word not seen at first (its code is {value:.0f})"
     return labels.get(value, spoken(value))

@@ -26,7 +26,7 @@ from verify.events.view_sample import WorldSamples
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class EventFamily:
     """Counts of many events in both worlds, and how to write one of them down.
 
     Attributes

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, Interval, ReportCount
-from verify.events.families import Family, Pairs, Sorted, nested, quantiles
+from verify.events.event import Event, HalfLine, ReportCount, ValueInterval
+from verify.events.families import EventFamily, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
 
 
-def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
+def half_line_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     """At most t, and at least t: t at pooled quantiles, and just outside each world's range."""
     reading = sorted_values.reading  # `build` outlives the sorted values, and must not keep them
     pooled = sorted_values.pooled
@@ -29,7 +29,7 @@ def half_line_family(sorted_values: Sorted) -> Iterator[Family]:
         return HalfLine(reading, float(thresholds[which]), bool(above))
 
     split = _split_half_lines(sorted_values.pairs, thresholds)
-    yield Family(hits[0], hits[1], sorted_values.all_size, build, nested, split)
+    yield EventFamily(hits[0], hits[1], sorted_values.all_size, build, nested, split)
 
 
 def _split_half_lines(pairs: Pairs | None, cuts: FloatArray) -> FloatArray | None:
@@ -37,7 +37,7 @@ def _split_half_lines(pairs: Pairs | None, cuts: FloatArray) -> FloatArray | Non
     return None if pairs is None else np.concatenate([pairs.split_at_most(cuts), pairs.split_at_least(cuts)])
 
 
-def interval_family(sorted_values: Sorted) -> Iterator[Family]:
+def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
     """Between two pooled quantiles, and outside of them.
 
     Of values it shows 2.43 of gamma-shares-missing (without it 2.23; seeds 0 to 2), of differences 6.3 of both-shares
@@ -59,13 +59,13 @@ def interval_family(sorted_values: Sorted) -> Iterator[Family]:
     def build(at: int) -> Event:
         complement, which = divmod(at, low.size)
         a, b = float(cuts[low[which]]), float(cuts[high[which]])
-        return Interval(reading, a, b, bool(complement))
+        return ValueInterval(reading, a, b, bool(complement))
 
     pairs, split = sorted_values.pairs, None
     if pairs is not None:  # a pair that one end or the other splits
         split = pairs.split_at_most(cuts, "left")[low] + pairs.split_at_most(cuts)[high]
         split = np.concatenate([split, split + pairs.split_at_most(np.array([np.inf]))])
-    yield Family(hits[0], hits[1], sorted_values.all_size, build, _intervals, split)
+    yield EventFamily(hits[0], hits[1], sorted_values.all_size, build, _intervals, split)
 
 
 def _intervals(mass: FloatArray) -> FloatArray:
@@ -73,7 +73,7 @@ def _intervals(mass: FloatArray) -> FloatArray:
     return 1.0 + 4.0 / np.maximum(mass, 1e-300)
 
 
-def score_family(score: Reading, *samples: WorldSamples) -> Family:
+def score_family(score: Reading, *samples: WorldSamples) -> EventFamily:
     """At most t, and at least t, for a score that was fitted on other draws than these samples."""
     raw = [np.concatenate([score.of(sample[w]) for sample in samples]) for w in (0, 1)]
     values = [np.sort(world) for world in raw]
@@ -89,7 +89,7 @@ def score_family(score: Reading, *samples: WorldSamples) -> Family:
         return HalfLine(score, float(thresholds[which]), bool(above))
 
     split = _split_half_lines(Pairs.of(*raw), thresholds)
-    return Family(hits[0], hits[1], (values[0].size, values[1].size), build, nested, split)
+    return EventFamily(hits[0], hits[1], (values[0].size, values[1].size), build, nested, split)
 
 
 def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
@@ -99,7 +99,7 @@ def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
     return np.asarray(edges)
 
 
-def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
+def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """At most k, then at least k reports; only if something is absent at all.
 
     Others show as much; this one says it best: "the number of reports sent is at most 1 (of 4 possible)", which is what
@@ -123,12 +123,12 @@ def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[Fam
             return ReportCount.of_columns(at, False, columns)
         return ReportCount.of_columns(2 * places + 1 - at, True, columns)
 
-    yield Family(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
+    yield EventFamily(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
 
 
-def certain_family(choose: WorldSamples) -> Family:
+def certain_family(choose: WorldSamples) -> EventFamily:
     """An event that always holds, for views of which nothing else can be said."""
     columns = choose[0].columns
     sizes = len(choose[0].values), len(choose[1].values)
     hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)
-    return Family(hits, hits_prime, sizes, lambda at: ReportCount.of_columns(0, True, columns), nested)
+    return EventFamily(hits, hits_prime, sizes, lambda at: ReportCount.of_columns(0, True, columns), nested)

@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, RowTable
-from verify.events.families import Family, Sorted, nested, runs
+from verify.events.families import EventFamily, Sorted, nested, runs
 from verify.events.table_families import MOST_LISTED, SEEN_OFTEN
 
 _LEVELS = (1, 2, 4, 16)  # times `SEEN_OFTEN` that a value must have been seen, to be among the listed ones
 _FEWEST = 2  # values together: single ones are looked at elsewhere
 
 
-def one_sided_families(sorted_values: Sorted) -> Iterator[Family]:
+def one_sided_families(sorted_values: Sorted) -> Iterator[EventFamily]:
     """For each world, the values of one reading that were often seen in it when laid out, and never in the other.
 
     The most frequent ones, if they are more than can be listed; and only those that were seen more often still, as a
@@ -46,7 +46,7 @@ def one_sided_families(sorted_values: Sorted) -> Iterator[Family]:
     def build(at: int) -> Event:
         return RowTable((reading,), tuple((value,) for value in tables[at].tolist()))
 
-    yield Family(hits[0], hits[1], sorted_values.choose_size, build, nested)
+    yield EventFamily(hits[0], hits[1], sorted_values.choose_size, build, nested)
 
 
 def _only(own: FloatArray, other: FloatArray) -> tuple[FloatArray, npt.NDArray[np.integer[Any]]]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Both, Event, HalfLine
-from verify.events.families import Family, nested, quantiles
+from verify.events.families import EventFamily, nested, quantiles
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
 
@@ -19,7 +19,7 @@ _MOST_CELLS = 40  # values of a reading that takes few, at each of which quadran
 
 def quadrant_family(
     fit: WorldSamples, choose: WorldSamples, cell: Reading, value: Reading
-) -> Iterator[Family]:
+) -> Iterator[EventFamily]:
     """At most or at least c in one reading that takes few values, and at most or above t in another one.
 
     Where a sequence ends with a number, a low number after many refusals tells much and is rare: all sequences of
@@ -71,7 +71,7 @@ def quadrant_family(
         # Quadrants come in the order: at most c and at most t, at least c and at most t, then both above t.
         together = [alike[which][k * size : (k + 1) * size] for k, which in enumerate((0, 2, 1, 3))]
         split = (corners[0] + corners[1] - 2 * np.concatenate(together) + 1.0) / cells[0].size
-    yield Family(corners[0], corners[1], (cells[0].size, cells[1].size), build, _quadrants_alike, split)
+    yield EventFamily(corners[0], corners[1], (cells[0].size, cells[1].size), build, _quadrants_alike, split)
 
 
 def _quadrants(cells: npt.NDArray[np.int64], bins: npt.NDArray[np.int64], rows: int, cuts: int) -> IntArray:

@@ -67,7 +67,7 @@ def reading_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Rea
 
 
 @dataclass(frozen=True, slots=True)
-class Value(Reading):
+class ColumnValue(Reading):
     """The value of one column."""
 
     kind: ClassVar[str] = "value"
@@ -85,7 +85,7 @@ class Value(Reading):
         return {"kind": self.kind, "column": self.column.name}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Value:
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnValue:
         index = column_index(data["column"], columns)
         return cls(index, columns[index])
 

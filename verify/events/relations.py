@@ -14,7 +14,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, Near
-from verify.events.families import Family, nested
+from verify.events.families import EventFamily, nested
 from verify.events.readings import Combination
 from verify.events.view_sample import WorldSamples
 
@@ -40,7 +40,7 @@ class _Relation:
     tolerance: float
 
 
-def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
+def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """That a linear relation among measurements holds with the value that it has in one world, and that it does not.
 
     Relations are found on the first draws of one world; the one that most often fails in the other world is counted,
@@ -64,7 +64,7 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Famil
             yield _family(Near(reading, relation.centre, relation.tolerance), fit, choose)
 
 
-def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> Family:
+def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
     """An event and its complement, counted on the draws on which it was not laid out."""
     events: tuple[Event, ...] = (near, Near(near.reading, near.centre, near.tolerance, complement=True))
     fresh = [
@@ -78,7 +78,7 @@ def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> Family:
     if sizes[0] == sizes[1]:
         apart = [np.count_nonzero(ours != theirs) for ours, theirs in zip(*holds, strict=True)]
         split = (np.array(apart) + 1.0) / sizes[0]
-    return Family(hits[0], hits[1], sizes, events.__getitem__, nested, split)
+    return EventFamily(hits[0], hits[1], sizes, events.__getitem__, nested, split)
 
 
 def _telling(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) -> list[_Relation]:

@@ -18,7 +18,7 @@ from scipy import special
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event
-from verify.events.families import Family
+from verify.events.families import EventFamily
 from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
@@ -194,12 +194,12 @@ class _Counted:
     hits, trials
         Shape (2, events): the first world, then the second.
     split
-        As `Family.split`; NaN where it was not counted.
+        As `EventFamily.split`; NaN where it was not counted.
     rounded
         The columns that were read rounded, None if none were.
     """
 
-    families: Sequence[Family]
+    families: Sequence[EventFamily]
     family: npt.NDArray[np.intp]
     at: npt.NDArray[np.intp]
     hits: FloatArray
@@ -208,7 +208,7 @@ class _Counted:
     rounded: RoundedColumns | None
 
     @classmethod
-    def of(cls, families: Sequence[Family], rounded: RoundedColumns | None = None) -> _Counted:
+    def of(cls, families: Sequence[EventFamily], rounded: RoundedColumns | None = None) -> _Counted:
         sizes = [family.hits.size for family in families]
         trials = [np.repeat([[float(n)] for n in family.trials], family.hits.size, 1) for family in families]
         split = [np.full(f.hits.size, np.nan) if f.split is None else f.split for f in families]

@@ -49,7 +49,7 @@ _PHRASES: dict[Operation, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Summary(Reading):
+class ColumnSummary(Reading):
     """One number that sums up several columns, in their order; absent values are passed over.
 
     Attributes
@@ -119,7 +119,7 @@ class Summary(Reading):
         return {"kind": self.kind, "operation": self.operation, "columns": names, "value": encode(self.value)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Summary:
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnSummary:
         operation = data["operation"]
         if operation not in _PHRASES:
             raise ValueError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, KeyArray, RowTable, row_keys
-from verify.events.families import Family, Sorted, disjoint, nested, runs
+from verify.events.families import EventFamily, Sorted, disjoint, nested, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
 
@@ -21,7 +21,7 @@ SEEN_OFTEN = 4  # a row seen less often in the pooled sample says nothing yet
 _MOST_CODES = 200  # values of a reading that is read together with another one
 
 
-def value_families(sorted_values: Sorted) -> Iterator[Family]:
+def value_families(sorted_values: Sorted) -> Iterator[EventFamily]:
     """Values that one reading takes again and again, absence among them."""
     pooled, starts, lengths = sorted_values.pooled, sorted_values.starts, sorted_values.lengths
     often = np.argsort(-lengths, kind="stable")[:_MOST_ROWS]
@@ -53,7 +53,7 @@ def value_families(sorted_values: Sorted) -> Iterator[Family]:
 
 def row_families(
     fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading], prior: Reading | None = None
-) -> Iterator[Family]:
+) -> Iterator[EventFamily]:
     """Rows of several readings that repeat.
 
     `prior` is a score, fitted to the same draws, towards which the rows' log ratios are shrunk.
@@ -96,7 +96,9 @@ def row_families(
     )
 
 
-def pair_families(fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading]) -> Iterator[Family]:
+def pair_families(
+    fit: WorldSamples, choose: WorldSamples, readings: Sequence[Reading]
+) -> Iterator[EventFamily]:
     """Rows of every two of some readings that take few values each."""
     samples = (fit, choose)
     tables, codes = [], []
@@ -165,7 +167,7 @@ def _families_of_table(
     choose_size: tuple[int, int],
     prior: FloatArray | None = None,
     places: Sequence[npt.NDArray[np.integer[Any]]] = (),
-) -> Iterator[Family]:
+) -> Iterator[EventFamily]:
     """Single rows and their complements; then the r rows with the highest or the lowest ratio together.
 
     `places` are, for each world, the row of each fresh draw, or the number of rows if it is none of them.
@@ -186,7 +188,7 @@ def _families_of_table(
         alike = np.bincount(places[0][places[0] == places[1]], minlength=len(rows) + 1)[:-1]
         share = (choose_counts[0] + choose_counts[1] - 2 * alike + 1.0) / places[0].size
         split = np.concatenate([share, share])
-    yield Family(hits, hits_prime, size, build_single, disjoint, split)
+    yield EventFamily(hits, hits_prime, size, build_single, disjoint, split)
     if len(rows) < 3:
         return
 
@@ -205,7 +207,7 @@ def _families_of_table(
         members = order[: sizes[number]] if which % 2 == 0 else order[::-1][: sizes[number]]
         return RowTable(readings, tuple(rows[r] for r in members), which >= 2)
 
-    yield Family(together[0], together[1], choose_size, build_nested, nested, split)
+    yield EventFamily(together[0], together[1], choose_size, build_nested, nested, split)
 
 
 def _split_together(

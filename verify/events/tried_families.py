@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 
 from verify.events.discriminant import Discriminant
-from verify.events.families import Family, Sorted
+from verify.events.families import EventFamily, Sorted
 from verify.events.features import Draws, feature_of, features, most_telling
 from verify.events.float_lattice import LatticeReading
 from verify.events.line_families import (
@@ -26,13 +26,13 @@ from verify.events.line_families import (
 )
 from verify.events.one_sided import one_sided_families
 from verify.events.quadrant_family import quadrant_family
-from verify.events.readings import Combination, Reading, Value, Where
+from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.relations import relation_families
 from verify.events.rounded_readings import Rounding
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.sequences import sequences
-from verify.events.summaries import Operation, Summary
+from verify.events.summaries import ColumnSummary, Operation
 from verify.events.table_families import pair_families, row_families, value_families
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, WorldSamples
@@ -128,10 +128,10 @@ class _Kinds:
         return sorted(shared, key=lambda value: -sum(self.shares[value]))[: _LIMITS.atoms]
 
 
-def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
+def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """Every family but those of the floating-point lattice."""
     columns = fit[0].columns
-    values = [Value(i, column) for i, column in enumerate(columns)]
+    values = [ColumnValue(i, column) for i, column in enumerate(columns)]
     kinds = _Kinds()
     yield from report_count_family(fit, choose)
     for value in values:
@@ -171,10 +171,10 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
     yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 
-def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> Iterator[Family]:
+def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> Iterator[EventFamily]:
     """The families that cost little: single columns, whole rows and a score; enough to compare pairs of data."""
     columns = fit[0].columns
-    values = [Value(i, column) for i, column in enumerate(columns)]
+    values = [ColumnValue(i, column) for i, column in enumerate(columns)]
     yield from report_count_family(fit, choose)
     kinds = _Kinds()
     for value in values:
@@ -191,12 +191,12 @@ def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> I
         yield from row_families(fit, choose, values)
 
 
-def lattice_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Family]:
+def lattice_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """The families of the floating-point lattice: of each measurement, its bits."""
     for i, column in enumerate(fit[0].columns):
         if column.kind == "category":
             continue
-        value = Value(i, column)
+        value = ColumnValue(i, column)
         sign, exponent, zeros, lowest = (
             LatticeReading(aspect, value) for aspect in ("sign", "exponent", "trailing zeros", "lowest bit")
         )
@@ -215,7 +215,7 @@ def _learned_families(
     values: Sequence[Reading],
     steps: Sequence[Reading],
     summaries: Sequence[Reading],
-) -> Iterator[Family]:
+) -> Iterator[EventFamily]:
     """Whole rows, and scores fitted to them."""
     part: WorldSamples = (fit[0].rows(0, _LIMITS.fit_rows), fit[1].rows(0, _LIMITS.fit_rows))
     spare: WorldSamples = (
@@ -265,7 +265,7 @@ def _summaries(
     found: list[Reading] = []
 
     def add(operation: Operation, indices: Sequence[int], value: float = 0.0) -> None:
-        summary = Summary(operation, tuple(indices), tuple(columns[i] for i in indices), value)
+        summary = ColumnSummary(operation, tuple(indices), tuple(columns[i] for i in indices), value)
         found.append(rounding.applied(summary, indices) if operation == "sum" else summary)
 
     for entries in lists or [everything]:  # the same number may stand for different words elsewhere
@@ -295,7 +295,7 @@ def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
         return []
     columns = tuple(fit[0].columns[i] for i in kinds.smooth)
     levels = np.unique(np.quantile(values, _LIMITS.counted_from))
-    return [Summary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
+    return [ColumnSummary("count from", tuple(kinds.smooth), columns, float(level)) for level in levels]
 
 
 def _cells(
@@ -307,9 +307,9 @@ def _cells(
         return []
     of = tuple(columns[i] for i in real)
     if kinds.absent:
-        return [(Summary("present", real, of), Summary("last", real, of))]
+        return [(ColumnSummary("present", real, of), ColumnSummary("last", real, of))]
     step = 0.0 if rounding is None else rounding.step(real)
-    return [(Summary("place of largest", real, of, step), Summary("largest", real, of))]
+    return [(ColumnSummary("place of largest", real, of, step), ColumnSummary("largest", real, of))]
 
 
 def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
@@ -322,10 +322,10 @@ def _placed(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> lis
     if not 1 < len(real) <= _LIMITS.places or not kinds.smooth or not (kinds.absent or kinds.atoms()):
         return []
     of = tuple(columns[i] for i in real)
-    place = Summary("present", real, of)
+    place = ColumnSummary("present", real, of)
     if not kinds.absent:
-        place = Summary("place of largest", real, of, rounding.step(real))
-    return [Where(Value(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
+        place = ColumnSummary("place of largest", real, of, rounding.step(real))
+    return [Where(ColumnValue(i, columns[i]), place, float(at)) for at, i in enumerate(real, start=1)]
 
 
 _OF_NUMBERS: tuple[Operation, ...] = ("sum", "largest", "smallest", "place of largest", "place of smallest")

@@ -27,7 +27,7 @@ from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import DomainError, Mechanism
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
-from verify.learners.ledger_profile import Kind, larger, largest_counts, ledger_profile
+from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.sentences import number
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
@@ -100,7 +100,7 @@ class Accounting:
     declassified: list[str] = field(default_factory=list)
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
     paid: tuple[Entry, ...] = ()
-    alike: dict[Kind, int] | None = field(default_factory=dict)
+    alike: dict[MovedMechanism, int] | None = field(default_factory=dict)
     releases: int = 0
     runs: int = 0
     rounds: int = 0

@@ -8,19 +8,19 @@ from accountant import Entry, RecordId, compose
 from mechanisms import Mechanism, Sensitivity
 from verify.verdict.evidence import UpperProfile
 
-Kind = tuple[Mechanism, Sensitivity]
+MovedMechanism = tuple[Mechanism, Sensitivity]
 """A mechanism, and how far a record could move what it released."""
 
 MOST_KINDS = 16
 """Kinds of releases above which no curve is computed."""
 
 
-def largest_counts(entries: Iterable[Entry]) -> dict[Kind, int] | None:
+def largest_counts(entries: Iterable[Entry]) -> dict[MovedMechanism, int] | None:
     """For each kind of release, the largest number of them that any one record entered in a run.
 
     None if a record entered releases of several kinds, or anything was declassified.
     """
-    paid: dict[RecordId, tuple[Kind, int]] = {}
+    paid: dict[RecordId, tuple[MovedMechanism, int]] = {}
     for entry in entries:
         if entry.mechanism is None or entry.sensitivity is None:
             return None
@@ -30,13 +30,13 @@ def largest_counts(entries: Iterable[Entry]) -> dict[Kind, int] | None:
             if known != kind:
                 return None
             paid[record] = kind, count + 1
-    largest: dict[Kind, int] = {}
+    largest: dict[MovedMechanism, int] = {}
     for kind, count in paid.values():
         largest[kind] = max(largest.get(kind, 0), count)
     return largest
 
 
-def ledger_profile(counts: Mapping[Kind, int] | None, rounds: str) -> UpperProfile | None:
+def ledger_profile(counts: Mapping[MovedMechanism, int] | None, rounds: str) -> UpperProfile | None:
     """An upper bound on δ at every ε ≥ 0 from the records' releases; None if none is known.
 
     All releases that a record enters have one and the same profile, so that their number's fold composition
@@ -56,7 +56,9 @@ def ledger_profile(counts: Mapping[Kind, int] | None, rounds: str) -> UpperProfi
     )
 
 
-def larger(counts: Mapping[Kind, int] | None, others: Mapping[Kind, int] | None) -> dict[Kind, int] | None:
+def larger(
+    counts: Mapping[MovedMechanism, int] | None, others: Mapping[MovedMechanism, int] | None
+) -> dict[MovedMechanism, int] | None:
     """The larger count of each kind, of two runs; None if one of them is."""
     if counts is None or others is None:
         return None

@@ -32,7 +32,7 @@ from algorithms.play import INITIAL_RECORD
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, HalfLine, RowTable
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
 from verify.learners.learner_case import LearnerCase
 from verify.statistics.binomial_bounds import clopper_pearson_lower
@@ -229,9 +229,9 @@ def _best_event(
             best = float(promises[at])
             if column.kind == "category":
                 rows = tuple((float(values[member]),) for member in members[: at + 1])
-                event = RowTable((Value(index, column),), rows)
+                event = RowTable((ColumnValue(index, column),), rows)
             else:
-                event = HalfLine(Value(index, column), float(values[members[at]]), bool(above))
+                event = HalfLine(ColumnValue(index, column), float(values[members[at]]), bool(above))
     return best, event if best > 0.0 else None
 
 

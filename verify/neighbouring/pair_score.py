@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 
 from verify.events.features import Draws, features
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.events.score_fit import naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
@@ -125,7 +125,7 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
 
 def fitted_score(fit: WorldSamples) -> AdditiveScore:
     """Return a naive-Bayes score of all columns."""
-    values = [Value(i, column) for i, column in enumerate(fit[0].columns)]
+    values = [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)]
     return naive_bayes(features(fit, values), Draws.of((len(fit[0].values), len(fit[1].values))))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from algorithms.play import INITIAL_RECORD
 from mechanisms.arrays import IntArray
 from verify.events.event import Event, RowTable
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column, ViewSample
 from verify.transcripts.transcript import ActionSpace, Transcript
 
@@ -312,7 +312,7 @@ def with_paths_spelled(event: Event, space: ActionSpace) -> Event:
         return event
     readings = list(event.readings)
     for place, reading in enumerate(event.readings):
-        if not isinstance(reading, Value):
+        if not isinstance(reading, ColumnValue):
             continue
         path = ActionPath.of_column(reading.column, space.arms)
         if path is None:

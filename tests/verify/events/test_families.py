@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Both, Event, HalfLine, Interval, RowTable
+from verify.events.event import Both, Event, HalfLine, RowTable, ValueInterval
 from verify.events.families import Pairs
 from verify.events.search import search_events
 from verify.events.tried_families import all_families, lattice_families
@@ -53,12 +53,12 @@ def test_families_count_the_pairs_that_their_events_split(seed: int) -> None:
         for at in range(0, family.hits.size, max(1, family.hits.size // 40)):
             event = family.build(at)
             counted = split_by(event, (fit, choose) if isinstance(event, Both) else (choose,))
-            if isinstance(event, Interval):  # a pair may be split by both ends
+            if isinstance(event, ValueInterval):  # a pair may be split by both ends
                 assert family.split[at] >= counted
             else:
                 assert family.split[at] == pytest.approx(counted, abs=1e-12), event
             checked[type(event)] = checked.get(type(event), 0) + 1
-    assert min(checked.get(kind, 0) for kind in (HalfLine, Interval, RowTable, Both)) > 20
+    assert min(checked.get(kind, 0) for kind in (HalfLine, ValueInterval, RowTable, Both)) > 20
 
 
 def test_worlds_of_different_size_are_not_paired_up() -> None:

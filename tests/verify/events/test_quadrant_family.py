@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verify.events.quadrant_family import quadrant_family
-from verify.events.summaries import Summary
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]
@@ -39,7 +39,7 @@ def test_quadrants_are_counted_as_they_are_built() -> None:
         for _ in range(2)
     )
     of = tuple(range(6)), real(6)
-    (family,) = quadrant_family(fit, choose, Summary("present", *of), Summary("last", *of))  # type: ignore[arg-type]
+    (family,) = quadrant_family(fit, choose, ColumnSummary("present", *of), ColumnSummary("last", *of))  # type: ignore[arg-type]
     for at in range(0, family.hits.size, 7):
         event = family.build(at)
         for hits, world in ((family.hits, 0), (family.hits_prime, 1)):

@@ -11,7 +11,7 @@ from verify.events.readings import listed
 from verify.events.rounded_columns import OfRounded, Roundoff, roundoff_of
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import search_events
-from verify.events.summaries import Summary
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 
 N = 20_000
@@ -96,7 +96,7 @@ def test_equal_numbers_have_one_place():
     columns = tuple(Column(name, name, "real") for name in "xy")
     sample = ViewSample(np.column_stack([noise, (noise + 7.0) - 7.0]), columns)
     for operation in ("place of largest", "place of smallest"):
-        exact, equal = (Summary(operation, (0, 1), columns, value).of(sample) for value in (0.0, 1e-11))
+        exact, equal = (ColumnSummary(operation, (0, 1), columns, value).of(sample) for value in (0.0, 1e-11))
         assert set(exact) == {1.0, 2.0}
         assert set(equal) == {1.0}
 

@@ -11,7 +11,7 @@ from scipy import optimize, special
 from mechanisms.arrays import FloatArray
 from verify.events import score_fit
 from verify.events.features import Draws, Feature, features
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.events.score_fit import Regression
 from verify.events.view_sample import Column, ViewSample
 
@@ -49,7 +49,7 @@ def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
     apart: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fit = worlds(apart)
-    found = features(fit, [Value(i, column) for i, column in enumerate(fit[0].columns)])
+    found = features(fit, [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)])
     draws = Draws.of((DRAWS, DRAWS))
     rows = np.concatenate([np.eye(feature.size)[feature.bins[draws.train]] for feature in found], axis=1)
     label = draws.label[draws.train]

@@ -15,19 +15,19 @@ from hypothesis.extra.numpy import arrays
 
 from verify.events.binned import Binned, bin_of
 from verify.events.features import Draws, bin_cuts, features, most_telling
-from verify.events.readings import Reading, Value, reading_from_dict
+from verify.events.readings import ColumnValue, Reading, reading_from_dict
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
-from verify.events.summaries import Summary
+from verify.events.summaries import ColumnSummary
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
 COLUMNS = tuple(Column(name, f"value {name}", "real") for name in "abc")
-A, B, C = (Value(i, column) for i, column in enumerate(COLUMNS))
+A, B, C = (ColumnValue(i, column) for i, column in enumerate(COLUMNS))
 TABLES = (
     ScoreTable(Binned(A, (1.0, 2.0)), (0.5, -0.25, 0.0), 0.125),
-    ScoreTable(Binned(Summary("largest", (1, 2), COLUMNS[1:]), (0.0,)), (-4.0, 1.0), 0.0),
+    ScoreTable(Binned(ColumnSummary("largest", (1, 2), COLUMNS[1:]), (0.0,)), (-4.0, 1.0), 0.0),
 )
 ADDITIVE = AdditiveScore(TABLES)
 TREES = TreeScore(
@@ -123,7 +123,7 @@ def worlds(
 
 
 def readings(fit: tuple[ViewSample, ViewSample]) -> list[Reading]:
-    return [Value(i, column) for i, column in enumerate(fit[0].columns)]
+    return [ColumnValue(i, column) for i, column in enumerate(fit[0].columns)]
 
 
 def test_logistic_regression_knows_that_readings_repeat_each_other() -> None:
@@ -215,6 +215,6 @@ def test_constant_readings_are_left_out() -> None:
 
 
 def test_a_score_of_one_reading_is_said_plainly():
-    table = ScoreTable(Binned(Value(0, Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
+    table = ScoreTable(Binned(ColumnValue(0, Column("a", "value a", "real")), (0.0,)), (1.0, 2.0), 0.0)
     assert AdditiveScore((table,)).words == "the score of value a, looked up in a table,"
     assert "each of 2 readings" in AdditiveScore((table, table)).words

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from verify.events.event import HalfLine, Interval, ReportCount, RowTable, event_from_dict
+from verify.events.event import HalfLine, ReportCount, RowTable, ValueInterval, event_from_dict
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import DECADES, ChosenEvent, search_events
-from verify.events.summaries import Summary
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]
@@ -211,12 +211,12 @@ def test_a_change_of_width_is_found_outside_an_interval() -> None:
     inside, _ = search(real(1), middle(0.6), middle(0.2))
     outside, _ = search(real(1), middle(0.99), middle(0.998), delta=0.004)
     for chosen, complement in ((outside, True), (inside, False)):
-        assert isinstance(chosen.event, Interval)
+        assert isinstance(chosen.event, ValueInterval)
         assert chosen.event.complement == complement
-    assert isinstance(inside.event, Interval)
+    assert isinstance(inside.event, ValueInterval)
     assert -0.1 < inside.event.low < inside.event.high < 1.1
     assert inside.event.high - inside.event.low > 0.5
-    assert isinstance(outside.event, Interval)
+    assert isinstance(outside.event, ValueInterval)
     assert outside.event.low == pytest.approx(0.0, abs=0.1)
     assert outside.event.high == pytest.approx(1.0, abs=0.1)
 
@@ -262,7 +262,7 @@ def test_leaks_in_derived_readings_are_found(
     if isinstance(first.event, RowTable):
         (reading,) = first.event.readings
     reading = reading.reading if isinstance(reading, Rounded) else reading
-    told = isinstance(reading, Summary) and reading.operation == operation
+    told = isinstance(reading, ColumnSummary) and reading.operation == operation
     assert told or isinstance(reading, AdditiveScore | TreeScore)
     assert first.predicted > 0.5
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Both, Event, HalfLine, Interval, Near, ReportCount, RowTable
-from verify.events.families import Family
-from verify.events.readings import Combination, Reading, Value, Where
+from verify.events.event import Both, Event, HalfLine, Near, ReportCount, RowTable, ValueInterval
+from verify.events.families import EventFamily
+from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore
-from verify.events.summaries import Summary
+from verify.events.summaries import ColumnSummary
 from verify.events.tried_families import all_families, lattice_families, quick_families
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 
@@ -63,10 +63,10 @@ def default(rng: np.random.Generator, shift: float) -> FloatArray:
 def said(reading: Reading) -> str:
     """What a reading does, without its columns."""
     reading = reading.reading if isinstance(reading, Rounded) else reading
-    return reading.operation if isinstance(reading, Summary) else type(reading).__name__
+    return reading.operation if isinstance(reading, ColumnSummary) else type(reading).__name__
 
 
-def tried(families: Iterable[Family]) -> set[tuple[type[Event], str]]:
+def tried(families: Iterable[EventFamily]) -> set[tuple[type[Event], str]]:
     """The kinds of events and of what they read, of the first event of each family."""
     found = set()
     for event in (family.build(0) for family in families):
@@ -78,7 +78,7 @@ def tried(families: Iterable[Family]) -> set[tuple[type[Event], str]]:
             readings = [said(reading) for reading in event.readings]
             found.add((RowTable, readings[0] if len(readings) == 1 else f"{len(readings)} {readings[0]}"))
         else:
-            assert isinstance(event, HalfLine | Interval | Near)
+            assert isinstance(event, HalfLine | ValueInterval | Near)
             found.add((type(event), said(event.reading)))
     return found
 
@@ -88,22 +88,28 @@ LINES = {(HalfLine, what) for what in ("sum", "largest", "smallest", "place of l
 
 def test_measurements_are_read_one_by_one_and_together() -> None:
     found = tried(all_families(*samples("real", smooth)))
-    assert found >= LINES | {(HalfLine, "Value"), (Interval, "Value"), (HalfLine, "Combination")}
+    assert found >= LINES | {
+        (HalfLine, "ColumnValue"),
+        (ValueInterval, "ColumnValue"),
+        (HalfLine, "Combination"),
+    }
     assert found >= {(HalfLine, "count from"), (HalfLine, "AdditiveScore"), (Near, "Combination")}
     assert not {what for _, what in found} & {"count of", "first of", "first change", "Where"}
-    assert (Interval, "Combination") not in found, "of at most three measurements only"
+    assert (ValueInterval, "Combination") not in found, "of at most three measurements only"
 
 
 def test_differences_of_few_measurements_are_looked_at_in_intervals() -> None:
     fit, choose = samples("real", lambda rng, shift: smooth(rng, shift)[:, :3])
-    assert (Interval, "Combination") in tried(all_families(fit, choose))
+    assert (ValueInterval, "Combination") in tried(all_families(fit, choose))
 
 
 def test_few_values_are_read_as_rows_pairs_and_counts() -> None:
     found = tried(all_families(*samples("category", few)))
-    assert found >= {(RowTable, what) for what in ("Value", "2 Value", "4 Value", "first change")}
+    assert found >= {
+        (RowTable, what) for what in ("ColumnValue", "2 ColumnValue", "4 ColumnValue", "first change")
+    }
     assert found >= {(kind, what) for kind in (RowTable, HalfLine) for what in ("count of", "first of")}
-    assert (HalfLine, "Value") not in found, "categories have no order"
+    assert (HalfLine, "ColumnValue") not in found, "categories have no order"
     assert (ReportCount, "all") not in found, "nothing is absent"
 
 
@@ -120,7 +126,7 @@ def test_a_sequence_that_stops_is_read_by_its_length_and_its_last_number() -> No
         event.reading.condition.operation
         for event in (family.build(0) for family in all_families(fit, choose))
         if isinstance(event, HalfLine) and isinstance(event.reading, Where)
-        and isinstance(event.reading.condition, Summary)
+        and isinstance(event.reading.condition, ColumnSummary)
     }  # fmt: skip
     assert conditions == {"present"}
 
@@ -134,18 +140,18 @@ def test_measurements_among_defaults_are_read_where_they_are_the_largest() -> No
     ]
     assert {reading.value for reading in readings} == {1.0, 2.0, 3.0, 4.0, 5.0}
     assert {said(reading.condition) for reading in readings} == {"place of largest"}
-    assert [reading.reading.index + 1.0 for reading in readings if isinstance(reading.reading, Value)] == [
-        reading.value for reading in readings
-    ]
+    assert [
+        reading.reading.index + 1.0 for reading in readings if isinstance(reading.reading, ColumnValue)
+    ] == [reading.value for reading in readings]
 
 
 def test_pairs_of_data_are_compared_by_single_columns_relations_rows_and_a_score() -> None:
     fit, choose = samples("real", smooth)
     found = tried(quick_families(fit, choose, AdditiveScore(())))
-    assert found == {(HalfLine, "Value"), (Near, "Combination"), (HalfLine, "AdditiveScore")}
+    assert found == {(HalfLine, "ColumnValue"), (Near, "Combination"), (HalfLine, "AdditiveScore")}
     fit, choose = samples("category", few)
     found = tried(quick_families(fit, choose, AdditiveScore(())))
-    assert found == {(RowTable, "Value"), (HalfLine, "AdditiveScore"), (RowTable, "4 Value")}
+    assert found == {(RowTable, "ColumnValue"), (HalfLine, "AdditiveScore"), (RowTable, "4 ColumnValue")}
 
 
 @pytest.mark.parametrize("kind", ["real", "category"])

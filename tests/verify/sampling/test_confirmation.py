@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from verify.events.event import HalfLine
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.events.search import ChosenEvent, Found
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling import confirmation
@@ -17,7 +17,7 @@ from verify.sampling.event_choice import Searched
 from verify.sampling.worlds import NeighbouringWorlds
 
 SAMPLES, ROWS, SPENT = 8_000_000, 512_000, 2_000_000
-READING = Value(0, Column("output", "the output", "real"))
+READING = ColumnValue(0, Column("output", "the output", "real"))
 FREQUENT, RARE, RARER, LIKE_THE_FREQUENT = range(4)
 
 

@@ -13,18 +13,21 @@ from hypothesis.extra.numpy import arrays
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
-from verify.events.event import Event, HalfLine, Interval, Near, ReportCount, RowTable
+from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable, ValueInterval
 from verify.events.float_lattice import LatticeReading
-from verify.events.readings import Combination, Reading, Value, Where
+from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
-from verify.events.summaries import Summary
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.sampling.count_events import count_events, count_pairs
 from verify.sampling.draws import draw_all, draw_batch
 from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
-LINE, ROWS = HalfLine(Value(0, COLUMNS[0]), 0.5, True), RowTable((Value(0, COLUMNS[0]),), ((0.25,), (1.0,)))
+LINE, ROWS = (
+    HalfLine(ColumnValue(0, COLUMNS[0]), 0.5, True),
+    RowTable((ColumnValue(0, COLUMNS[0]),), ((0.25,), (1.0,))),
+)
 
 
 def sample(*values: float) -> ViewSample:
@@ -42,8 +45,8 @@ def test_pairs_of_draws_are_counted_with_what_splits_them() -> None:
 
 NAN, INF = math.nan, math.inf
 THREE = tuple(Column(name, f"value {name}", "real") for name in "abc")
-A, B, C = (Value(i, column) for i, column in enumerate(THREE))
-TOTAL, LARGEST = (Summary(operation, (0, 1, 2), THREE) for operation in ("sum", "largest"))
+A, B, C = (ColumnValue(i, column) for i, column in enumerate(THREE))
+TOTAL, LARGEST = (ColumnSummary(operation, (0, 1, 2), THREE) for operation in ("sum", "largest"))
 BINNED = tuple(Binned(reading, (-1.0, 0.0, 0.5, 2.0)) for reading in (A, TOTAL, LARGEST))
 ADDITIVE = AdditiveScore(tuple(ScoreTable(binned, (0.0, -1.0, 2.0, 4.0, 0.5), 8.0) for binned in BINNED))
 OTHER = AdditiveScore(
@@ -56,8 +59,8 @@ EVENTS: tuple[Event, ...] = (
     HalfLine(TOTAL, 1.0, True),
     HalfLine(Where(B, A, 0.0), 0.5, False),
     HalfLine(LatticeReading("exponent", B), -1.0, True),
-    Interval(Combination.difference(2, 0, THREE), -0.5, 0.5),
-    Interval(LARGEST, 0.0, 0.5, complement=True),
+    ValueInterval(Combination.difference(2, 0, THREE), -0.5, 0.5),
+    ValueInterval(LARGEST, 0.0, 0.5, complement=True),
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
     RowTable((LARGEST,), ((0.0,), (2.0,)), complement=True),
@@ -104,7 +107,7 @@ def test_what_was_read_is_not_mixed_up() -> None:
     sample = ReadOnce.of(ViewSample(np.arange(200.0).reshape(2, 100), tuple(many(100))))
 
     def fresh(index: int) -> Reading:
-        return Value(index, sample.columns[index])
+        return ColumnValue(index, sample.columns[index])
 
     assert [sample.read(fresh(i))[0] for i in range(100)] == list(range(100))
 

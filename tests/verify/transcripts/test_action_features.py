@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.events.event import HalfLine, RowTable, event_from_dict
-from verify.events.readings import Value
+from verify.events.readings import ColumnValue
 from verify.transcripts.action_features import (
     ActionAt,
     ActionPath,
@@ -134,7 +134,7 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     features = [ActionPath(1, 3, 2), ActionAt(1, 1, 1)]
     transcript = Transcript(np.array([[[0], [1], [1]], [[1], [0], [0]], [[0], [0], [0]]], dtype=np.int16))
     sample = read(features, transcript)
-    path, action = (Value(k, column) for k, column in enumerate(sample.columns))
+    path, action = (ColumnValue(k, column) for k, column in enumerate(sample.columns))
     numbers = sample.values[:, 0].tolist()
     one = RowTable((path,), ((numbers[0],),))
     spelled = with_paths_spelled(one, ActionSpace(2, 1))
