@@ -33,7 +33,16 @@ def test_python_blocks_run(block, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("command", SHELL)
+DEAR = ("verify zoo/svt5", "verify published/cascade-ucb-ldp-laplace")
+"""Verifications at default effort that the other tests make with fewer draws."""
+
+
+def tiered(command):
+    marks = [pytest.mark.slow] if any(dear in command for dear in DEAR) else []
+    return pytest.param(command, id=command, marks=marks)
+
+
+@pytest.mark.parametrize("command", [tiered(command) for command in SHELL])
 def test_commands_run(command, tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)

@@ -62,6 +62,7 @@ def test_a_false_claim_fails_with_its_witness_and_the_way_to_see_it_again(pytest
     result.stdout.no_fnmatch_line("*verify/assertion.py*")  # the frames of the assertion are hidden
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_processes_or_order(pytester: pytest.Pytester) -> None:
     def report(*options: str, apart: bool = False) -> list[str]:
         lines = run(pytester, "--dp-report", *options, apart=apart).stdout.lines

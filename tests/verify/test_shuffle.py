@@ -1,9 +1,12 @@
 """What the verifier says of shuffle protocols, from the view of the analyzer."""
 
+import pytest
+
 from mechanisms import Binomial, ShuffledMean
 from verify import verify
 
 
+@pytest.mark.slow
 def test_the_published_scalar_protocol_holds_with_slack() -> None:
     """A claim of 10 costs 0.815 (exact); half of that is refuted by the profile itself."""
     noise = ShuffledMean.scalar_as_printed(10.0, 1e-6, clients=100, bound=1.0).mechanism

@@ -31,6 +31,7 @@ def test_matroid_learners_are_certified_and_tight_in_the_released_means(name):
     assert result.lower.epsilon < 2.0
 
 
+@pytest.mark.slow  # the paper verdicts have it at default effort, too
 def test_printed_dpucb_mat_is_refuted_in_the_action_view():
     result = verify(
         "published/dpucb-mat", epsilon=1.0, settings={"elements": 20, "rank": 1}, samples=400_000, horizon=16

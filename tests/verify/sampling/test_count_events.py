@@ -98,7 +98,7 @@ def test_what_events_share_is_read_once() -> None:
     for event in EVENTS:
         event.holds(sample)
     assert taken.count("Binned") == 3, "four scores and their trees ask for three readings in bins"
-    assert taken.count("Summary") == 2
+    assert taken.count("ColumnSummary") == 2
     assert taken.count("AdditiveScore") == 2
 
 
