@@ -318,14 +318,19 @@ def takes(
     def decorate(
         function: Callable[[object, _Set], _Result],
     ) -> _TakesOptions[_Taken, _Result]:
+        own = inspect.signature(function)
+        keywords = inspect.signature(kind).parameters.values()
+        signature = own.replace(parameters=[own.parameters["subject"], *keywords])
+
         def called(subject: object, *args: _Taken.args, **kwargs: _Taken.kwargs) -> _Result:
+            try:
+                signature.bind(subject, *args, **kwargs)
+            except TypeError as error:  # in the name of the function, not of the class of options
+                raise TypeError(f"{function.__name__}(): {error}") from None
             return function(subject, options(*args, **kwargs))
 
         functools.update_wrapper(called, function)
-        own = inspect.signature(function)
-        keywords = inspect.signature(kind).parameters.values()
-        parameters = [own.parameters["subject"], *keywords]
-        called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__signature__ = signature  # type: ignore[attr-defined]
         called.__doc__ = _with_options(inspect.getdoc(function) or "", kind)
         return called
 

@@ -157,3 +157,15 @@ def test_options_are_part_of_the_signature_and_of_the_documentation_of_verify():
     assert all(f"\n{name}\n    " in inspect.getdoc(verified) for name in names)
     with pytest.raises(TypeError, match="epsilin"):
         verified("cucb", epsilin=1.0)
+
+
+@pytest.mark.parametrize(
+    ("args", "options", "words"),
+    [
+        ((), {"epsilom": 1.0}, r"verify\(\): got an unexpected keyword argument 'epsilom'"),
+        ((1.0,), {}, r"verify\(\): too many positional arguments"),
+    ],
+)
+def test_what_is_no_option_is_refused_in_the_name_of_the_function(args, options, words):
+    with pytest.raises(TypeError, match=words):
+        verified("zoo/laplace", *args, **options)
