@@ -16,7 +16,7 @@ from accountant import Recorder, Replay
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
-from verify.functions.gate_replay import replay_function
+from verify.functions.gate_replay import _replay_function
 from verify.learners.replay_run import _run_replay
 from verify.transcripts.neighbours import replacements
 
@@ -28,7 +28,7 @@ def replayed(code, *, replays=20, seed=0):
     def run(data, gate):
         return np.asarray(code(data.item(), gate), dtype=float).reshape(-1)
 
-    return replay_function(run, PAIRS, replays=replays, seed=seed)
+    return _replay_function(run, PAIRS, replays=replays, seed=seed)
 
 
 def kinds(code, **options):

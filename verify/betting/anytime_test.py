@@ -35,7 +35,7 @@ from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True, slots=True)
-class BettingSchedule:
+class _BettingSchedule:
     """When a run looks, searches, and gives up pairs: settings of this library, on which no bet's validity rests.
 
     Attributes
@@ -63,7 +63,7 @@ class BettingSchedule:
     kept: int = 3
 
 
-SCHEDULE = BettingSchedule()
+SCHEDULE = _BettingSchedule()
 
 
 def anytime_test(

@@ -11,7 +11,7 @@ from types import FrameType
 _ENDING = 3  # a double press is common, and must not lose the report; whoever presses again wants an end
 
 
-class Interrupts:
+class _Interrupts:
     """The presses of Ctrl-C while a verification runs and its report is made.
 
     Attributes
@@ -39,16 +39,16 @@ class Interrupts:
 
 
 @contextmanager
-def interrupts() -> Iterator[Interrupts]:
+def interrupts() -> Iterator[_Interrupts]:
     """Count Ctrl-C in the block; an inner block counts on with the outer one's.
 
     Outside the main thread, and where Ctrl-C is ignored, as in the background of a shell, nothing changes.
     """
     before = signal.getsignal(signal.SIGINT)
-    if isinstance(before, Interrupts):
+    if isinstance(before, _Interrupts):
         yield before
         return
-    counted = Interrupts()
+    counted = _Interrupts()
     in_main_thread = threading.current_thread() is threading.main_thread()
     if before in (signal.SIG_IGN, None) or not in_main_thread:
         yield counted

@@ -49,7 +49,7 @@ class _Direction:
 
 @dataclass(frozen=True, slots=True)
 class Discriminant:
-    """Fisher's discriminant as a reading, and whether single columns hide what it shows (`fisher_direction`)."""
+    """Fisher's discriminant as a reading, and whether single columns hide what it shows (`_fisher_direction`)."""
 
     reading: Combination
     hidden: bool
@@ -63,7 +63,7 @@ class Discriminant:
         if not 2 <= len(columns) <= MOST_COLUMNS:
             return None
         first, second = (world.values[:MOST_FITTED, list(columns)] for world in fit)
-        direction = fisher_direction(first, second)
+        direction = _fisher_direction(first, second)
         places = np.flatnonzero(direction.weights) if direction is not None else np.zeros(0, dtype=np.intp)
         if direction is None or places.size < 2:
             return None
@@ -77,7 +77,7 @@ class Discriminant:
         return score_family(self.reading, (first, second), choose)
 
 
-def fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | None:
+def _fisher_direction(first: FloatArray, second: FloatArray) -> _Direction | None:
     """Return Σ⁻¹(m - m′), as short as it may be said.
 
     Σ is the pooled covariance within the worlds. Directions in which it is that of rounding are left out: they are

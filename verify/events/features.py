@@ -60,7 +60,7 @@ class Draws:
 
 def feature_of(reading: Reading, values: FloatArray) -> Feature:
     """A reading in bins, from its value at each draw."""
-    cuts, ordered = bin_cuts(values)
+    cuts, ordered = _bin_cuts(values)
     binned = Binned(reading, tuple(cuts.tolist()))
     return Feature(binned, bin_of(binned.cuts, values), ordered)
 
@@ -87,7 +87,7 @@ def most_telling(found: Sequence[Feature], draws: Draws, most: int) -> list[Feat
     return [found[j] for j in sorted(np.argsort(-np.asarray(gains), kind="stable")[:most])]
 
 
-def bin_cuts(values: FloatArray) -> tuple[FloatArray, bool]:
+def _bin_cuts(values: FloatArray) -> tuple[FloatArray, bool]:
     """Cuts between the values if they are few, else at quantiles, with frequent values in bins of their own.
 
     Returns the cuts, and whether the values were too many for a bin each.

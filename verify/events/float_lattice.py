@@ -40,7 +40,7 @@ class LatticeReading(Reading):
     reading: Reading
 
     def of(self, sample: ViewSample) -> FloatArray:
-        return lattice_values(self.aspect, sample.read(self.reading))
+        return _lattice_values(self.aspect, sample.read(self.reading))
 
     @property
     def words(self) -> str:
@@ -56,7 +56,7 @@ class LatticeReading(Reading):
         return cls(data["aspect"], reading_from_dict(data["reading"], columns))
 
 
-def lattice_values(aspect: _Aspect, values: FloatArray) -> FloatArray:
+def _lattice_values(aspect: _Aspect, values: FloatArray) -> FloatArray:
     """The aspect of each value, read off its IEEE 754 double-precision bits."""
     bits = np.ascontiguousarray(values).view(np.uint64)
     exponent = ((bits >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.float64) - 1023.0

@@ -51,7 +51,7 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
     columns = [i for i, column in enumerate(named) if column.kind == "real"]
     if not 2 <= len(columns) <= MOST_COLUMNS:
         return
-    bases = [null_directions(world.values[: max(2 * _ROWS, 8 * len(columns)), columns]) for world in fit]
+    bases = [_null_directions(world.values[: max(2 * _ROWS, 8 * len(columns)), columns]) for world in fit]
     if not any(bases):
         return
     heads = [_finite(world.values[:_CHECKED, columns]) for world in fit]
@@ -107,7 +107,7 @@ def _telling(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) ->
     return [shown, mix] if more > best + _WORTH else [shown]
 
 
-def null_directions(values: FloatArray) -> list[FloatArray]:
+def _null_directions(values: FloatArray) -> list[FloatArray]:
     """Return weights w for which w·x is the same for all rows x, to rounding: whole numbers, or 1 the largest.
 
     Columns that are constant are left out; as many weights are 0 as can be.

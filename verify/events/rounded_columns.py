@@ -35,7 +35,7 @@ _OFTEN = 4  # so many values must show rounding
 
 
 @dataclass(frozen=True, slots=True)
-class Roundoff:
+class _Roundoff:
     """How a column is read: values up to `nothing` in size are 0, the others have so many bits."""
 
     nothing: float
@@ -55,7 +55,7 @@ class RoundedColumns:
 
     indices: tuple[int, ...]
     columns: tuple[Column, ...]
-    roundoffs: tuple[Roundoff, ...]
+    roundoffs: tuple[_Roundoff, ...]
 
     def of(self, sample: ViewSample) -> ReadOnce:
         """Return the sample with these columns rounded."""
@@ -91,7 +91,7 @@ class OfRounded(Event):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         indices = tuple(column_index(name, columns) for name in data["rounded"])
-        roundoffs = tuple(Roundoff(float(nothing), int(bits)) for nothing, bits in data["rounded"].values())
+        roundoffs = tuple(_Roundoff(float(nothing), int(bits)) for nothing, bits in data["rounded"].values())
         rounded = RoundedColumns(indices, tuple(columns[i] for i in indices), roundoffs)
         return cls(event_from_dict(data["event"], columns), rounded)
 
@@ -103,7 +103,7 @@ def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
     found = {}
     for index, column in enumerate(columns):
         if column.kind == "real":
-            roundoff = roundoff_of(np.concatenate([world.values[:rows, index] for world in worlds]))
+            roundoff = _roundoff_of(np.concatenate([world.values[:rows, index] for world in worlds]))
             if roundoff is not None:
                 found[index] = roundoff
     if not found:
@@ -111,7 +111,7 @@ def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
     return RoundedColumns(tuple(found), tuple(columns[i] for i in found), tuple(found.values()))
 
 
-def roundoff_of(values: FloatArray) -> Roundoff | None:
+def _roundoff_of(values: FloatArray) -> _Roundoff | None:
     """Return how values are to be rounded; None if nothing looks like rounding.
 
     It does if values come within 2^-42 of each other, relative to their own size, at least four times; or if there are
@@ -125,8 +125,8 @@ def roundoff_of(values: FloatArray) -> Roundoff | None:
     nothing = _NOTHING * size if _is_nothing(present, size) else 0.0
     if nothing == 0.0 and _close(present) < _OFTEN:
         return None
-    left = [_close(Roundoff(nothing, bits).of(present), 2.0 ** (1.5 - bits)) for bits in _BITS]
-    return Roundoff(nothing, _BITS[int(np.argmin(left))])
+    left = [_close(_Roundoff(nothing, bits).of(present), 2.0 ** (1.5 - bits)) for bits in _BITS]
+    return _Roundoff(nothing, _BITS[int(np.argmin(left))])
 
 
 def _is_nothing(ordered: FloatArray, size: float) -> bool:

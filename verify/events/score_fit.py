@@ -23,7 +23,7 @@ from verify.events.scores import AdditiveScore, ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
-class Regression:
+class _Regression:
     """How the logistic model is fitted; numbers that keep a fit cheap and its noise below what the draws can tell.
 
     Attributes
@@ -59,7 +59,7 @@ class Regression:
     products: int = 200
 
 
-SETTINGS = Regression()
+SETTINGS = _Regression()
 
 
 def naive_bayes(found: Sequence[Feature], draws: Draws) -> AdditiveScore:
@@ -78,7 +78,7 @@ def naive_bayes(found: Sequence[Feature], draws: Draws) -> AdditiveScore:
 def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, FloatArray] | None:
     """Penalised logistic regression on all bins of all readings.
 
-    Starting from the strongest of `Regression.penalties`, the penalty is relaxed as long as the log-likelihood of the
+    Starting from the strongest of `_Regression.penalties`, the penalty is relaxed as long as the log-likelihood of the
     validating draws improves.
 
     Returns

@@ -44,7 +44,7 @@ def replay_gate(
     subject: FunctionSubject, pairs: Sequence[Pair], claim: Claim, conduct: Conduct
 ) -> list[Finding]:
     """Record on one data set of each of a few pairs, replay on the other, and report what still differs."""
-    replayed = replay_function(
+    replayed = _replay_function(
         lambda data, gate: _flat(subject, data, gate),
         pairs[:_REPLAYED],
         replays=conduct.effort.replays,
@@ -105,7 +105,7 @@ class _Replayed:
         )
 
 
-def replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int) -> _Replayed:
+def _replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: int) -> _Replayed:
     """Record on one data set of each pair and replay on the other, in both orders by turns.
 
     Parameters

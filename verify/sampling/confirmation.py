@@ -38,7 +38,7 @@ Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs`
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmationRule:
+class _ConfirmationRule:
     """By what an event is chosen: settings of this library, on which no bound's validity rests.
 
     Attributes
@@ -70,7 +70,7 @@ class ConfirmationRule:
     again: float = 0.06
 
 
-RULE = ConfirmationRule()
+RULE = _ConfirmationRule()
 
 
 @dataclass(frozen=True, slots=True)

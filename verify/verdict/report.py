@@ -92,7 +92,7 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     lower, upper, claim = verification.lower, verification.upper, verification.claim
     low = lower.epsilon if lower is not None else 0.0
     high = upper.epsilon if upper is not None else math.inf
-    picture = draw_bounds(claim.epsilon, low, high, glyphs)
+    picture = _draw_bounds(claim.epsilon, low, high, glyphs)
     style = _STYLES[verification.verdict]
     lines = [Text(line, no_wrap=True, style=style * (row == 2)) for row, line in enumerate(picture)]
     lines += [_upper_words(upper), _lower_words(lower)]
@@ -109,7 +109,7 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     return Group(*lines)
 
 
-def draw_bounds(claim: float, low: float, high: float, glyphs: Glyphs = UNICODE) -> list[str]:
+def _draw_bounds(claim: float, low: float, high: float, glyphs: Glyphs = UNICODE) -> list[str]:
     """The interval [low, high] of ε as four lines: the claim, the axis, the interval, the tick labels.
 
     Parameters

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from verify.events.event import HalfLine, RowTable, event_from_dict
-from verify.events.float_lattice import LatticeReading, lattice_values
+from verify.events.float_lattice import LatticeReading, _lattice_values
 from verify.events.readings import ColumnValue, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
 
@@ -25,15 +25,15 @@ NORMAL = st.floats(min_value=2.0**-1000, max_value=2.0**1000)
 @example(-0.75)
 def test_bits_are_those_of_exact_arithmetic(x: float) -> None:
     values = np.array([x])
-    assert lattice_values("sign", values)[0] == (math.copysign(1.0, x) < 0)
+    assert _lattice_values("sign", values)[0] == (math.copysign(1.0, x) < 0)
     if x == 0.0:
         return
     exponent = math.frexp(x)[1] - 1
-    assert lattice_values("exponent", values)[0] == exponent
-    lowest = int(lattice_values("lowest bit", values)[0])
+    assert _lattice_values("exponent", values)[0] == exponent
+    lowest = int(_lattice_values("lowest bit", values)[0])
     assert (Fraction(x) / Fraction(2) ** lowest).denominator == 1
     assert (Fraction(x) / Fraction(2) ** (lowest + 1)).denominator == 2
-    assert lattice_values("trailing zeros", values)[0] == lowest - (exponent - 52)
+    assert _lattice_values("trailing zeros", values)[0] == lowest - (exponent - 52)
 
 
 def test_zero_subnormals_and_what_is_not_finite() -> None:
@@ -45,7 +45,7 @@ def test_zero_subnormals_and_what_is_not_finite() -> None:
         "lowest bit": [1024, 1024, -1074],
     }
     for aspect, read in expected.items():
-        bits = lattice_values(aspect, values)  # type: ignore[arg-type]
+        bits = _lattice_values(aspect, values)  # type: ignore[arg-type]
         np.testing.assert_array_equal(bits, [*read, math.nan, math.nan, math.nan])
 
 

@@ -10,7 +10,7 @@ from mechanisms import Interval
 from verify import AnyTwo, claimed, verify
 from verify.events.event import event_from_dict
 from verify.events.readings import Combination, reading_from_dict
-from verify.events.relations import MOST_COLUMNS, null_directions, relation_families
+from verify.events.relations import MOST_COLUMNS, _null_directions, relation_families
 from verify.events.search import search_events
 from verify.events.view_sample import Column, ViewSample
 
@@ -41,7 +41,7 @@ def test_a_combination_is_what_it_says():
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e8])
 def test_relations_are_found_at_any_scale(scale):
     values = total(np.random.default_rng(1), 0, 500) * scale
-    (weights,) = null_directions(values)
+    (weights,) = _null_directions(values)
     np.testing.assert_allclose(weights / weights[3], [-3.0, 1.0, -2.0, 1.0], atol=1e-9)
     assert np.array_equal(weights, np.round(weights))
 
@@ -49,7 +49,7 @@ def test_relations_are_found_at_any_scale(scale):
 def test_several_relations_are_told_apart():
     rng = np.random.default_rng(2)
     a, b, c = rng.normal(size=(3, 400))
-    found = null_directions(np.column_stack([a, b, a + b, c, 2.0 * c]))
+    found = _null_directions(np.column_stack([a, b, a + b, c, 2.0 * c]))
     assert len(found) == 2
     assert sorted(int(np.count_nonzero(weights)) for weights in found) == [2, 3]
     for weights in found:
@@ -58,14 +58,14 @@ def test_several_relations_are_told_apart():
 
 def test_noise_has_no_relations():
     rng = np.random.default_rng(3)
-    assert null_directions(rng.normal(size=(400, 5))) == []
-    assert null_directions(rng.normal(size=(400, 1))) == []
-    assert null_directions(np.ones((400, 2))) == []
-    assert null_directions(np.full((400, 2), NAN)) == []
-    assert null_directions(rng.normal(size=(4, 5))) == []  # any four points satisfy a linear equation
-    assert null_directions(np.repeat(rng.normal(size=(400, 1)), MOST_COLUMNS + 1, axis=1)) == []
+    assert _null_directions(rng.normal(size=(400, 5))) == []
+    assert _null_directions(rng.normal(size=(400, 1))) == []
+    assert _null_directions(np.ones((400, 2))) == []
+    assert _null_directions(np.full((400, 2), NAN)) == []
+    assert _null_directions(rng.normal(size=(4, 5))) == []  # any four points satisfy a linear equation
+    assert _null_directions(np.repeat(rng.normal(size=(400, 1)), MOST_COLUMNS + 1, axis=1)) == []
     almost = rng.normal(size=400)
-    assert null_directions(np.column_stack([almost, almost + 1e-6 * rng.normal(size=400)])) == []
+    assert _null_directions(np.column_stack([almost, almost + 1e-6 * rng.normal(size=400)])) == []
 
 
 def test_what_a_relation_gives_away_is_the_event():
@@ -92,7 +92,7 @@ def test_rounding_is_no_relation():
         tuple(view(rounded(np.random.default_rng([seed, world]), world, 4_000)) for world in (0, 1))
         for seed in (0, 1)
     )
-    assert null_directions(fit[0].values)
+    assert _null_directions(fit[0].values)
     assert list(relation_families(fit, choose)) == []
 
 
@@ -112,7 +112,7 @@ def test_noise_of_low_rank_is_given_away_by_many_relations():
         )
         for seed in (2, 3)
     )
-    assert len(null_directions(fit[0].values)) == 11
+    assert len(_null_directions(fit[0].values)) == 11
     for family in relation_families(fit, choose):
         shares = [family.hits[0] / family.trials[0], family.hits_prime[0] / family.trials[1]]
         assert sorted(shares) == [0.0, 1.0]
@@ -127,7 +127,7 @@ def test_noise_of_low_rank_is_given_away_by_many_relations():
 def test_relations_do_not_depend_on_the_order_of_the_draws():
     """As they would if they followed from the basis of their space that a decomposition happens to return."""
     values = shared_noise(np.random.default_rng(2), 0, 256)
-    first, again = null_directions(values), null_directions(values[::-1])
+    first, again = _null_directions(values), _null_directions(values[::-1])
     assert len(first) == 11
     np.testing.assert_array_equal(first, again)
 
@@ -176,7 +176,7 @@ def test_relations_that_both_worlds_satisfy_with_one_value_tell_nothing():
         tuple(view(total(np.random.default_rng([seed, world]), 7, 2_000)) for world in (0, 1))
         for seed in (8, 9)
     )
-    assert null_directions(fit[0].values)
+    assert _null_directions(fit[0].values)
     assert list(relation_families(fit, choose)) == []
 
 
@@ -201,7 +201,7 @@ def test_constant_columns_and_few_values_do_not_hide_a_relation():
     rng = np.random.default_rng(12)
     small = rng.integers(4, size=(400, 2))
     values = np.column_stack([small, np.full(400, 5.0), small @ [1, 2]])
-    (weights,) = null_directions(values)
+    (weights,) = _null_directions(values)
     assert weights.tolist() == [1.0, 2.0, 0.0, -1.0]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from verify.events.event import event_from_dict
 from verify.events.readings import listed
-from verify.events.rounded_columns import OfRounded, Roundoff, roundoff_of
+from verify.events.rounded_columns import OfRounded, _Roundoff, _roundoff_of
 from verify.events.scores import AdditiveScore, TreeScore
 from verify.events.search import search_events
 from verify.events.summaries import ColumnSummary
@@ -34,14 +34,14 @@ def test_measurements_and_whole_numbers_are_read_as_they_are():
         np.where(rng.random(N) < 0.5, 0.0, rng.laplace(size=N)),
         np.full(N, np.nan),
     ):
-        assert roundoff_of(values) is None
+        assert _roundoff_of(values) is None
 
 
 def test_values_in_other_orders_of_addition_become_one():
     steps = np.random.default_rng(1).integers(-20, 20, N)
     values = np.concatenate([0.3 + 0.1 * steps, 0.2 + 0.1 * (steps + 1)])
     assert np.unique(values).size > 40
-    found = roundoff_of(values)
+    found = _roundoff_of(values)
     assert np.unique(found.of(values)).size == 40
 
 
@@ -51,11 +51,11 @@ def test_what_is_left_of_one_becomes_zero():
     shares /= shares.sum(axis=1, keepdims=True)
     rest = 1.0 - shares[:, 0] - shares[:, 1]
     assert np.unique(rest[shares[:, 2] == 0.0]).size > 1
-    assert (roundoff_of(rest).of(rest)[shares[:, 2] == 0.0] == 0.0).all()
+    assert (_roundoff_of(rest).of(rest)[shares[:, 2] == 0.0] == 0.0).all()
 
 
 def test_absent_and_infinite_values_stay():
-    found = Roundoff(1e-13, 42).of(np.array([np.nan, np.inf, -np.inf, -1e-14, 0.1, 5e-324]))
+    found = _Roundoff(1e-13, 42).of(np.array([np.nan, np.inf, -np.inf, -1e-14, 0.1, 5e-324]))
     np.testing.assert_array_equal(found[:4], [np.nan, np.inf, -np.inf, 0.0])
     assert abs(found[4] - 0.1) <= 0.1 * 2.0**-42
     assert found[5] == 0.0

@@ -12,7 +12,7 @@ from mechanisms.arrays import FloatArray
 from verify.events import score_fit
 from verify.events.features import Draws, Feature, features
 from verify.events.readings import ColumnValue
-from verify.events.score_fit import Regression
+from verify.events.score_fit import _Regression
 from verify.events.view_sample import Column, ViewSample
 
 DRAWS, COLUMNS = 1_000, 3
@@ -53,8 +53,8 @@ def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
     draws = Draws.of((DRAWS, DRAWS))
     rows = np.concatenate([np.eye(feature.size)[feature.bins[draws.train]] for feature in found], axis=1)
     label = draws.label[draws.train]
-    monkeypatch.setattr(score_fit, "SETTINGS", Regression(negligible=0.0))  # every reading is kept
-    for penalty in Regression().penalties:
+    monkeypatch.setattr(score_fit, "SETTINGS", _Regression(negligible=0.0))  # every reading is kept
+    for penalty in _Regression().penalties:
         matrix = penalty_matrix(found, penalty)
 
         def objective(weights: FloatArray, matrix: FloatArray = matrix) -> tuple[float, FloatArray]:
@@ -66,7 +66,7 @@ def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
             probability = special.expit(rows @ weights)
             return (rows * (probability * (1.0 - probability))[:, None]).T @ rows + matrix
 
-        monkeypatch.setattr(score_fit, "SETTINGS", Regression(penalties=(penalty,), negligible=0.0))
+        monkeypatch.setattr(score_fit, "SETTINGS", _Regression(penalties=(penalty,), negligible=0.0))
         fitted = score_fit.logistic(found, draws)
         assert fitted is not None
         weights = np.concatenate([[table.absent, *table.weights] for table in fitted[0].tables])

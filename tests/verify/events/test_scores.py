@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from verify.events.binned import Binned, bin_of
-from verify.events.features import Draws, bin_cuts, features, most_telling
+from verify.events.features import Draws, _bin_cuts, features, most_telling
 from verify.events.readings import ColumnValue, Reading, reading_from_dict
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
@@ -105,12 +105,12 @@ def test_bins_are_those_of_a_binary_search(values: npt.NDArray[np.float64], cuts
 def test_frequent_values_get_bins_of_their_own() -> None:
     values = np.random.default_rng(0).normal(size=4000)
     values[:1000], values[1000:1500] = 0.125, INF
-    cuts, ordered = bin_cuts(values)
+    cuts, ordered = _bin_cuts(values)
     assert ordered
     bins = bin_of(cuts, values)
     for atom in (0.125, INF):
         assert np.unique(values[bins == bin_of(cuts, np.array([atom]))[0]]).tolist() == [atom]
-    few, ordered = bin_cuts(np.array([3.0, 1.0, NAN, 1.0]))
+    few, ordered = _bin_cuts(np.array([3.0, 1.0, NAN, 1.0]))
     assert few.tolist() == [3.0]
     assert not ordered
 

@@ -23,7 +23,7 @@ Reward = Callable[[int, int], float]
 _LENGTH = frozenset({"steps", "n", "iterations"})  # beside the names that a constructor's rounds have
 
 
-class GameOver(BaseException):
+class _GameOver(BaseException):
     """Raised by an environment when it is asked for more rounds; nobody who catches `Exception` catches it."""
 
 
@@ -71,12 +71,12 @@ class Environment:
         ------
         WrongArm
             If there is no such arm.
-        GameOver
+        _GameOver
             After the last round.
         """
         number = len(self.pulled)
         if number == self.rounds:
-            raise GameOver
+            raise _GameOver
         chosen = arm_of(arm, self.arms, number, "the bandit")
         self.pulled.append(chosen)
         return self.reward_of(number, chosen)
@@ -105,7 +105,7 @@ def play_alone(play: SelfPlay, bandit: Any, environment: Environment) -> list[in
                     "environment; must go on until the environment stops it; give stops=True if it stops by itself, as "
                     "best-arm identification does"
                 )
-    except GameOver:
+    except _GameOver:
         pass
     return environment.pulled
 
@@ -128,7 +128,7 @@ def play_until_it_stops(play: SelfPlay, bandit: Any, environment: Environment) -
     found = environment.pulled
     try:
         returned = run(*given)
-    except GameOver:
+    except _GameOver:
         return found
     left = environment.rounds - len(found)
     if isinstance(returned, tuple) and returned:

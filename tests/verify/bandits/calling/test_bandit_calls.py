@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
 from verify.bandits.calling.bandit_calls import Arguments, ArgumentsError, BanditError, arguments_of, role_of
-from verify.bandits.calling.bandit_environment import Environment, GameOver
+from verify.bandits.calling.bandit_environment import Environment, _GameOver
 from verify.subject_error import SubjectError
 from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay
 
@@ -160,7 +160,7 @@ def test_a_bandit_that_plays_by_itself_meets_an_adversary():
 def test_an_environment_is_over_after_its_last_round():
     environment = Environment(2, 3, lambda number, arm: 10.0 * number + arm)
     assert [environment.pull(1), environment.step(0), environment(1)] == [1.0, 10.0, 21.0]
-    with pytest.raises(GameOver):
+    with pytest.raises(_GameOver):
         environment.get_reward(0)
     assert environment.pulled == [1, 0, 1]
 
