@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -11,3 +12,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where shells ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a text to a release file, and return its path."""
+
+    def write(text, name="releases.toml"):
+        target = tmp_path / name
+        target.write_text(text)
+        return target
+
+    return write

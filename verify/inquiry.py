@@ -12,7 +12,7 @@ from verify.conduct.conduct import Conduct
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
-from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
+from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records, learner_effort
 from verify.learners.verify_learner import verify_learner
 from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
 from verify.linear.verify_linear import LinearCase, verify_linear
@@ -79,8 +79,7 @@ class Inquiry:
     def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
         problem, settings, _ = choose_problem(subject, options.problem, options.settings or {})
-        own = getattr(subject.make, "own_horizon", None)
-        effort = self.conduct.effort.for_horizon(own if options.horizon is None else options.horizon)
+        effort = learner_effort(subject, self.conduct.effort, options.horizon)
         build = learner_builder(
             subject.make,
             problem,

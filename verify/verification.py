@@ -24,7 +24,7 @@ from verify.conduct.isolation import in_own_process
 from verify.conduct.progress import Progress, silent
 from verify.findings import Finding, UpperBound
 from verify.inquiry import Inquiry
-from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
+from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
 from verify.linear.linear_subject import is_linear, linear_rounds
 from verify.options import Options, takes
 from verify.reproduction import reproduction
@@ -132,8 +132,7 @@ def _settings_of_law(
     if is_linear(found):
         rounds = linear_rounds(effort, options.horizon)
     else:
-        own = getattr(found.make, "own_horizon", None)
-        rounds = effort.for_horizon(own if options.horizon is None else options.horizon).accounting_rounds
+        rounds = learner_effort(found, effort, options.horizon).accounting_rounds
     problem, settings = options.problem, options.settings or {}
     named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
     law = {"problem": named, "horizon": str(rounds), **{key: str(settings[key]) for key in sorted(settings)}}

@@ -21,6 +21,7 @@ from algorithms.problems import (
     problems,
 )
 from algorithms.theory.linear_plans import LINEAR_PLANNED
+from verify.conduct.effort import Effort
 from verify.subject_error import SubjectError, failing_place
 from verify.transcripts.neighbours import InitialOutcomes
 
@@ -94,6 +95,18 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         raise SubjectError(
             f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
         ) from error
+
+
+def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None) -> Effort:
+    """Return the effort for this horizon; without one, for the learner's own, if it has one.
+
+    Raises
+    ------
+    ValueError
+        If the horizon is not a whole number of at least 1.
+    """
+    own = getattr(subject.make, "own_horizon", None)
+    return effort.for_horizon(own if horizon is None else horizon)
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:

@@ -3,44 +3,10 @@
 import math
 
 import pytest
+from release_files import GROUPS, TABLE
 
 from accountant.audit import Question, audit, read_releases
 from mechanisms import GaussianProfile
-
-TABLE = """
-[[release]]
-mechanism = "laplace"
-scale = 20
-count = 1000
-"""
-GROUPS = """
-[[release]]
-mechanism = "gaussian"
-sigma = 20.0
-count = 1000
-partition = ["north", "south"]
-
-[[release]]
-mechanism = "gaussian"
-sigma = 20.0
-count = 500
-partition = "south"
-
-[[release]]
-mechanism = "laplace"
-scale = 1.0
-partition = "west"
-"""
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="releases.toml"):
-        target = tmp_path / name
-        target.write_text(text)
-        return target
-
-    return write
 
 
 def test_a_thousand_laplace_releases(file):

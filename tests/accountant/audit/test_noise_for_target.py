@@ -1,38 +1,10 @@
 """The least noise with which a release file meets a target."""
 
 import pytest
+from release_files import GROUPS
 
 from accountant.audit import calibrate, read_releases
 from mechanisms import GaussianProfile
-
-GROUPS = """
-[[release]]
-mechanism = "gaussian"
-sigma = 20.0
-count = 1000
-partition = ["north", "south"]
-
-[[release]]
-mechanism = "gaussian"
-sigma = 20.0
-count = 500
-partition = "south"
-
-[[release]]
-mechanism = "laplace"
-scale = 1.0
-partition = "west"
-"""
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="releases.toml"):
-        target = tmp_path / name
-        target.write_text(text)
-        return target
-
-    return write
 
 
 def test_calibrating_gaussians_meets_the_closed_form(file):

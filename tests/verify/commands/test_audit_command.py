@@ -7,45 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from release_files import GROUPS, TABLE
 
 from accountant import Accountant, Budget
 from mechanisms import Interval, Laplace
 from verify import command_line
-
-TABLE = """
-[[release]]
-mechanism = "laplace"
-scale = 20
-count = 1000
-"""
-GROUPS = """
-[[release]]
-mechanism = "gaussian"
-sigma = 20.0
-count = 1000
-partition = ["north", "south"]
-
-[[release]]
-mechanism = "gaussian"
-sigma = 20.0
-count = 500
-partition = "south"
-
-[[release]]
-mechanism = "laplace"
-scale = 1.0
-partition = "west"
-"""
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="releases.toml"):
-        target = tmp_path / name
-        target.write_text(text)
-        return target
-
-    return write
 
 
 @pytest.fixture
