@@ -30,6 +30,7 @@ from accountant.plans.plan import Plan, Step
 from accountant.quote import Quote, Reservation
 from accountant.recorded import RecordedMechanism
 from accountant.refusals import (
+    AssumptionRefused,
     BudgetExceeded,
     ForeignValue,
     GateClosed,
@@ -42,11 +43,13 @@ from accountant.refusals import (
 )
 from accountant.summary import Line, Summary
 from accountant.trust import Trust, check_gate
+from mechanisms.assumptions import library_package
 
 __all__ = [
     "THEOREMS",
     "Accountant",
     "AdvancedComposition",
+    "AssumptionRefused",
     "BasicComposition",
     "Budget",
     "BudgetExceeded",
@@ -102,3 +105,5 @@ __all__ = [
     "compose",
     "theorem_table",
 ]
+
+library_package(__name__)  # before any other code can change what was imported

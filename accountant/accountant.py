@@ -18,6 +18,7 @@ from accountant.budget import Budget
 from accountant.compositions import COMPOSITIONS
 from accountant.durable.whole_file import whole_file
 from accountant.filters.composition_theorem import Composition
+from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.private import Private, refuse_read
@@ -31,16 +32,27 @@ from accountant.quote import Quote, Reservation
 from accountant.refusals import ForeignValue, RecordWaiting, TrustViolation
 from accountant.summary import Summary, summarise
 from accountant.tenure import Tenure
-from accountant.terms import checked_budget, checked_generator, checked_noise, checked_theorem, checked_trust
+from accountant.terms import (
+    checked_budget,
+    checked_flag,
+    checked_generator,
+    checked_noise,
+    checked_theorem,
+    checked_trust,
+)
 from accountant.trust import Trust
 from mechanisms import (
+    Assumption,
+    AssumptionKind,
     Categories,
     Domain,
     DomainError,
     Mechanism,
     NoiseSource,
     Randomness,
+    assumptions_of,
 )
+from mechanisms.assumptions import class_assumptions, examined
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -48,7 +60,7 @@ if TYPE_CHECKING:
 _FORMAT = "dpwitness-ledger-1"
 
 
-class Accountant(Closing, Accounts):
+class Accountant(Closing, Assuming, Accounts):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
@@ -56,8 +68,9 @@ class Accountant(Closing, Accounts):
     Checking, charging and sampling are one step for other threads, and so is an addition to sums. An accountant
     cannot be copied: each copy would spend the same budget.
 
-    What it takes on trust: that domains, mechanisms of users and ``map(..., stability=...)`` declare what is
-    true, that functions given to `Private.map` are pure, and that rounding in sums of floats (relative to
+    What it takes on trust is in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
+    ``map(..., stability=...)`` declare what is true; ``strict=True`` refuses them. Besides, that functions given to
+    `Private.map` are pure, and that rounding in sums of floats (relative to
     the largest number that is added, about 1e-16 for each addition) is negligible beside the sensitivity.
 
     Parameters
@@ -77,12 +90,17 @@ class Accountant(Closing, Accounts):
         `numpy.random.Generator` for reproducible tests and simulation. The source is on the record.
     seed
         Seed of `random`, the data-independent randomness of the learner's own draws.
+    strict
+        Whether to refuse, before anything is charged, what rests on something that nobody checked.
 
     Raises
     ------
     ValueError
         If a parameter is of another kind, a composition and a plan are given, or the theorem can guarantee nothing
         under this budget.
+    AssumptionRefused
+        If it is strict and its theorem, its plan, its noise source or its own class rests on something that nobody
+        checked.
 
     Examples
     --------
@@ -107,14 +125,16 @@ class Accountant(Closing, Accounts):
         trust: Trust = Trust.CENTRAL,
         noise: NoiseSource | np.random.Generator | None = None,
         seed: int | None = None,
+        strict: bool = False,
     ) -> None:
         super().__init__(checked_budget(budget), checked_theorem(composition, plan))
         self._trust = checked_trust(trust)
         self._noise = checked_noise(noise)
         self._random = checked_generator(seed)
         self._reserving = threading.Lock()
-        self._believed: dict[Place, float] = {}
         self._tenure: Tenure | None = None
+        self.strict = checked_flag("strict", strict)
+        self.assume(*class_assumptions(type(self)), *assumptions_of((self._composition, self._noise)))
 
     @property
     def trust(self) -> Trust:
@@ -155,6 +175,8 @@ class Accountant(Closing, Accounts):
         """
         self.check_open()
         check_domain(domain)
+        domain, assumptions = examined(domain)
+        self.assume(*assumptions)
         if isinstance(record, np.integer):
             record = int(record)
         if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
@@ -206,9 +228,35 @@ class Accountant(Closing, Accounts):
         place = calling_place()
         self.check_open()
         with self._charging:
-            where = check_release(self, mechanism, private, where)
-            self._pay(self._entries(mechanism, private, where, place), place)
-            return sample(mechanism, private._values[0], where, self._noise)
+            own, where, assumptions = check_release(self, mechanism, private, where)
+            entries = self._entries(own, private, where, place)
+            return self._publish(entries, private, own, where, assumptions, place)
+
+    def _publish(
+        self,
+        entries: Sequence[Entry],
+        private: Private | PrivateSums,
+        mechanism: Mechanism | None,
+        where: Mask | None,
+        assumptions: Sequence[Assumption],
+        place: Place,
+    ) -> npt.NDArray[Any]:
+        """Let a value out, the only way: note what that rests on, charge, and draw the mechanism that was charged.
+
+        Parameters
+        ----------
+        entries
+            What is to be paid; nothing of a reservation, which is paid already.
+        mechanism
+            The gate's own copy; None for a value that is published as it is.
+        """
+        with self._charging:
+            self.assume(*assumptions, *assumptions_of(self._noise))
+            self._pay(entries, place)
+            values = private._values[0]
+            if mechanism is None:
+                return np.array(values)
+            return sample(mechanism, values, where, self._noise)
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.
@@ -230,13 +278,14 @@ class Accountant(Closing, Accounts):
         place = calling_place()
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
-            check_release(self, mechanism, private, None)
+            own, _, assumptions = check_release(self, mechanism, private, None)
+            self.assume(*assumptions)
             assert isinstance(private._provenance, Traced)
             for held in sums:
                 waiting = held.waiting(private._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
-            asked += [(entry, times) for entry in self._entries(mechanism, private, None, place)]
+            asked += [(entry, times) for entry in self._entries(own, private, None, place)]
         with self._charging:
             self._check_budget(self._together(asked), place)
 
@@ -249,12 +298,19 @@ class Accountant(Closing, Accounts):
             As `release`.
         """
         place = calling_place()
-        where = check_release(self, mechanism, private, where)
-        entries = self._entries(mechanism, private, where, place)
+        own, where, assumptions = check_release(self, mechanism, private, where)
+        entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries)
         kept = None if where is None else where.copy()
         return Quote(
-            self, mechanism, private, kept, tuple(entries), place, None if refused is None else refused[0]
+            self,
+            own,
+            private,
+            kept,
+            tuple(entries),
+            place,
+            None if refused is None else refused[0],
+            assumptions,
         )
 
     def reserve(self, quote: Quote) -> Reservation:
@@ -278,6 +334,7 @@ class Accountant(Closing, Accounts):
         ]  # a quote may be reserved twice, and is paid twice
         with self._charging:
             self._check_unchanged(quote)
+            self.assume(*quote.assumptions)
             self._pay(entries, place)
         return Reservation(self, quote, entries)
 
@@ -290,7 +347,9 @@ class Accountant(Closing, Accounts):
         self.check_open()
         with self._charging:
             self._check_unchanged(quote)
-            return sample(quote.mechanism, quote._private._values[0], quote._where, self._noise)
+            return self._publish(
+                (), quote._private, quote.mechanism, quote._where, quote.assumptions, quote.place
+            )
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -313,26 +372,35 @@ class Accountant(Closing, Accounts):
         check_owner(self, private)
         with self._charging:
             records = [record for _, group in self._movements(private, None, place) for record in group]
-            self._pay([declassification(records, place, reason, self.composition.infinite)], place)
-            published: npt.NDArray[Any] = private._values[0].copy()
-        return published
+            entries = [declassification(records, place, reason, self.composition.infinite)]
+            return self._publish(entries, private, None, None, (), place)
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept the declared stability, on record: one data set alone cannot contradict it."""
-        self._believed.setdefault(calling_place(), stability)
+        self.assume(_declared_stability(stability, calling_place()))
 
-    @property
-    def believed(self) -> Mapping[Place, float]:
-        """The stabilities of maps that were believed: what the ledger says rests on them."""
-        return dict(self._believed)
+    def assume(self, *assumptions: Assumption) -> None:
+        """Keep assumptions that a release, a transformation or the gate itself rests on; see `Gate.assume`.
 
-    def believed_terms(self) -> list[list[Any]]:
-        """Return `believed` as JSON-able data, exact to the last bit."""
-        return [[place.file, place.line, _hex(stability)] for place, stability in self.believed.items()]
+        Raises
+        ------
+        AssumptionRefused
+            If the accountant is strict.
+        """
+        if assumptions:
+            with self._charging:
+                super().assume(*assumptions)
 
-    def believe(self, terms: list[list[Any]]) -> None:
-        """Take over what `believed_terms` returned."""
-        self._believed |= {Place(file, line): float.fromhex(stability) for file, line, stability in terms}
+    def assumed_terms(self) -> list[list[str]]:
+        """Return `assumptions` as JSON-able data."""
+        return [[each.kind.value, each.message, each.where] for each in self.assumptions]
+
+    def take_over(self, saved: Mapping[str, Any]) -> None:
+        """Take over what `assumed_terms` returned, or the stabilities that earlier versions saved as believed."""
+        for kind, message, where in saved.get("assumptions", []):
+            self.assume(Assumption(AssumptionKind(kind), message, where))
+        for file, line, stability in saved.get("believed", []):
+            self.assume(_declared_stability(float.fromhex(stability), Place(file, line)))
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: an accountant's private values leave through `release` only."""
@@ -376,7 +444,7 @@ class Accountant(Closing, Accounts):
 
     def summary(self) -> Summary:
         """Summarise who paid what for which release, the worst record and what is left."""
-        return summarise(self._ledger, self.budget, self.composition, self.trust)
+        return summarise(self._ledger, self.budget, self.composition, self.trust, self.assumptions)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the budget and the whole ledger as JSON-able data, exact to the last bit."""
@@ -384,7 +452,7 @@ class Accountant(Closing, Accounts):
             "format": _FORMAT,
             **self.terms(),
             "ledger": self._ledger.to_dict(),
-            "believed": self.believed_terms(),
+            "assumptions": self.assumed_terms(),
             "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
         }
 
@@ -395,6 +463,7 @@ class Accountant(Closing, Accounts):
             "composition": self.composition.name,
             "settings": self.composition.settings(),
             "trust": self.trust.value,
+            "strict": self.strict,
         }
 
     def save(self, path: str | Path) -> None:
@@ -461,7 +530,7 @@ class Accountant(Closing, Accounts):
         """
         accountant = cls.from_terms(saved, noise=noise, seed=seed)
         accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
-        accountant.believe(saved.get("believed", []))
+        accountant.take_over(saved)
         if saved.get("closed") is not None:  # a restart must not open a gate again
             why, *place = saved["closed"]
             accountant.close(why, Place(*place))
@@ -490,7 +559,13 @@ class Accountant(Closing, Accounts):
             trust=Trust(saved["trust"]),
             noise=noise,
             seed=seed,
+            strict=saved.get("strict", False),
         )
+
+
+def _declared_stability(stability: float, place: Place) -> Assumption:
+    message = f"a map has the stability {stability:g} that it declares"
+    return Assumption(AssumptionKind.DECLARED_STABILITY, message, str(place))
 
 
 def _hex(number: float) -> str:

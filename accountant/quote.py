@@ -15,7 +15,7 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
 from accountant.ledger import Entry
 from accountant.place import Place
-from mechanisms import Mechanism
+from mechanisms import Assumption, Mechanism
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Mask
@@ -48,6 +48,8 @@ class Quote:
         The line that asked.
     refused
         The first record that could not pay when it was priced; None if all could.
+    assumptions
+        What the release would rest on and nobody checked.
     """
 
     _accountant: _Reserving = field(repr=False, compare=False)
@@ -57,6 +59,7 @@ class Quote:
     entries: tuple[Entry, ...]
     place: Place
     refused: RecordId | None
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
     def affordable(self) -> bool:

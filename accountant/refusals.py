@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accountant.place import Place
+from mechanisms import Assumption
 
 
 class Refusal(ValueError):
@@ -72,6 +73,20 @@ class TrustViolation(Refusal):
 
 class TheoremMissing(Refusal):
     """No composition theorem in use supports the number that was asked for."""
+
+
+class AssumptionRefused(Refusal):
+    """A strict gate was to release what rests on something that nobody checked.
+
+    Attributes
+    ----------
+    assumption
+        What would have been taken to be true.
+    """
+
+    def __init__(self, assumption: Assumption, where: Place) -> None:
+        super().__init__(f"refused by strict=True: rests on: {assumption}", where)
+        self.assumption = assumption
 
 
 class GateClosed(Refusal):

@@ -42,7 +42,7 @@ def accountant_state(accountant: Accountant, notes: Notes) -> dict[str, Any]:
     """
     accountant.check_open()
     notes.ledger(accountant._ledger)
-    return {"terms": accountant.terms(), "believed": accountant.believed_terms(), **randomness(accountant)}
+    return {"terms": accountant.terms(), "assumptions": accountant.assumed_terms(), **randomness(accountant)}
 
 
 def randomness(accountant: Accountant) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def restore_accountant(
         )
     accountant = Accountant.from_terms(state["terms"], noise=noise)
     set_randomness(accountant, state)
-    accountant.believe(state.get("believed", []))
+    accountant.take_over(state)
     return accountant
 
 

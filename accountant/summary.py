@@ -9,6 +9,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.ledger import Ledger
 from accountant.trust import Trust
+from mechanisms import Assumption
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Summary:
     worst_cost: Cost
     left: Amount
     lines: tuple[Line, ...]
+    assumptions: tuple[Assumption, ...] = ()
 
     def __str__(self) -> str:
         limit = f"epsilon = {self.budget.epsilon:.6g}" + (
@@ -74,10 +76,17 @@ class Summary:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([*head, "", *table])
+        rests = [f"rests on: {each}" for each in self.assumptions]
+        return "\n".join([*head, *rests, "", *table])
 
 
-def summarise(ledger: Ledger, budget: Budget, composition: Composition, trust: Trust) -> Summary:
+def summarise(
+    ledger: Ledger,
+    budget: Budget,
+    composition: Composition,
+    trust: Trust,
+    assumptions: tuple[Assumption, ...] = (),
+) -> Summary:
     """Group a ledger's entries by mechanism and line of code."""
     groups: dict[tuple[str, str, str], tuple[int, set[RecordId], Amount]] = {}
     for entry in ledger.entries:
@@ -105,4 +114,5 @@ def summarise(ledger: Ledger, budget: Budget, composition: Composition, trust: T
             Line(mechanism, where, count, len(records), largest, noise)
             for (mechanism, where, noise), (count, records, largest) in groups.items()
         ),
+        assumptions=assumptions,
     )

@@ -10,7 +10,7 @@ from accountant.budget import Budget
 from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.plans.plan import Plan, PlannedComposition
 from accountant.trust import Trust
-from mechanisms import NoiseSource, OpenDPNoise, Randomness, noise_source
+from mechanisms import NoiseSource, NumpyNoise, OpenDPNoise, Randomness, noise_source
 
 _THEOREM = ("charge", "check", "fits", "guarantee", "left", "amount", "zero")  # what the accounts call
 _DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source
@@ -71,7 +71,17 @@ def checked_noise(noise: Any) -> NoiseSource:
             f"noise={noise!r}: must be a noise source, a numpy.random.Generator such as "
             "numpy.random.default_rng(), or None for OpenDP's samplers"
         )
-    return noise_source(noise)
+    source = noise_source(noise)
+    if type(source) is NumpyNoise:  # a source of the accountant's own: the caller's may be patched later
+        return NumpyNoise(source._randomness)
+    return source
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """Return the flag; raise `ValueError` unless it is True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}={value!r}: must be True or False")
+    return value
 
 
 def checked_generator(seed: Any) -> np.random.Generator:

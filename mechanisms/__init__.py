@@ -10,6 +10,7 @@ A mechanism is a frozen value: it adds noise (`release`), knows the density of w
 """
 
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of, library_package
 from mechanisms.atomic import AtomicProfile, MixtureProfile
 from mechanisms.binomial import Binomial
 from mechanisms.binomial_profile import BinomialProfile
@@ -48,6 +49,8 @@ from mechanisms.tree_counter import BinaryTree
 __all__ = [
     "BLOCK",
     "ApproximateProfile",
+    "Assumption",
+    "AssumptionKind",
     "AtomicProfile",
     "Ball",
     "BasicCompositionProfile",
@@ -106,6 +109,7 @@ __all__ = [
     "SignedTree",
     "SquareRootCounter",
     "ZeroConcentratedProfile",
+    "assumptions_of",
     "from_opendp",
     "mechanism_from_dict",
     "noise_source",
@@ -113,3 +117,5 @@ __all__ = [
     "register",
     "to_opendp",
 ]
+
+library_package(__name__)  # before any other code can change what was imported

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.assumptions import Assumption, assumptions_of
 from mechanisms.mechanism import (
     BuiltInMechanism,
     Mechanism,
@@ -223,6 +224,10 @@ class PostProcessed(BuiltInMechanism):
     def epsilon(self) -> float:
         """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
         return self.profile().epsilon(self.nominal_delta)
+
+    def rests_on(self) -> tuple[Assumption, ...]:
+        """Return what the mechanism rests on; the function sees released values only, and costs nothing."""
+        return assumptions_of(self.mechanism)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
         """Return the function of what the mechanism releases."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of
 from mechanisms.atomic import AtomicProfile, MixtureProfile
 from mechanisms.bounds import ApproximateProfile, NoPrivacy, PureProfile, ZeroConcentratedProfile
 from mechanisms.discrete_gaussian import DiscreteGaussian
@@ -133,6 +134,8 @@ class OpenDPMeasurement(BuiltInMechanism):
         If the measure is not supported, or the metric needs a declared sensitivity.
     """
 
+    opaque: ClassVar[bool] = True  # a measurement cannot be rebuilt
+
     measurement: Any
     d_in: float
     nominal_delta: float = 0.0
@@ -148,6 +151,12 @@ class OpenDPMeasurement(BuiltInMechanism):
             raise ParameterError(
                 f"input_metric = {self.measurement.input_metric}: pass declared_sensitivity, it is no norm"
             )
+
+    def rests_on(self) -> tuple[Assumption, ...]:
+        """Return the assumption that OpenDP's map tells the truth: a measurement may hold a user's function."""
+        message = "your OpenDP measurement is as private as its map says"
+        own = Assumption(AssumptionKind.OPENDP, message)
+        return own, *assumptions_of((self.d_in, self.nominal_delta, self.declared_sensitivity))
 
     @cached_property
     def _metric_sensitivity(self) -> Sensitivity | None:

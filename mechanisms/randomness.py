@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.assumptions import Assumption, assumptions_of
 from mechanisms.parameters import ParameterError, whole
 
 BLOCK = 64  # lanes that share one generator
@@ -49,6 +50,10 @@ class _BlockDraws:
         self._exponential: list[tuple[Callable[..., Any], slice]] = [
             (g.standard_exponential, s) for g, s in self._stretches
         ]
+
+    def rests_on(self) -> tuple[Assumption, ...]:
+        """Return what the generators rest on."""
+        return assumptions_of([generator for generator, _ in self._stretches])
 
     def _empty(self, size: Size) -> FloatArray:
         self._check(size)

@@ -21,8 +21,6 @@ _REMARKS = frozenset(
         FindingKind.FOREIGN_RANDOMNESS,
         FindingKind.IGNORES_GENERATOR,
         FindingKind.FLOATING_POINT,
-        FindingKind.DECLARED_PROFILE,
-        FindingKind.DECLARED_STABILITY,
     }
 )
 """Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""

@@ -19,8 +19,6 @@ class FindingKind(StrEnum):
     CHANGES_DATA = "changes-data"
     CONSTANT = "constant"
     CRASH = "crash"
-    DECLARED_PROFILE = "declared-profile"
-    DECLARED_STABILITY = "declared-stability"
     DECLASSIFIED = "declassified"
     DEPENDENT_DRAWS = "dependent-draws"
     DETERMINISTIC = "deterministic"
@@ -139,10 +137,6 @@ class Statement(Enum):
         False,
     )
     ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, "{error}; that it fails tells about the data"
-    DECLARED_STABILITY = (
-        FindingKind.DECLARED_STABILITY,
-        "a map is declared to have stability {stability:g}; nothing proves it",
-    )
     UNCLIPPED = (
         FindingKind.DOMAIN,
         "reports are not clipped, and rewards have no bound: the sensitivity is infinite",
@@ -151,14 +145,6 @@ class Statement(Enum):
         FindingKind.REPLACEMENT,
         "clients are drawn with replacement: elsewhere one may report more often than the {times} times of these runs, "
         "and pays for each",
-    )
-    DECLARED_PROFILE = (
-        FindingKind.DECLARED_PROFILE,
-        "the profile of {mechanism} is its own declaration; a test can refute but not prove it",
-    )
-    DECLARED_AND_TESTED = (
-        FindingKind.DECLARED_PROFILE,
-        "the privacy of {mechanism} is its own declaration; a test did not refute it, nothing proves it",
     )
     FALSE_PROFILE = (
         FindingKind.MECHANISM,

@@ -61,8 +61,8 @@ class Inquiry:
                 return self._of_learner(self.subject)
             case BanditSubject(bandit=bandit):
                 return claim, verify_bandit(bandit, claim, self._ground, tester)
-            case MechanismSubject(mechanism=mechanism, built_in=built_in):
-                return claim, verify_mechanism(mechanism, claim, self.conduct, tester, built_in=built_in)
+            case MechanismSubject(mechanism=mechanism):
+                return claim, verify_mechanism(mechanism, claim, self.conduct, tester)
             case FunctionSubject():
                 bits = self.options.floating_point
                 return claim, verify_function(self.subject, claim, self.conduct, tester, floating_point=bits)

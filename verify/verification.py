@@ -166,6 +166,7 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
         findings=evidence.findings,
         declassified=evidence.declassified,
         contradictions=evidence.contradictions,
+        assumptions=evidence.assumptions,
     )
     if decision.verdict == "certified" and isinstance(found, LearnerSubject):
         reach = beyond_the_runs(found, evidence.details["accounting"]["rounds"])
@@ -181,6 +182,7 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
         seed=seed,
         versions=_versions(),
         details=evidence.details,
+        assumptions=tuple(evidence.assumptions),
     )
 
 

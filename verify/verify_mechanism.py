@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
-from mechanisms import Composed, Mechanism, NumpyNoise, Repeated
+from mechanisms import Composed, Mechanism, NumpyNoise, Repeated, assumptions_of
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import silent
@@ -33,16 +33,12 @@ def verify_mechanism(
     claim: Claim,
     conduct: Conduct,
     tester: Tester,
-    *,
-    built_in: bool,
 ) -> Evidence:
     """Compare a claim with a mechanism's profile, and with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
     with stopped_in_time(evidence, conduct.seconds):
         evidence.upper = _upper_bound(mechanism, claim.delta)
-        if not built_in:
-            found = Statement.DECLARED_PROFILE.finding(mechanism=type(mechanism).__name__)
-            evidence.findings.append(found)
+        evidence.assume(*assumptions_of(mechanism))
         profile = mechanism.profile()
         with stopped_by_hand(evidence):
             candidates = Candidates(_worlds(mechanism), effort.batch_samples)
@@ -51,7 +47,7 @@ def verify_mechanism(
                 lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
             )
             evidence.keep(result, conduct.reproduce)
-        if built_in and profile.exact:
+        if not evidence.assumptions and profile.exact:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence
 
@@ -100,15 +96,14 @@ def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[Lo
 def check_declared_profile(
     mechanism: Mechanism, place: Place, conduct: Conduct, seed: np.random.SeedSequence
 ) -> Finding | None:
-    """Test a user-defined mechanism, whose profile nothing proves, against the profile it declares.
+    """Test a mechanism that rests on assumptions against the profile it declares.
 
     Returns
     -------
     Finding or None
-        A failing finding if the test refutes the declaration, a remark that stands in the way of a
-        certificate if it does not; None for mechanisms of this library.
+        A finding if the test refutes the declaration. If not, the assumptions stand in the way of a certificate.
     """
-    if type(mechanism).__module__.partition(".")[0] == "mechanisms":
+    if not assumptions_of(mechanism):
         return None
     name = type(mechanism).__name__
     delta = mechanism.nominal_delta
@@ -119,7 +114,7 @@ def check_declared_profile(
     quiet = replace(conduct, seed=int(seed.generate_state(1)[0]), progress=silent)
     result = SingleLook().test(candidates, quiet, epsilon=epsilon, delta=delta)
     if not result.refuted:
-        return Statement.DECLARED_AND_TESTED.finding(place, mechanism=name)
+        return None
     data, data_prime = result.likelier_first
     return Statement.FALSE_PROFILE.finding(
         place,
@@ -188,11 +183,10 @@ def _drawer(
 
 @dataclass(frozen=True)
 class MechanismSubject:
-    """A mechanism object; `built_in` if its profile is one of this library's, proved and tested."""
+    """A mechanism object."""
 
     name: str
     mechanism: Mechanism
-    built_in: bool
 
     @property
     def form(self) -> ClaimForm:

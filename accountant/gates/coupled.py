@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.movement import distance, excess
@@ -52,7 +53,7 @@ class Divergence:
     message: str
 
 
-class Coupled(Closing):
+class Coupled(Closing, Assuming):
     """A gate that runs D and its neighbours on the same released values.
 
     Parameters
@@ -131,7 +132,8 @@ class Coupled(Closing):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Draw under D, and add the log density ratio to every neighbour's loss."""
-        where = check_release(self, mechanism, private, where)
+        mechanism, where, assumptions = check_release(self, mechanism, private, where)
+        self.assume(*assumptions)
         values = private._values
         outputs = sample(mechanism, values[0], where, self._noise, self._noise_streams)
         if values.shape[0] > 1:

@@ -21,7 +21,7 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
 from accountant.place import Place
-from mechanisms import Domain, Mechanism, Randomness
+from mechanisms import Assumption, Domain, Mechanism, Randomness
 
 Mask = npt.NDArray[np.bool_]
 
@@ -88,6 +88,9 @@ class Gate(Protocol):
         in the publication and appears in every report. `shown` says whether the value itself is sent out,
         or only used by code whose effects are seen (such as how many numbers a message holds).
         """
+
+    def assume(self, *assumptions: Assumption) -> None:
+        """Keep what a release rests on and nobody checked; a strict gate refuses."""
 
     def close(self, why: str, where: Place) -> None:
         """Shut the gate: an error has told something about private data."""

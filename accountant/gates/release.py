@@ -11,7 +11,8 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums, checked_mask
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue, SensitivityExceeded
-from mechanisms import LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness
+from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness
+from mechanisms.assumptions import examined
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 
 if TYPE_CHECKING:
@@ -75,8 +76,14 @@ def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
 
 def check_release(
     gate: Gate, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
-) -> Mask | None:
-    """Make the checks that need no ledger and return the mask as an array.
+) -> tuple[Mechanism, Mask | None, tuple[Assumption, ...]]:
+    """Make the checks that need no ledger.
+
+    Returns
+    -------
+    mechanism, where, assumptions
+        A copy of the mechanism that nobody else holds: it is what is to be charged and drawn. The mask as an
+        array. What the mechanism rests on.
 
     Raises
     ------
@@ -93,8 +100,9 @@ def check_release(
         raise ValueError(
             f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
-    _check_metric(mechanism, private)
-    return None if where is None else checked_mask(where, private.shape)
+    own, assumptions = examined(mechanism)
+    _check_metric(own, private)
+    return own, None if where is None else checked_mask(where, private.shape), assumptions
 
 
 def sample(

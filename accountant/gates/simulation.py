@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.private import Private, refuse_read
@@ -18,7 +19,7 @@ from accountant.place import Place
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 
 
-class Simulation(Closing):
+class Simulation(Closing, Assuming):
     """A gate that samples the same noise as any other and tracks nothing.
 
     Parameters
@@ -85,7 +86,8 @@ class Simulation(Closing):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
-        where = check_release(self, mechanism, private, where)
+        mechanism, where, assumptions = check_release(self, mechanism, private, where)
+        self.assume(*assumptions)
         outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:
             sent = outputs if where is None else np.where(where, outputs, np.nan)

@@ -1,4 +1,4 @@
-"""A release and an addition to sums are each one step for other threads; what maps were believed is saved."""
+"""A release and an addition to sums are each one step for other threads; assumptions are saved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget
-from mechanisms import Interval, Laplace
+from mechanisms import AssumptionKind, Interval, Laplace
 
 SHARE = Interval(0, 1)
 NOISE = Laplace.for_epsilon(1.0, sensitivity=SHARE.sensitivity)
@@ -69,11 +69,22 @@ def test_nobody_enters_sums_between_their_charge_and_their_release(
     assert sums._values.item() == 1.0  # now bob is there
 
 
-def test_what_was_believed_is_saved_with_the_ledger(tmp_path: Any) -> None:
+def test_assumptions_are_saved_with_the_ledger(tmp_path: Any) -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     accountant.private([0.5], SHARE, "ann").map(lambda values: values / 3, stability=1 / 3)
-    assert len(accountant.believed) == 1
+    (assumption,) = accountant.assumptions
+    assert assumption.kind is AssumptionKind.DECLARED_STABILITY
+    assert "0.333" in assumption.message and "test_accountant_turns.py:" in assumption.where
+    assert str(assumption) in str(accountant.summary())
     accountant.save(tmp_path / "ledger.json")
-    assert Accountant.load(tmp_path / "ledger.json").believed == accountant.believed
-    older = {key: value for key, value in accountant.to_dict().items() if key != "believed"}
-    assert Accountant.from_dict(older).believed == {}
+    assert Accountant.load(tmp_path / "ledger.json").assumptions == accountant.assumptions
+
+
+def test_what_earlier_versions_saved_as_believed_is_an_assumption() -> None:
+    saved = Accountant(Budget(1.0), noise=np.random.default_rng(0)).to_dict()
+    del saved["assumptions"], saved["strict"]
+    assert Accountant.from_dict(saved).assumptions == ()
+    older = Accountant.from_dict({**saved, "believed": [["mine.py", 3, (0.5).hex()]]})
+    assert [str(each) for each in older.assumptions] == [
+        "a map has the stability 0.5 that it declares, mine.py:3"
+    ]

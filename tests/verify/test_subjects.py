@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mechanisms import Interval
+from mechanisms import AssumptionKind, Interval
 from verify import SubjectError, claimed, verify
 
 FOLDER = Path(__file__).parent / "subjects"
@@ -127,7 +127,6 @@ def test_under_declared_sensitivity_shows_its_exact_factor():
         ("PeeksLate", "raw-flow"),
         ("ThroughAGlobal", "unrepeatable"),
         ("CatchesErrorsOfMap", "error-in-map"),
-        ("BelievedStability", "declared-stability"),
         ("CountsInPlace", "raw-read"),
         ("ActsBadly", "action"),
         ("ExitsQuietly", "crash"),
@@ -140,6 +139,16 @@ def test_what_flows_around_the_gate_is_never_certified(name, kind):
     assert places, result.findings
     if "# the leak" in LEARNERS.read_text().split(f"class {name}(")[1].split("\nclass ")[0]:
         assert places[0].endswith(leak_of(name))
+
+
+def test_a_declared_stability_is_an_assumption():
+    result = verify(f"{LEARNERS}:BelievedStability", epsilon=1.0, **FEW, horizon=20)
+    (assumption,) = result.assumptions
+    assert assumption.kind is AssumptionKind.DECLARED_STABILITY
+    assert assumption.where.endswith(leak_of("BelievedStability"))
+    assert result.verdict == "unproven" and result.decision.reasons[0] == f"rests on: {assumption}"
+    shown = {"kind": "declared-stability", "message": assumption.message, "where": assumption.where}
+    assert result.json()["assumptions"] == [shown]
 
 
 def test_a_learner_may_take_its_parameters_as_keywords():

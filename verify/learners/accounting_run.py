@@ -25,7 +25,7 @@ from accountant import (
 )
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
-from mechanisms import DomainError, Mechanism
+from mechanisms import Assumption, DomainError, Mechanism
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.sentences import number
@@ -87,6 +87,8 @@ class Accounting:
         What the worst record was charged for.
     alike
         For each kind of release the most that any one record entered, if no record entered several kinds.
+    assumptions
+        What any of the runs rests on and nobody checked.
     releases
         How many charges there were.
     runs, rounds
@@ -101,6 +103,7 @@ class Accounting:
     mechanisms: dict[Mechanism, Place] = field(default_factory=dict)
     paid: tuple[Entry, ...] = ()
     alike: dict[MovedMechanism, int] | None = field(default_factory=dict)
+    assumptions: list[Assumption] = field(default_factory=list)
     releases: int = 0
     runs: int = 0
     rounds: int = 0
@@ -175,8 +178,7 @@ def run_accounting(
             refused = True
             why, place = accountant.closed
             add_once(result.findings, Statement.ERROR_IN_MAP.finding(place, error=why))
-        for place, stability in accountant.believed.items():
-            add_once(result.findings, Statement.DECLARED_STABILITY.finding(place, stability=stability))
+        result.assumptions += [each for each in accountant.assumptions if each not in result.assumptions]
         result.runs += 1
         result.releases += len(accountant.ledger)
         result.alike = larger(result.alike, largest_counts(accountant.ledger.entries))
@@ -224,6 +226,7 @@ def _exceeds(cost: Cost, other: Cost) -> bool:
 def add_accounting(evidence: Evidence, accounting: Accounting) -> None:
     """Add what accounting runs showed."""
     evidence.findings.extend(accounting.findings)
+    evidence.assume(*accounting.assumptions)
     evidence.declassified.extend(accounting.declassified)
     if accounting.worst is None:
         evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")

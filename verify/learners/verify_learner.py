@@ -171,5 +171,6 @@ def _proved(evidence: Evidence, claim: Claim) -> bool:
         upper is not None
         and upper.epsilon <= claim.epsilon
         and upper.delta <= claim.delta
+        and not evidence.assumptions
         and not any(finding.failing for finding in evidence.findings)
     )

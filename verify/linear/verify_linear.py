@@ -145,7 +145,8 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     if open_phase is not None and not open_phase[1].clipped:
         add_unbounded(evidence, open_phase, claim, reproduce)
         return
-    if paid and not stopped and all(entry.mechanism is not None for entry in paid):
+    known = not evidence.assumptions  # what is declared is no exact loss
+    if paid and known and not stopped and all(entry.mechanism is not None for entry in paid):
         add_exact(evidence, paid, open_phase, claim, reproduce)
 
     conduct.progress(0.5, "black-box test")

@@ -91,8 +91,7 @@ def _classify(found: object, name: str, declared: Declared | None = None) -> Sub
             )
         return LearnerSubject(name, found, None)
     if not inspect.isclass(found) and isinstance(found, Mechanism):
-        built_in = type(found).__module__.partition(".")[0] == "mechanisms"
-        return MechanismSubject(name, found, built_in)
+        return MechanismSubject(name, found)
     if isinstance(found, PlainBandit):
         return BanditSubject(found.name if name == repr(found) else name, found)
     if callable(found) and not inspect.isclass(found):

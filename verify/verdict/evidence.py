@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mechanisms import Assumption
 from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
@@ -40,6 +41,7 @@ class Evidence:
     lower: LowerBound | None = None
     witness: Witness | None = None
     findings: list[Finding] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
     declassified: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
@@ -49,6 +51,10 @@ class Evidence:
     def does_not_run(self) -> bool:
         """Whether a finding says why the subject stops: no further layer needs to repeat it."""
         return any(finding.kind in _STOPPING for finding in self.findings)
+
+    def assume(self, *assumptions: Assumption) -> None:
+        """Keep what an upper bound rests on and nobody checked, each once."""
+        self.assumptions += [each for each in dict.fromkeys(assumptions) if each not in self.assumptions]
 
     def keep(self, result: CountedEvent, reproduce: str, lower: LowerBound | None = None) -> None:
         """Keep what a test saw: its record, and unless its draws depend on each other, its bounds.

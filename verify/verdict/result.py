@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mechanisms import Assumption
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.verdict.json_form import json_able
 from verify.verdict.verdict import EXIT_CODES, ClaimLike, Decision, Verdict
@@ -28,6 +29,8 @@ class Verification:
         The two bounds on ε; None where there is none.
     witness
         None unless something was seen.
+    assumptions
+        What the upper bound rests on and nobody checked.
     findings
         In the order in which they were met.
     seed
@@ -49,6 +52,7 @@ class Verification:
     seed: int
     versions: Mapping[str, str]
     details: Mapping[str, Any] = field(default_factory=dict)
+    assumptions: tuple[Assumption, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -128,6 +132,10 @@ class Verification:
             "findings": [
                 {"kind": f.kind.value, "where": f.where, "message": f.message, "failing": f.failing}
                 for f in self.findings
+            ],
+            "assumptions": [
+                {"kind": each.kind.value, "message": each.message, "where": each.where}
+                for each in self.assumptions
             ],
             "seed": self.seed,
             "versions": self.versions,

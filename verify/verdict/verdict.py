@@ -4,7 +4,7 @@ The rules (`decide`) are a pure function of what the verifier's layers found:
 
 certified
     the accountant's upper bound, in the claim's model, is at most the claim; nothing was declassified; every
-    domain, sensitivity and trust check passed; no audit contradicts it.
+    domain, sensitivity and trust check passed; it rests on no assumption; no audit contradicts it.
 refuted
     a lower bound in the claim's own view, statistical at the strict error level or exact, exceeds the claim,
     and a witness shows it.
@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from mechanisms import Assumption
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.sentences import both_numbers
 
@@ -82,6 +83,7 @@ def decide(
     findings: Sequence[Finding] = (),
     declassified: Sequence[str] = (),
     contradictions: Sequence[str] = (),
+    assumptions: Sequence[Assumption] = (),
 ) -> Decision:
     """Apply the verdict rules.
 
@@ -102,6 +104,8 @@ def decide(
     contradictions
         What an audit saw that the upper bound excludes, one sentence each (say, a coupled loss above the
         ledger).
+    assumptions
+        What the upper bound rests on and nobody checked; any of them stands in the way of a certificate.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def decide(
         claimed δ or a larger one, and shown by a witness. If such a bound meets an upper bound within the
         claim, the accounting rests on something untrue, and the refutation stands.
     """
-    in_the_way: list[str] = []
+    in_the_way = [f"rests on: {assumption}" for assumption in assumptions]
     if upper is None:
         in_the_way.append("The subject could not be accounted, so that there is no upper bound.")
     if declassified:

@@ -573,16 +573,17 @@ def test_a_learner_may_draw_while_it_is_built(tmp_path: Path, quietly: bool) -> 
         np.testing.assert_array_equal(run.accountant.random.random(4), calm.accountant.random.random(4))
 
 
-def test_believed_stabilities_come_back(tmp_path: Path) -> None:
+def test_assumptions_come_back(tmp_path: Path) -> None:
     """The ledger rests on them: a run that was loaded must not look as if it rested on nothing."""
     run = DurableRun(build_least, open_accountant())
     value = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, "ann")
     value.map(lambda values: values * 0.3, stability=0.3)
-    assert list(run.accountant.believed.values()) == [0.3]
+    (assumption,) = run.accountant.assumptions
+    assert "stability 0.3" in assumption.message
     run.save(tmp_path / "run")
     run.close()
     again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
-    assert again.accountant.believed == run.accountant.believed
+    assert again.accountant.assumptions == run.accountant.assumptions
 
 
 def test_a_fork_and_a_closed_run_release_nothing(tmp_path: Path) -> None:

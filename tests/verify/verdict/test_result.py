@@ -47,7 +47,7 @@ def test_json_has_the_stable_keys_and_no_infinity() -> None:
         },
     )
     data = json.loads(json.dumps(result.json(), allow_nan=False))
-    assert list(data)[:10] == [
+    assert list(data)[:11] == [
         "subject",
         "claim",
         "verdict",
@@ -56,6 +56,7 @@ def test_json_has_the_stable_keys_and_no_infinity() -> None:
         "lower",
         "witness",
         "findings",
+        "assumptions",
         "seed",
         "versions",
     ]

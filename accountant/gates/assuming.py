@@ -1,0 +1,33 @@
+"""Gates that keep what their releases rest on and nobody checked."""
+
+from __future__ import annotations
+
+from accountant.place import calling_place
+from accountant.refusals import AssumptionRefused
+from mechanisms import Assumption
+
+
+class Assuming:
+    """What every gate does with assumptions: it keeps each once, in order, or refuses where it is strict."""
+
+    strict: bool = False
+    _assumed: tuple[Assumption, ...] = ()
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What this run rests on and nobody checked, once each, in the order in which it was met."""
+        return self._assumed
+
+    def assume(self, *assumptions: Assumption) -> None:
+        """Keep assumptions that a release, a transformation or the gate itself rests on.
+
+        Raises
+        ------
+        AssumptionRefused
+            If the gate is strict.
+        """
+        for assumption in assumptions:
+            if self.strict:
+                raise AssumptionRefused(assumption, calling_place())
+            if assumption not in self._assumed:
+                self._assumed = (*self._assumed, assumption)

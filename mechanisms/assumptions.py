@@ -1,0 +1,370 @@
+"""What a value rests on that nothing in this library proves.
+
+Only this library's own classes, exactly and as they were imported, are known to do what they say. Everything
+else that takes part in a release (a mechanism, a domain, a noise source, a theorem) is an `Assumption`: a
+subclass may override what matters, an instance or a class may have been patched, a number may be no number.
+
+A value is judged by its exact type, then part by part; what it says of itself (``__class__``, ``__module__``,
+names) is never asked.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum, unique
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+
+@unique
+class AssumptionKind(Enum):
+    """Why nothing proves it; the value is a short stable name, which reports and JSON show."""
+
+    FOREIGN_CLASS = "foreign-class"
+    PATCHED = "patched"
+    DECLARED_FUNCTION = "declared-function"
+    DECLARED_STABILITY = "declared-stability"
+    ROUNDING = "rounding"
+    OPENDP = "opendp"
+    CLAIM = "claim"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something that a guarantee rests on and nobody checked.
+
+    Attributes
+    ----------
+    kind
+        Why nothing proves it.
+    message
+        What is taken to be true, as a clause: "your class TooQuiet is as quiet as it says".
+    where
+        ``"file.py:12"``, or "" if there is no such line.
+    """
+
+    kind: AssumptionKind
+    message: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message}, {self.where}" if self.where else self.message
+
+
+_PLAIN = frozenset(
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        Fraction,
+        slice,
+        range,
+        type(Ellipsis),
+        type(NotImplemented),
+    }
+    | {np.bool_, np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8, np.float64}
+)  # exactly these types, no subclass: they hold a value and nothing else
+_BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.random.Philox, np.random.MT19937)
+
+
+@dataclass(frozen=True, eq=False)
+class _Own:
+    """One class of this library, as it was imported.
+
+    Attributes
+    ----------
+    cls
+        The class itself.
+    bodies
+        It and those of its bases that are this library's, each with what it held.
+    codes
+        Their functions and what each of them ran.
+    names
+        The fields, if it is a data class.
+    attributes
+        What an instance may hold without hiding something of the class: fields and cached properties.
+    """
+
+    cls: type
+    bodies: tuple[tuple[type, dict[str, Any]], ...]
+    codes: tuple[tuple[types.FunctionType, tuple[Any, ...]], ...]
+    names: tuple[str, ...] | None
+    attributes: frozenset[str]
+
+    def altered(self) -> str | None:
+        """Return what no longer is as it was imported, in words."""
+        for cls, body in self.bodies:
+            if vars(cls) != body and (name := _first_difference(vars(cls), body)):
+                return f"{cls.__qualname__}.{name}"
+        return None
+
+    def rewritten(self) -> str | None:
+        """Return the function that runs other code than it did, in words."""
+        return next((f.__qualname__ for f, ran in self.codes if _runs(f) != ran), None)
+
+
+_own: dict[int, _Own] = {}  # by the class's identity: a metaclass may claim to equal anything
+_modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def library_class(cls: _Class) -> _Class:
+    """Class decorator: the class is this library's own, and its instances are judged by their parts.
+
+    A data class is judged by its fields, any other class by what its instance holds. A class whose parts need
+    another judgement has a method ``rests_on(self)`` that returns its assumptions instead.
+
+    `library_package` does it for all classes of a package: no class of a package needs it.
+    """
+    held = [c for c in cls.__mro__ if c.__module__.partition(".")[0] == cls.__module__.partition(".")[0]]
+    bases = [_own[id(c)].cls for c in cls.__mro__ if id(c) in _own and c not in held]
+    bodies = tuple((c, dict(vars(c))) for c in [*held, *bases])
+    functions = [f for c in held for f in map(_function, vars(c).values()) if f is not None]
+    cached = {n for c in cls.__mro__ for n, v in vars(c).items() if isinstance(v, cached_property)}
+    names = tuple(field.name for field in fields(cls)) if is_dataclass(cls) else None
+    # Other attributes hide something only where the class has something of that name.
+    shown = {n for c in cls.__mro__ for n in vars(c)} - cached - set(names or ())
+    _own[id(cls)] = _Own(cls, bodies, tuple((f, _runs(f)) for f in functions), names, frozenset(shown))
+    return cls
+
+
+def library_package(package: str) -> None:
+    """Take all classes of a package's loaded modules for the library's own, as they are now.
+
+    Called where the package's import ends, before any code of a user that could change them.
+    """
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(package + "."):
+            _modules.append((module, {n: v for n, v in vars(module).items() if _fixed(v)}))
+            for value in vars(module).values():
+                if isinstance(value, type) and value.__module__ == name and id(value) not in _own:
+                    library_class(value)
+
+
+def assumptions_of(value: object) -> tuple[Assumption, ...]:
+    """Return what a value rests on, part by part, each once; nothing for what is this library's own throughout.
+
+    Parameters
+    ----------
+    value
+        A mechanism, domain, sensitivity, transformation, noise source, theorem, plan, or a tuple of such.
+
+    Notes
+    -----
+    Functions that only see released values (of `PostProcessed`) are not looked into: whatever they do costs
+    nothing.
+    """
+    return tuple(dict.fromkeys(_found(value)))
+
+
+def class_assumptions(cls: type) -> tuple[Assumption, ...]:
+    """Return the assumption that a class does what it says; nothing for this library's own, as it was imported."""
+    own = _own.get(id(cls))
+    if own is None:
+        return (_foreign(cls),)
+    altered = own.altered() or own.rewritten()
+    return () if altered is None else (_patched(altered),)
+
+
+def altered_library() -> tuple[Assumption, ...]:
+    """Return what of the whole library is no longer as it was imported: classes, functions, names of modules."""
+    seen: dict[str, None] = {}
+    for known in list(_own.values()):
+        for what in (known.altered(), known.rewritten()):
+            if what is not None:
+                seen[what] = None
+    for module, held in _modules:
+        now = vars(module)
+        for name, value in held.items():
+            if now.get(name) is not value:
+                seen[f"{module.__name__}.{name}"] = None
+    return tuple(_patched(what) for what in seen)
+
+
+_Value = TypeVar("_Value")
+_copies: dict[Any, tuple[Any, tuple[_Own, ...]]] = {}
+_MOST_COPIES = 4096
+
+
+def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
+    """Return a copy of a value that nobody else holds, and what the value rests on.
+
+    The copy is rebuilt from the exact values of the fields, and the same for equal ones: whatever later happens
+    to the original, to its attributes or its caches, has no effect on it. Parts of a user's own classes cannot be
+    rebuilt: they stay what they are, and are assumptions.
+
+    Raises
+    ------
+    ParameterError
+        If a field holds by now what its class does not allow.
+    """
+    involved: list[_Own] = []
+    try:
+        key = _key(value, involved)
+        kept = _copies.get(key)
+    except _Unknown:
+        return _rebuilt(value), assumptions_of(value)
+    if kept is None:
+        kept = _rebuilt(value), tuple({id(own): own for own in involved}.values())
+        if len(_copies) >= _MOST_COPIES:
+            _copies.clear()
+        assumed = assumptions_of(value)
+        if assumed:
+            return kept[0], assumed
+        _copies[key] = kept
+    for own in kept[1]:
+        for cls, body in own.bodies:
+            if vars(cls) != body:
+                return kept[0], assumptions_of(value)
+    return cast("_Value", kept[0]), ()
+
+
+class _Unknown(Exception):
+    """A part is not this library's own: there is no telling which values are equal."""
+
+
+def _key(value: Any, involved: list[_Own]) -> Any:
+    """Return what two values share exactly if they are the same, part by part and type by type."""
+    cls = type(value)
+    if cls in _PLAIN:
+        return cls, value
+    if cls is tuple:
+        return tuple(_key(part, involved) for part in value)
+    own = _own.get(id(cls))
+    if own is not None and issubclass(cls, Enum):
+        return cls, id(value)
+    if own is None or own.names is None or hasattr(cls, "rests_on") or _hiding(value, own):
+        raise _Unknown
+    involved.append(own)
+    return (cls, *[_key(getattr(value, name), involved) for name in own.names])
+
+
+def _rebuilt(value: Any) -> Any:
+    cls = type(value)
+    if cls is tuple:
+        return tuple(map(_rebuilt, value))
+    if cls is np.ndarray:
+        copy = value.copy()
+        copy.flags.writeable = False
+        return copy
+    own = _own.get(id(cls))
+    if own is None or own.names is None or getattr(cls, "opaque", False):
+        return value
+    return cls(**{f.name: _rebuilt(getattr(value, f.name)) for f in fields(cls) if f.init})
+
+
+def _found(value: Any) -> Iterator[Assumption]:
+    cls = type(value)
+    if cls in _PLAIN or (cls is np.ndarray and value.dtype.kind in "biufcSU"):
+        return
+    if cls in (tuple, list, frozenset, set):
+        for part in value:
+            yield from _found(part)
+        return
+    if cls is dict or cls is types.MappingProxyType:
+        yield from _found([*value.keys(), *value.values()])
+        return
+    if cls is np.random.Generator:
+        if type(value.bit_generator) not in _BIT_GENERATORS:
+            yield _foreign(type(value.bit_generator))
+        return
+    own = _own.get(id(cls))
+    if own is None:
+        yield _foreign(cls, value)
+        return
+    altered = own.altered() or own.rewritten()
+    hidden = _hiding(value, own)
+    if altered is not None:
+        yield _patched(altered)
+    if hidden:
+        yield _patched(f"{cls.__qualname__}.{min(hidden)}")
+    if issubclass(cls, Enum):
+        return
+    if hasattr(cls, "rests_on"):
+        yield from cls.rests_on(value)
+    elif own.names is not None:
+        yield from _found([getattr(value, name) for name in own.names])
+    else:
+        yield from _found(list(getattr(value, "__dict__", {}).values()))
+
+
+def _hiding(value: Any, own: _Own) -> set[str]:
+    """Return the names under which an instance holds something in place of what its class has."""
+    held = getattr(value, "__dict__", None)
+    return held.keys() & own.attributes if held else set()
+
+
+def _foreign(cls: type, value: object = None) -> Assumption:
+    kind = AssumptionKind.FOREIGN_CLASS
+    if isinstance(value, type):
+        return Assumption(kind, f"your class {value.__qualname__} does what it says", _place(value))
+    if isinstance(value, types.FunctionType):
+        code = value.__code__
+        where = f"{_shown(code.co_filename)}:{code.co_firstlineno}"
+        return Assumption(kind, f"your function {value.__qualname__} does what it says", where)
+    names = {name for c in cls.__mro__ for name in vars(c)}
+    if "release" in names and "profile" in names:
+        does = "is as quiet as it says"
+    elif "check" in names and "widths" in names:
+        does = "is as wide as it says"
+    elif "laplace" in names:
+        does = "draws the noise that it says"
+    else:
+        does = "does what it says"
+    return Assumption(kind, f"your class {cls.__qualname__} {does}", _place(cls))
+
+
+def _patched(what: str) -> Assumption:
+    return Assumption(AssumptionKind.PATCHED, f"what was put in place of {what} does the same")
+
+
+def _place(cls: type) -> str:
+    try:
+        file, line = inspect.getsourcefile(cls), inspect.getsourcelines(cls)[1]
+    except (OSError, TypeError):
+        return ""
+    return f"{_shown(file or '')}:{line}"
+
+
+def _shown(file: str) -> str:
+    path = os.path.relpath(file) if os.path.isabs(file) else file
+    return os.path.basename(file) if path.startswith(os.pardir) else path
+
+
+def _function(value: object) -> types.FunctionType | None:
+    """Return the Python function behind an entry of a class's body."""
+    if isinstance(value, property):
+        value = value.fget
+    elif isinstance(value, classmethod | staticmethod):
+        value = value.__func__
+    elif isinstance(value, cached_property):
+        value = value.func
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def _runs(function: types.FunctionType) -> tuple[Any, ...]:
+    return function.__code__, function.__defaults__, function.__kwdefaults__
+
+
+def _fixed(value: object) -> bool:
+    """Whether a module's name is bound once: classes, functions, modules, numbers."""
+    return callable(value) or isinstance(value, types.ModuleType | int | float | str)
+
+
+def _first_difference(now: Mapping[str, Any], then: Mapping[str, Any]) -> str:
+    """Return the first name that differs, "" if none does; asking a class for its annotations may create them."""
+    names = sorted({*now, *then} - {"__annotations__"})
+    return next((n for n in names if now.get(n, _Own) is not then.get(n, _Own)), "")
