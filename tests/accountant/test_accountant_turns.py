@@ -74,7 +74,8 @@ def test_assumptions_are_saved_with_the_ledger(tmp_path: Any) -> None:
     accountant.private([0.5], SHARE, "ann").map(lambda values: values / 3, stability=1 / 3)
     (assumption,) = accountant.assumptions
     assert assumption.kind is AssumptionKind.DECLARED_STABILITY
-    assert "0.333" in assumption.message and "test_accountant_turns.py:" in assumption.where
+    assert "0.333" in assumption.message
+    assert "test_accountant_turns.py:" in assumption.where
     assert str(assumption) in str(accountant.summary())
     accountant.save(tmp_path / "ledger.json")
     assert Accountant.load(tmp_path / "ledger.json").assumptions == accountant.assumptions

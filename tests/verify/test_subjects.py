@@ -146,7 +146,8 @@ def test_a_declared_stability_is_an_assumption():
     (assumption,) = result.assumptions
     assert assumption.kind is AssumptionKind.DECLARED_STABILITY
     assert assumption.where.endswith(leak_of("BelievedStability"))
-    assert result.verdict == "unproven" and result.decision.reasons[0] == f"rests on: {assumption}"
+    assert result.verdict == "unproven"
+    assert result.decision.reasons[0] == f"rests on: {assumption}"
     shown = {"kind": "declared-stability", "message": assumption.message, "where": assumption.where}
     assert result.json()["assumptions"] == [shown]
 
