@@ -134,7 +134,7 @@ class Accountant(Closing, Assuming, Accounts):
         self._reserving = threading.Lock()
         self._tenure: Tenure | None = None
         self.strict = checked_flag("strict", strict)
-        self.assume(*class_assumptions(type(self)), *assumptions_of((self._composition, self._noise)))
+        self.assume(*class_assumptions(type(self)), *assumptions_of((budget, self._composition, self._noise)))
 
     @property
     def trust(self) -> Trust:
@@ -251,7 +251,7 @@ class Accountant(Closing, Assuming, Accounts):
             The gate's own copy; None for a value that is published as it is.
         """
         with self._charging:
-            self.assume(*assumptions, *assumptions_of(self._noise))
+            self.assume(*assumptions, *examined(self._noise)[1])
             self._pay(entries, place)
             values = private._values[0]
             if mechanism is None:

@@ -11,15 +11,16 @@ names) is never asked.
 from __future__ import annotations
 
 import inspect
+import operator
 import os
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, unique
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -102,6 +103,10 @@ class _Own:
     codes: tuple[tuple[types.FunctionType, tuple[Any, ...]], ...]
     names: tuple[str, ...] | None
     attributes: frozenset[str]
+
+    def names_of(self, value: object) -> Iterable[str]:
+        """Return the fields of an instance: what a data class declares, else what the instance holds."""
+        return tuple(getattr(value, "__dict__", ())) if self.names is None else self.names
 
     def altered(self) -> str | None:
         """Return what no longer is as it was imported, in words."""
@@ -195,8 +200,44 @@ def altered_library() -> tuple[Assumption, ...]:
 
 
 _Value = TypeVar("_Value")
-_copies: dict[Any, tuple[Any, tuple[_Own, ...]]] = {}
-_MOST_COPIES = 4096
+_MOST_KEPT = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class _Examined:
+    """A value that rests on nothing, as it was when it was examined.
+
+    Attributes
+    ----------
+    value, copy
+        The value, and the gate's own copy of it.
+    parts
+        The value and its parts, each with its class.
+    read
+        Reads all fields of the value and of its parts; None if attributes do not lead to all of them.
+    fields
+        What that gave.
+    """
+
+    value: Any
+    copy: Any
+    parts: tuple[tuple[Any, _Own], ...]
+    read: Callable[[Any], tuple[Any, ...]] | None
+    fields: tuple[Any, ...]
+
+    def unchanged(self) -> bool:
+        """Whether the value is still made of the same objects, and nothing hides what its classes have."""
+        if self.read is None or not all(map(operator.is_, self.read(self.value), self.fields)):
+            return False
+        return all(own.attributes.isdisjoint(getattr(part, "__dict__", ())) for part, own in self.parts)
+
+    def unaltered(self) -> bool:
+        """Whether the classes are as they were imported."""
+        return all(cls.__dict__ == body for _, own in self.parts for cls, body in own.bodies)
+
+
+_kept: dict[int, _Examined] = {}  # by the value's identity
+_equal: dict[Any, _Examined] = {}  # by the exact values of all fields
 
 
 def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
@@ -211,45 +252,72 @@ def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
     ParameterError
         If a field holds by now what its class does not allow.
     """
-    involved: list[_Own] = []
+    known = _kept.get(id(value))
+    if known is not None and known.value is value and known.unchanged() and known.unaltered():
+        return known.copy, ()
+    parts: list[tuple[Any, _Own]] = []
     try:
-        key = _key(value, involved)
-        kept = _copies.get(key)
+        key = _key(value, parts)
     except _Unknown:
         return _rebuilt(value), assumptions_of(value)
-    if kept is None:
-        kept = _rebuilt(value), tuple({id(own): own for own in involved}.values())
-        if len(_copies) >= _MOST_COPIES:
-            _copies.clear()
-        assumed = assumptions_of(value)
-        if assumed:
-            return kept[0], assumed
-        _copies[key] = kept
-    for own in kept[1]:
-        for cls, body in own.bodies:
-            if vars(cls) != body:
-                return kept[0], assumptions_of(value)
-    return cast("_Value", kept[0]), ()
+    known = _equal.get(key)
+    if known is not None and known.unaltered():
+        return known.copy, ()
+    assumptions = assumptions_of(value)
+    copy = _rebuilt(value)
+    if assumptions:
+        return copy, assumptions
+    for store in (_kept, _equal):
+        if len(store) >= _MOST_KEPT:
+            store.clear()
+    paths = _paths(value, "")
+    read = None if paths is None else _reader(paths)
+    fields_now = () if read is None else read(value)
+    _kept[id(value)] = _equal[key] = _Examined(value, copy, tuple(parts), read, fields_now)
+    return copy, ()
 
 
 class _Unknown(Exception):
     """A part is not this library's own: there is no telling which values are equal."""
 
 
-def _key(value: Any, involved: list[_Own]) -> Any:
+def _key(value: Any, parts: list[tuple[Any, _Own]]) -> Any:
     """Return what two values share exactly if they are the same, part by part and type by type."""
     cls = type(value)
     if cls in _PLAIN:
         return cls, value
     if cls is tuple:
-        return tuple(_key(part, involved) for part in value)
+        return tuple(_key(part, parts) for part in value)
     own = _own.get(id(cls))
-    if own is not None and issubclass(cls, Enum):
+    if cls is np.random.Generator or (own is not None and issubclass(cls, Enum)):
         return cls, id(value)
-    if own is None or own.names is None or hasattr(cls, "rests_on") or _hiding(value, own):
+    if own is None or hasattr(cls, "rests_on") or _hiding(value, own):
         raise _Unknown
-    involved.append(own)
-    return (cls, *[_key(getattr(value, name), involved) for name in own.names])
+    parts.append((value, own))
+    return (cls, *[_key(getattr(value, name), parts) for name in own.names_of(value)])
+
+
+def _paths(value: Any, path: str) -> list[str] | None:
+    """Return the paths of all fields, part by part; None if one leads through what is no attribute."""
+    cls = type(value)
+    own = _own.get(id(cls))
+    if cls is tuple:
+        return [] if all(type(part) in _PLAIN for part in value) else None
+    if own is None or issubclass(cls, Enum):
+        return []
+    found = []
+    for name in own.names_of(value):
+        inside = _paths(getattr(value, name), f"{path}{name}.")
+        if inside is None:
+            return None
+        found += [f"{path}{name}", *inside]
+    return found
+
+
+def _reader(paths: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+    if not paths:
+        return lambda value: ()
+    return operator.attrgetter(*paths, paths[0])  # of one path alone it would return no tuple
 
 
 def _rebuilt(value: Any) -> Any:
@@ -295,10 +363,8 @@ def _found(value: Any) -> Iterator[Assumption]:
         return
     if hasattr(cls, "rests_on"):
         yield from cls.rests_on(value)
-    elif own.names is not None:
-        yield from _found([getattr(value, name) for name in own.names])
     else:
-        yield from _found(list(getattr(value, "__dict__", {}).values()))
+        yield from _found([getattr(value, name) for name in own.names_of(value)])
 
 
 def _hiding(value: Any, own: _Own) -> set[str]:

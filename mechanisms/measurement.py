@@ -220,6 +220,9 @@ def from_opendp(measurement: Any, d_in: float, *, nominal_delta: float = 0.0) ->
     """Return the mechanism that wraps an OpenDP measurement at input distance ``d_in``.
 
     OpenDP does not tell which noise a measurement adds, so the result knows its privacy map and how to
-    release, not its density.
+    release, not its density. Nor can it be looked into: it may hold a user's function with any map. So it is an
+    assumption (`AssumptionKind.OPENDP`), and no certificate rests on it. For OpenDP's own noise nothing needs to be
+    assumed: it is what `Laplace`, `Gaussian` and their discrete forms draw from an `OpenDPNoise`, which is an
+    `Accountant`'s default.
     """
     return OpenDPMeasurement(measurement, d_in, nominal_delta)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import Claim
+from mechanisms.assumptions import altered_library
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.bandits.verify_bandit import verify_bandit
 from verify.conduct.conduct import Conduct
@@ -53,6 +54,11 @@ class Inquiry:
 
     def answer(self) -> tuple[Claim, Evidence]:
         """Collect the evidence; the claim is returned with what is assumed about its records."""
+        claim, evidence = self._answer()
+        evidence.assume(*altered_library())  # at last: whatever the subject changed, and whenever
+        return claim, evidence
+
+    def _answer(self) -> tuple[Claim, Evidence]:
         claim, tester = self.claim, self.tester
         match self.subject:
             case LearnerSubject() if is_linear(self.subject):

@@ -8,7 +8,7 @@ privacy-loss random variable ``ln P_D(releases) / P_D'_j(releases)`` of everythi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from accountant.gates.provenance import RecordId
 from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place, calling_place
-from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
+from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, PostProcessed, Randomness
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,9 @@ class Coupled(Closing, Assuming):
     hidden
         Shape (neighbours, lanes): where a declassified value that is not itself shown differed, so that the
         loss depends on what the code made of it.
+    more_than_seen
+        Whether a mechanism's own output was followed by a function: the loss is that of the output, which is at
+        least what the function's value shows.
     divergences
         One entry per line of code and kind, the first time it shows.
     """
@@ -83,6 +86,7 @@ class Coupled(Closing, Assuming):
         self._random = LaneStreams(seed, lanes, key=(RandomStream.OWN_DRAWS,))
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
         self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
+        self.more_than_seen = False
         self._divergences: dict[tuple[str, Place], Divergence] = {}
 
     @property
@@ -131,21 +135,24 @@ class Coupled(Closing, Assuming):
     def release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
-        """Draw under D, and add the log density ratio to every neighbour's loss."""
+        """Draw under D, and add the log density ratio to every neighbour's loss; see `more_than_seen`."""
         mechanism, where, assumptions = check_release(self, mechanism, private, where)
         self.assume(*assumptions)
         values = private._values
-        outputs = sample(mechanism, values[0], where, self._noise, self._noise_streams)
+        mechanism, published, unseen = _kept_inside(mechanism)
+        outputs = drawn = sample(published, values[0], where, self._noise, self._noise_streams)
+        if unseen:
+            drawn, self.more_than_seen = unseen[0], True
         if values.shape[0] > 1:
             moved = distance(values[1:], values[0], categorical=private._categories > 0)
             self._check_movement(mechanism, moved if where is None else moved * where, calling_place())
             with np.errstate(divide="ignore", invalid="ignore"):
                 if where is None:
-                    under_d = mechanism.log_density(outputs, values[0])
-                    ratios = under_d - mechanism.log_density(outputs, values[1:])
+                    under_d = mechanism.log_density(drawn, values[0])
+                    ratios = under_d - mechanism.log_density(drawn, values[1:])
                     self.loss += ratios.sum(axis=-1)
                 else:
-                    chosen = outputs[..., where]
+                    chosen = drawn if unseen else drawn[..., where]
                     under_d = mechanism.log_density(chosen, values[0][where])
                     ratios = under_d - mechanism.log_density(chosen, values[1:, where])
                     lane_of = np.nonzero(where)[0]
@@ -208,3 +215,26 @@ class Coupled(Closing, Assuming):
             self._divergences[kind, place] = Divergence(
                 kind, place, neighbour, float(shares[neighbour]), message
             )
+
+
+def _kept_inside(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:
+    """Return a mechanism without the functions that follow it, what is published, and where its own output is kept.
+
+    What is published is the given mechanism, which draws the same noise and keeps what it drew.
+    """
+    unseen: list[npt.NDArray[Any]] = []
+    functions: list[Callable[[Any], Any]] = []
+    inner = mechanism
+    while type(inner) is PostProcessed:
+        functions.insert(0, inner.function)
+        inner = inner.mechanism
+    if not functions:
+        return mechanism, mechanism, unseen
+
+    def keep(output: npt.NDArray[Any]) -> Any:
+        unseen.append(np.array(output))  # a copy: the functions may work in place
+        for function in functions:
+            output = function(output)
+        return output
+
+    return inner, PostProcessed(inner, keep), unseen

@@ -18,6 +18,7 @@ from accountant.gates.provenance import UNTRACKED, Provenance
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Categories, Domain, DomainError
+from mechanisms.assumptions import examined
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -158,18 +159,20 @@ class Private:
         if (into is None) == (stability is None):
             raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if into is not None:
+            own, assumptions = examined(into)
+            self._gate.assume(*assumptions)
             try:
-                results = _inside(into, self._apply(function, self._values), self._values.shape[:2])
+                results = _inside(own, self._apply(function, self._values), self._values.shape[:2])
                 if results is None:
                     raise DomainError(
-                        f"map: a result lies outside {into}, or has another shape than its values"
+                        f"map: a result lies outside {own}, or has another shape than its values"
                     )
             except BaseException as error:
                 self._close_gate(error)
                 raise
-            categories = into.size if isinstance(into, Categories) else 0
-            origin = self._provenance.mapped(into)
-            return Private(self._gate, results, origin, categories=categories, domain=into)
+            categories = own.size if isinstance(own, Categories) else 0
+            origin = self._provenance.mapped(own)
+            return Private(self._gate, results, origin, categories=categories, domain=own)
         assert stability is not None
         self._check_number("mapped by a Lipschitz function")
         if not 0 <= stability < math.inf:

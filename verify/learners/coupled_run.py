@@ -39,11 +39,14 @@ class CoupledRun:
         for an adversary who sees all that is published.
     divergences
         Each with the index of the neighbour that shows it, among all neighbours.
+    more_than_seen
+        Whether the losses are of more than what is released: of noisy values before a function of them.
     """
 
     losses: FloatArray
     shown_losses: FloatArray
     divergences: tuple[Divergence, ...]
+    more_than_seen: bool = False
 
     def largest(self) -> tuple[int, float]:
         """Return the neighbour with the largest loss of any lane, and that loss."""
@@ -104,6 +107,7 @@ def _run_coupled(
     """
     losses, shown = [], []
     divergences: dict[tuple[str, object], Divergence] = {}
+    more_than_seen = False
     for start in range(0, len(neighbours), _NEIGHBOURS_AT_ONCE):
         batch = neighbours[start : start + _NEIGHBOURS_AT_ONCE]
         worlds = np.stack([data, *(neighbour.applied(data) for neighbour in batch)])
@@ -111,11 +115,14 @@ def _run_coupled(
         for _ in play_records(build(gate), problem, gate, worlds):
             pass
         losses.append(gate.loss)
+        more_than_seen |= gate.more_than_seen
         shown.append(np.where(gate.hidden, 0.0, gate.loss))
         for found in gate.divergences:
             shifted = Divergence(found.kind, found.where, start + found.neighbour, found.share, found.message)
             divergences.setdefault((found.kind, found.where), shifted)
-    return CoupledRun(np.concatenate(losses), np.concatenate(shown), tuple(divergences.values()))
+    return CoupledRun(
+        np.concatenate(losses), np.concatenate(shown), tuple(divergences.values()), more_than_seen
+    )
 
 
 def add_coupled(
@@ -140,7 +147,7 @@ def add_coupled(
     for found in coupled.divergences:
         if found.kind != FindingKind.DECLASSIFIED:
             evidence.findings.append(Finding.of_gate(found))
-    in_view = claim.view in RELEASED_VIEWS
+    in_view = claim.view in RELEASED_VIEWS and not coupled.more_than_seen
     bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
     upper = evidence.upper
     if (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms import BLOCK, Mechanism
+from mechanisms import BLOCK, Mechanism, assumptions_of
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
@@ -52,7 +52,7 @@ _DRAWS = _Draws()
 
 def likelihoods_hold(evidence: Evidence, mechanisms: Sequence[Mechanism]) -> bool:
     """Whether the gate's densities are all there is to the releases: own mechanisms, and no check failed."""
-    own = all(type(mechanism).__module__.partition(".")[0] == "mechanisms" for mechanism in mechanisms)
+    own = not any(map(assumptions_of, mechanisms))
     return own and not any(finding.failing for finding in evidence.findings)
 
 
