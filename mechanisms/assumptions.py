@@ -88,6 +88,8 @@ class _Own:
     ----------
     cls
         The class itself.
+    bases
+        Its method resolution order.
     bodies
         It and those of its bases that are this library's, each with what it held.
     codes
@@ -95,10 +97,12 @@ class _Own:
     names
         The fields, if it is a data class.
     attributes
-        What an instance may hold without hiding something of the class: fields and cached properties.
+        The names under which an instance that holds something hides what the class has; not those of fields and
+        cached properties.
     """
 
     cls: type
+    bases: tuple[type, ...]
     bodies: tuple[tuple[type, dict[str, Any]], ...]
     codes: tuple[tuple[types.FunctionType, tuple[Any, ...]], ...]
     names: tuple[str, ...] | None
@@ -108,8 +112,15 @@ class _Own:
         """Return the fields of an instance: what a data class declares, else what the instance holds."""
         return tuple(getattr(value, "__dict__", ())) if self.names is None else self.names
 
+    def rebased(self) -> bool:
+        """Whether it has other bases than it had."""
+        now = self.cls.__mro__
+        return now is not self.bases and list(map(id, now)) != list(map(id, self.bases))
+
     def altered(self) -> str | None:
         """Return what no longer is as it was imported, in words."""
+        if self.rebased():
+            return f"the bases of {self.cls.__qualname__}"
         for cls, body in self.bodies:
             if vars(cls) != body and (name := _first_difference(vars(cls), body)):
                 return f"{cls.__qualname__}.{name}"
@@ -140,9 +151,10 @@ def library_class(cls: _Class) -> _Class:
     functions = [f for c in held for f in map(_function, vars(c).values()) if f is not None]
     cached = {n for c in cls.__mro__ for n, v in vars(c).items() if isinstance(v, cached_property)}
     names = tuple(field.name for field in fields(cls)) if is_dataclass(cls) else None
-    # Other attributes hide something only where the class has something of that name.
-    shown = {n for c in cls.__mro__ for n in vars(c)} - cached - set(names or ())
-    _own[id(cls)] = _Own(cls, bodies, tuple((f, _runs(f)) for f in functions), names, frozenset(shown))
+    hidable = {n for c in cls.__mro__ for n in vars(c)} - cached - set(names or ())
+    _own[id(cls)] = _Own(
+        cls, cls.__mro__, bodies, tuple((f, _runs(f)) for f in functions), names, frozenset(hidable)
+    )
     return cls
 
 
@@ -233,7 +245,10 @@ class _Examined:
 
     def unaltered(self) -> bool:
         """Whether the classes are as they were imported."""
-        return all(cls.__dict__ == body for _, own in self.parts for cls, body in own.bodies)
+        return all(
+            not own.rebased() and all(cls.__dict__ == body for cls, body in own.bodies)
+            for _, own in self.parts
+        )
 
 
 _kept: dict[int, _Examined] = {}  # by the value's identity

@@ -276,6 +276,19 @@ def test_a_patched_base_sensitivity_or_noise_source_is_seen() -> None:
         assert assumptions_of(NumpyNoise(np.random.default_rng(0)))
 
 
+def test_a_base_put_between_is_seen() -> None:
+    class Between(mechanisms.mechanism.BuiltInMechanism):  # type: ignore[misc]
+        pass
+
+    examined(OWN[0])
+    bases = Laplace.__bases__
+    try:
+        Laplace.__bases__ = (Between,)
+        assert examined(OWN[0])[1][0].message == "what was put in place of the bases of Laplace does the same"
+    finally:
+        Laplace.__bases__ = bases
+
+
 def test_code_that_was_rewritten_in_place_is_seen() -> None:
     function = Laplace.release
     code = function.__code__
