@@ -134,17 +134,9 @@ class _Own:
 _own: dict[int, _Own] = {}  # by the class's identity: a metaclass may claim to equal anything
 _modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
 
-_Class = TypeVar("_Class", bound=type)
 
-
-def library_class(cls: _Class) -> _Class:
-    """Class decorator: the class is this library's own, and its instances are judged by their parts.
-
-    A data class is judged by its fields, any other class by what its instance holds. A class whose parts need
-    another judgement has a method ``rests_on(self)`` that returns its assumptions instead.
-
-    `library_package` does it for all classes of a package: no class of a package needs it.
-    """
+def _take(cls: type) -> None:
+    """Take a class for this library's own, as it is now."""
     held = [c for c in cls.__mro__ if c.__module__.partition(".")[0] == cls.__module__.partition(".")[0]]
     bases = [_own[id(c)].cls for c in cls.__mro__ if id(c) in _own and c not in held]
     bodies = tuple((c, dict(vars(c))) for c in [*held, *bases])
@@ -155,20 +147,29 @@ def library_class(cls: _Class) -> _Class:
     _own[id(cls)] = _Own(
         cls, cls.__mro__, bodies, tuple((f, _runs(f)) for f in functions), names, frozenset(hidable)
     )
-    return cls
 
 
 def library_package(package: str) -> None:
     """Take all classes of a package's loaded modules for the library's own, as they are now.
 
-    Called where the package's import ends, before any code of a user that could change them.
+    Called where the package's import ends, before any code of a user that could change them. The instances of a data
+    class are judged by their fields, others by what they hold. A class that needs another judgement has a method
+    ``rests_on(self)`` that returns its assumptions instead.
+
+    Raises
+    ------
+    ValueError
+        If the package is no neighbour of this one.
     """
+    folder = os.path.dirname(os.path.dirname(sys.modules[package].__file__ or ""))
+    if folder != os.path.dirname(os.path.dirname(__file__)):
+        raise ValueError(f"package={package!r}: must be one of this library")
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):
             _modules.append((module, {n: v for n, v in vars(module).items() if _fixed(v)}))
             for value in vars(module).values():
                 if isinstance(value, type) and value.__module__ == name and id(value) not in _own:
-                    library_class(value)
+                    _take(value)
 
 
 def assumptions_of(value: object) -> tuple[Assumption, ...]:
@@ -238,10 +239,13 @@ class _Examined:
     fields: tuple[Any, ...]
 
     def unchanged(self) -> bool:
-        """Whether the value is still made of the same objects, and nothing hides what its classes have."""
+        """Whether the value is still made of the same objects, of their classes and hiding nothing of them."""
         if self.read is None or not all(map(operator.is_, self.read(self.value), self.fields)):
             return False
-        return all(own.attributes.isdisjoint(getattr(part, "__dict__", ())) for part, own in self.parts)
+        return all(
+            type(part) is own.cls and own.attributes.isdisjoint(getattr(part, "__dict__", ()))
+            for part, own in self.parts
+        )
 
     def unaltered(self) -> bool:
         """Whether the classes are as they were imported."""

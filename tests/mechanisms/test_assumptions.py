@@ -39,8 +39,9 @@ from mechanisms import (
     Sensitivity,
     ShuffledMean,
     assumptions_of,
+    mechanism_from_dict,
 )
-from mechanisms.assumptions import AssumptionKind, altered_library, examined
+from mechanisms.assumptions import AssumptionKind, altered_library, examined, library_package
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 OWN: list[Any] = [
@@ -306,6 +307,26 @@ def test_names_of_our_modules_that_were_replaced_are_seen() -> None:
         (assumption,) = altered_library()
         assert "mechanisms.laplace.noise_source" in assumption.message
     assert altered_library() == ()
+
+
+def test_only_this_librarys_packages_are_its_own() -> None:
+    for package in ("json", "numpy"):
+        with pytest.raises(ValueError, match=f"package='{package}'"):
+            library_package(package)
+
+
+def test_loading_makes_nobodys_class_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mechanism that is read back is of the class that is registered under its name, whoever registered it."""
+    saved = OWN[0].to_dict()
+    monkeypatch.setitem(mechanisms.mechanism.BuiltInMechanism._registry, "Laplace", Noiseless)
+    assert assumptions_of(mechanism_from_dict(saved)) == assumptions_of(QUIET)
+
+
+def test_an_instance_that_changed_its_class_is_judged_by_the_new_one() -> None:
+    mechanism = Laplace(scale=0.123)  # of no other test: this very object is kept
+    assert examined(mechanism)[1] == ()
+    object.__setattr__(mechanism, "__class__", Noiseless)
+    assert examined(mechanism)[1] == assumptions_of(QUIET)
 
 
 def test_asking_a_class_for_its_annotations_alters_nothing() -> None:
