@@ -14,6 +14,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
 from mechanisms.rounding import up
+from mechanisms.subsampled_gaussian_loss import log_mixture
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,25 @@ class AtomicLoss(PrivacyLoss):
             key = Fraction(-value if added else value)
             mixed[key] = mixed.get(key, 0.0) + (rest if added else (1.0 - rate) * rest)
         return AtomicLoss(tuple(mixed), tuple(mixed.values()), 0.0 if added else rate * self.mass)
+
+    def fixed_size(self, rate: float) -> PrivacyLoss:
+        """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
+
+        A positive loss l of mass p, p e^{-l} under Q, becomes m = ln(1-q + q e^l) with mass (1-q) p e^{-l} + q p
+        and -m with mass p e^{-l}; the rest, (1-q) (p summed - p e^{-l} summed), has none.
+        """
+        mixed: dict[Fraction, float] = {}
+        for loss, p in zip(self.losses, self.probabilities, strict=True):
+            if loss <= 0:
+                continue
+            under_q = p * math.exp(-float(loss)) if loss < 700 else 0.0
+            value = Fraction(float(log_mixture(rate, np.array(float(loss)))))
+            mixed[value] = mixed.get(value, 0.0) + (1.0 - rate) * under_q + rate * p
+            mixed[-value] = mixed.get(-value, 0.0) + under_q
+        mass = rate * self.mass
+        rest = math.fsum([1.0, -mass, *(-p for p in mixed.values())])
+        mixed[Fraction(0)] = max(0.0, rest)
+        return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the tilted sum; see `fourier_of_masses`."""

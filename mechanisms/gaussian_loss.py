@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
+from mechanisms.poisson_replaced_loss import PoissonReplacedGaussianLoss
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 
@@ -47,6 +49,14 @@ class GaussianLoss(PrivacyLoss):
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
         """Return the loss of the subsampled pair at σ = 1/√ρ."""
         return SubsampledGaussianLoss(rate, 1.0 / math.sqrt(self.rho), added)
+
+    def poisson_replaced(self, rate: float) -> PrivacyLoss:
+        """Return the loss of the pair with movements 1 and -1 at σ = 1/√ρ."""
+        return PoissonReplacedGaussianLoss(rate, 1.0 / math.sqrt(self.rho))
+
+    def fixed_size(self, rate: float) -> PrivacyLoss:
+        """Return the loss on a sample of fixed size at σ = 1/√ρ."""
+        return FixedSizeGaussianLoss(rate, 1.0 / math.sqrt(self.rho))
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

@@ -11,6 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.fixed_size_loss import FixedSizeLaplaceLoss
+from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
@@ -147,6 +149,14 @@ class LaplaceLoss(PrivacyLoss):
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss of the subsampled pair, of a single release."""
         return SubsampledLaplaceLoss(rate, self.epsilons[0], added) if self.counts == (1,) else None
+
+    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss of the pair with both movements, of a single release."""
+        return PoissonReplacedLaplaceLoss(rate, self.epsilons[0]) if self.counts == (1,) else None
+
+    def fixed_size(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss on a sample of fixed size, of a single release."""
+        return FixedSizeLaplaceLoss(rate, self.epsilons[0]) if self.counts == (1,) else None
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

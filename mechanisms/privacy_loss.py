@@ -124,6 +124,21 @@ class PrivacyLoss(abc.ABC):
         """
         return None
 
+    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss on a Poisson subsample when one record is replaced, or None if this class has none.
+
+        The base loss is that of one record joining or leaving the sample; see
+        `mechanisms.poisson_replaced_loss`.
+        """
+        return None
+
+    def fixed_size(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss on a sample of fixed size when one record is replaced, or None if this class has none.
+
+        The base loss is that of one record of the sample being replaced; see `mechanisms.fixed_size_loss`.
+        """
+        return None
+
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Return the sum of independent losses of this class, each ``counts[i]`` times."""

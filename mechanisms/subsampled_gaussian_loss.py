@@ -11,6 +11,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.quadrature import layer_cake
 
 _CELLS = 160
 
@@ -79,7 +80,7 @@ class SubsampledGaussianLoss(PrivacyLoss):
             first = max(first, math.floor((b - reach) / g) - 1)
         x = g * np.arange(first, last + 1, dtype=np.float64)
         v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-        log_ratio = _log_mixture(self.rate, v)
+        log_ratio = log_mixture(self.rate, v)
         log_weight = -0.5 * (x / sigma) ** 2 + math.log(g / (sigma * math.sqrt(2.0 * math.pi)))
         # 2 Φ(-R/σ) <= e^{-R²/2σ²}
         return log_ratio, log_weight + b * log_ratio, v, a, g, 4.0 * math.exp(-need)
@@ -121,15 +122,10 @@ class SubsampledGaussianLoss(PrivacyLoss):
         return 2.0 * self.sigma * math.sqrt(12.0)
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
-        """Return ln of a bound from the density of the loss (layer-cake).
+        """Return ln of a bound from the density of the loss (`layer_cake`).
 
         Tilted by e^{sL}, L has density ρ(l) = φ_σ(x) e^{(a+1)l - v} σ² / (q A), a = b. On a cell of width d
-        in x, ρ >= min(end values) e^{-(a+1)^+ d²/32σ⁴}, because (ln ρ)'' <= (a+1)^+/4σ⁴ in x. Running minima
-        outwards from the highest cell make the step function r <= ρ unimodal: a mixture of uniform laws of
-        widths W_j with masses (y_j - y_{j+1}) W_j. A uniform law of width W has |transform| <= sinc*(τW/2),
-        sinc*(y) = sin(y)/y up to π/2 and 1/y beyond (decreasing); all other mass counts in full:
-
-            |M(s+it)| <= M(s) (1 - Σ_j (y_j - y_{j+1}) W_j (1 - sinc*(τ W_j / 2)))  for |t| >= τ.
+        in x, ρ >= min(end values) e^{-(a+1)^+ d²/32σ⁴}, because (ln ρ)'' <= (a+1)^+/4σ⁴ in x.
         """
         b, q, sigma = self._power(s), self.rate, self.sigma
         log_top, error = self.log_mgf_line(s, np.zeros(1))
@@ -137,7 +133,7 @@ class SubsampledGaussianLoss(PrivacyLoss):
         centre = 0.0 if self.added else _mode(q, sigma, b)
         x = np.linspace(centre - self._span, centre + self._span, _CELLS + 1)
         v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-        log_ratio = _log_mixture(q, v)
+        log_ratio = log_mixture(q, v)
         log_density = (
             -0.5 * (x / sigma) ** 2
             - math.log(sigma * math.sqrt(2.0 * math.pi))
@@ -150,27 +146,17 @@ class SubsampledGaussianLoss(PrivacyLoss):
         floor = np.minimum(log_density[1:], log_density[:-1]) - max(0.0, b + 1.0) * width * width / (
             32.0 * sigma**4
         )
-        heights_r = np.exp(np.minimum(floor, 700.0)) * (1.0 - 1e-9)
-        best = int(np.argmax(heights_r * np.diff(log_ratio)))
-        heights_r[best:] = np.minimum.accumulate(heights_r[best:])
-        heights_r[: best + 1] = np.minimum.accumulate(heights_r[: best + 1][::-1])[::-1]
-        order = np.argsort(-heights_r, kind="stable")
-        drops = heights_r[order] - np.append(heights_r[order][1:], 0.0)
-        widths = np.cumsum(np.diff(log_ratio)[order])
-        y = 0.5 * np.outer(heights, widths)
-        sinc = np.where(y <= 0.5 * math.pi, np.sinc(np.minimum(y, 2.0) / math.pi), 1.0 / np.maximum(y, 1.0))
-        kept = (1.0 - sinc) @ (drops * widths)
-        return np.asarray(log_m + np.log1p(-np.clip(kept * (1.0 - 1e-9), 0.0, 1.0 - 1e-9)))
+        return layer_cake(log_m, np.exp(np.minimum(floor, 700.0)), np.diff(log_ratio), heights)
 
 
 def _mode(q: float, sigma: float, b: float) -> float:
     """Return the x near which φ_σ(x) e^{(b+1) l - v} is largest: between 0 and b."""
     x = np.linspace(-2.0 * sigma, max(b, 0.0) + 2.0 * sigma, 129)
     v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-    return float(x[int(np.argmax(-0.5 * (x / sigma) ** 2 + b * _log_mixture(q, v)))])
+    return float(x[int(np.argmax(-0.5 * (x / sigma) ** 2 + b * log_mixture(q, v)))])
 
 
-def _log_mixture(q: float, v: FloatArray) -> FloatArray:
+def log_mixture(q: float, v: FloatArray) -> FloatArray:
     """Return ln(1 - q + q e^v)."""
     near = np.log1p(q * np.expm1(np.minimum(v, 30.0)))
     far = v + math.log(q) + np.log1p((1.0 - q) / q * np.exp(-np.maximum(v, 30.0)))

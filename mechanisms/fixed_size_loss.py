@@ -1,0 +1,317 @@
+"""The privacy loss on a sample of fixed size, drawn without replacement, when one record is replaced.
+
+**Theorem** (Balle, Barthe, Gaboardi 2018, "Privacy amplification by subsampling", Thm 5; the pair: Zhu, Dong, Wang
+2022, Prop. 30). Draw m of n records without replacement, q = m/n, and let (P, Q) dominate the mechanism on the
+sample for replacing one record of it, with the loss of (Q, P) that of (P, Q). For replacing one record of the n the
+mechanism is dominated by ((1-q) Q + q P, Q) at ε >= 0 and by its reverse at ε < 0.
+
+*Proof.* Fix m - 1 other records and one more, k: the sample holds k or, with probability q, the record in question.
+The two data sets give (1-q) R + q U and (1-q) R + q V, where R, U, V are the outputs on three samples any two of which
+differ in one record, and δ is jointly convex. For w = e^ε >= 1 and w' = 1 + (w-1)/q
+
+    δ = ∫ (qU - (w-1)(1-q) R - wq V)^+ = q ∫ (U - w' T)^+,  T = ((1-w/w') R + (w/w') V),
+
+a mixture as w' q = w q + (w-1)(1-q), at most q δ_base(ln w') by convexity: what ((1-q) Q + q P, Q) attains. For w < 1
+use δ_{P,Q}(ε) = 1 - w + w δ_{Q,P}(-ε) and the symmetry of the relation. []
+
+So the base's movement is that of *replacing* a record of the sample. The loss is l = ln(1-q + q e^{l0}) where the base
+loss l0 is positive, -l for the reverse, and 0 otherwise. With H(w) = E_Q[(1-q + q e^{l0})^w; l0 > 0]
+
+    M(z) = H(z+1) + H(-z) + 1 - H(0) - H(1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy.special import logsumexp
+
+from mechanisms.arrays import FloatArray
+from mechanisms.point_masses import fourier_of_masses
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.quadrature import NODE_ERROR, Panels, layer_cake
+from mechanisms.subsampled_gaussian_loss import log_mixture
+
+_NEED = 46.0  # what is left out is about e^{-46} of M(s)
+_CELLS = 120
+_REFINEMENTS = 14
+
+
+@dataclass(frozen=True)
+class FixedSizeGaussianLoss(PrivacyLoss):
+    """Loss of Gaussian noise on a sample of fixed size: symmetric, unbounded, an atom at 0.
+
+    With v(x) = (2x-1)/2σ² and l(x) = ln(1-q + q e^v), H(w) = ∫_{1/2}^∞ φ_σ(x) e^{w l(x)} dx. The atom is
+    (1-q)(1 - 2Φ(-1/2σ)).
+
+    *Quadrature* by `Panels`. In an ellipse of height y < πσ²: |φ_σ| <= φ_σ(Re x) e^{y²/2σ²}, |Im l| <= y/σ², and Re l
+    lies between l(Re x) + ln cos(y/2σ²) and l(Re x). For p >= 0, p l is at most its chord over the ellipse's real
+    axis, for p < 0 at most its tangent (l is convex), which leaves the maximum of a parabola. With b = s + 1,
+    B = q^b e^{b(b-1)/2σ²}, M(s) is at least 1 and at least B/2: what lies beyond b + R is at most 2^b 3Φ(-R/σ) of M(s).
+
+    Parameters
+    ----------
+    rate : float
+        m/n in (0, 1).
+    sigma : float
+        Noise over the L2 movement of the query when one record of the sample is replaced, positive.
+    """
+
+    rate: float
+    sigma: float
+
+    @cached_property
+    def _atom(self) -> float:
+        return (1.0 - self.rate) * math.erf(0.5 / (self.sigma * math.sqrt(2.0)))
+
+    def _ratio(self, x: FloatArray) -> FloatArray:
+        return log_mixture(self.rate, (2.0 * x - 1.0) / (2.0 * self.sigma**2))
+
+    def _range(self, s: float, power: float) -> tuple[float, float]:
+        """Return the part of (1/2, ∞) that counts for ``power`` s + 1 or -s."""
+        sigma = self.sigma
+        if power < 0.0:
+            return 0.5, max(1.0, sigma * math.sqrt(2.0 * _NEED))
+        spread = power * math.log(2.0) + math.log(3.0)
+        reach = sigma * math.sqrt(2.0 * (_NEED + spread))
+        log_shifted = power * (power - 1.0) / (2.0 * sigma * sigma) + power * math.log(self.rate)
+        return (max(0.5, power - reach) if log_shifted >= _NEED + spread else 0.5), power + reach
+
+    def _log_bounds(self, panels: Panels, power: float, height: float) -> FloatArray:
+        """Return ln of the largest modulus of φ_σ e^{(power + it) l} in each ellipse; inf where y >= πσ²."""
+        variance = self.sigma * self.sigma
+        low, high = panels.centres - panels.reach, panels.centres + panels.reach
+        if power >= 0.0:
+            at = self._ratio(low)
+            slope = power * (self._ratio(high) - at) / (high - low)
+            start, level = low, power * at
+        else:
+            at = self._ratio(panels.centres)
+            v = (2.0 * panels.centres - 1.0) / (2.0 * variance)
+            slope = power * np.exp(math.log(self.rate) + v - at) / variance
+            start, level = panels.centres, power * at
+        top = np.clip(slope * variance, low, high)  # the maximum of -x²/2σ² + slope x
+        logs = level + slope * (top - start) - 0.5 * (top / self.sigma) ** 2
+        y = panels.height
+        logs = logs + y * y / (2.0 * variance) + height * y / variance
+        if power < 0.0:
+            logs = logs + power * np.log(np.cos(np.minimum(y / (2.0 * variance), 1.5)))
+        bounded = np.where(y < min(3.0, math.pi) * variance, logs, np.inf)
+        return np.asarray(bounded - math.log(self.sigma * math.sqrt(2.0 * math.pi)))
+
+    def _panels(self, s: float, power: float, height: float) -> tuple[Panels, float]:
+        """Return panels whose rules err by less than e^{-_NEED}, relative to 1 or B/2, and ln of that error."""
+        variance, b = self.sigma**2, s + 1.0
+        low, high = self._range(s, power)
+        least = max(0.0, b * (b - 1.0) / (2.0 * variance) + b * math.log(self.rate) - math.log(2.0))
+        half = min(self.sigma, variance, 12.0 * variance / (height + 1.0))
+        for _ in range(_REFINEMENTS):
+            panels = Panels.between(low, high, half)
+            error = panels.log_error(self._log_bounds(panels, power, height)) - least
+            if error <= -_NEED:
+                break
+            half *= 0.7
+        return panels, error
+
+    def _masses(
+        self, s: float, height: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+        """Return ln(mass e^{sL}), the losses, v, half-widths (0 for the atom), and the error over M(s)."""
+        log_masses, losses = [np.array([math.log(self._atom)])], [np.zeros(1)]
+        places, halves = [np.zeros(1)], [np.zeros(1)]
+        error = 0.0
+        for power, side in ((s + 1.0, 1.0), (-s, -1.0)):
+            panels, log_error = self._panels(s, power, height)
+            x, log_weights = panels.rule()
+            own = self._ratio(x)
+            log_density = -0.5 * (x / self.sigma) ** 2 - math.log(self.sigma * math.sqrt(2.0 * math.pi))
+            log_masses.append(log_weights + log_density + power * own)
+            losses.append(side * own)
+            places.append(x)
+            halves.append(np.repeat(panels.halves, x.size // panels.halves.size))
+            error += math.exp(min(700.0, log_error)) + 2.0 * math.exp(-_NEED)
+        return (
+            np.concatenate(log_masses),
+            np.concatenate(losses),
+            np.concatenate(places),
+            np.concatenate(halves),
+            error,
+        )
+
+    def cost(self, s: float, height: float) -> float:
+        """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
+        variance = self.sigma**2
+        half = min(0.5 * self.sigma, 0.5 * variance, 8.0 * variance / (height + 1.0))
+        return 0.1 * 32.0 * (2.0 + (25.0 * self.sigma + 2.0) / (2.0 * half))
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the sum over the atom and the quadrature nodes; the panels are chosen for the largest t."""
+        top, variance = float(t[-1]), self.sigma**2
+        log_masses, losses, x, halves, quadrature = self._masses(s, top)
+        v = (2.0 * x - 1.0) / (2.0 * variance)
+        steep = np.minimum(1.0, self.rate * np.exp(np.minimum(v, 50.0)))  # dl/dv is at most this
+        inner = ROUNDING * (steep * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(losses))
+        inner = inner + NODE_ERROR * halves * steep / variance
+        relative = ROUNDING * (24.0 + 4.0 * (x / self.sigma) ** 2 + 4.0 * np.abs(log_masses)) + NODE_ERROR
+        relative = relative + NODE_ERROR * halves * np.abs(x) / variance + (2.0 * s + 1.0 + top) * inner
+        return fourier_of_masses(log_masses, losses, relative, quadrature, t)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return ln M on the real line, one rule for each s."""
+        return np.array([logsumexp(self._masses(float(own), 0.0)[0]) for own in s])
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln of a bound from the density of the loss (`layer_cake`); the atom counts in full.
+
+        Tilted, the density is φ_σ(x) e^{p l} / (M(s) dl/dx) at the loss ±l(x), p = s+1 or -s. On a cell of width d in
+        x, φ_σ e^{p l} >= min(end values) e^{-p^+ d²/32σ⁴}, because its logarithm's second derivative is at most
+        p^+/4σ⁴, and dl/dx increases.
+        """
+        log_top, error = self.log_mgf_line(s, np.zeros(1))
+        log_m = float(log_top[0].real + error[0])
+        variance, b = self.sigma**2, s + 1.0
+        span = 2.0 * self.sigma * math.sqrt(12.0)
+        around = np.linspace(0.5, b + span, 257)
+        mode = float(around[int(np.argmax(-0.5 * (around / self.sigma) ** 2 + b * self._ratio(around)))])
+        first = max(0.5, mode - span)
+        pieces = [(b, np.linspace(first, mode + span, _CELLS + 1))]
+        if first == 0.5:
+            pieces.insert(0, (-s, np.linspace(0.5, 0.5 + span, _CELLS + 1)))
+        density, widths = [], []
+        for power, x in pieces:
+            ratio = self._ratio(x)
+            logs = (
+                power * ratio - 0.5 * (x / self.sigma) ** 2 - math.log(self.sigma * math.sqrt(2.0 * math.pi))
+            )
+            d = float(x[1] - x[0])
+            floor = np.minimum(logs[1:], logs[:-1]) - max(0.0, power) * d * d / (32.0 * variance * variance)
+            v = (2.0 * x[1:] - 1.0) / (2.0 * variance)
+            floor = floor - (math.log(self.rate) + v - ratio[1:] - math.log(variance)) - log_m
+            order = slice(None, None, 1 if power > 0.0 else -1)
+            density.append(np.exp(np.minimum(floor, 700.0))[order])
+            widths.append(np.diff(ratio)[order])
+        return layer_cake(log_m, np.concatenate(density), np.concatenate(widths), heights)
+
+
+@dataclass(frozen=True)
+class FixedSizeLaplaceLoss(PrivacyLoss):
+    """Loss of Laplace noise on a sample of fixed size: symmetric and bounded.
+
+    With m(l) = ln(1-q + q e^l), H(w) = e^{-e} e^{w m(e)} / 2 + ∫_0^e e^{-(e+l)/2} e^{w m(l)} dl / 4: atoms at
+    ±m(e), one of (1-q)(1 - e^{-e/2}) at 0, densities between.
+
+    Parameters
+    ----------
+    rate : float
+        m/n in (0, 1).
+    epsilon : Fraction
+        Largest loss e of the Laplace mechanism when one record of the sample is replaced, positive.
+    """
+
+    rate: float
+    epsilon: Fraction
+
+    @cached_property
+    def _e(self) -> float:
+        return float(self.epsilon)
+
+    @cached_property
+    def _top(self) -> float:
+        return float(log_mixture(self.rate, np.array(self._e)))
+
+    @property
+    def supremum(self) -> float:
+        """ln(1-q + q e^e), rounded up."""
+        return self._top * (1.0 + 16 * ROUNDING)
+
+    @property
+    def infimum(self) -> float:
+        """Minus the supremum."""
+        return -self.supremum
+
+    def _panels(self, power: float, height: float) -> tuple[Panels, float]:
+        """Return panels of (0, e) for e^{power m}, and ln of the rules' error; M(s) is at least 1 and the top atom."""
+        e, q, top = self._e, self.rate, self._top
+        fall = (60.0 + e) / abs(power)
+        low, high = 0.0, e
+        if fall < top and power > 0.0:  # m(l) = y  <=>  l = ln(1 + (e^y - 1) / q)
+            low = min(0.999 * e, math.log1p(math.expm1(top - fall) / q))
+        elif fall < top:
+            high = max(1e-3 * e, math.log1p(math.expm1(fall) / q)) if fall < 600.0 else e
+        least = max(0.0, power * top - e - math.log(2.0))
+        half = min(1.0, e, 12.0 / (height + 1.0))
+        for _ in range(_REFINEMENTS):
+            panels = Panels.between(low, high, half)
+            ends = panels.centres[:, None] + panels.reach[:, None] * np.array([-1.0, 1.0])
+            logs = np.max(power * log_mixture(q, ends), axis=1) - 0.5 * (e + ends[:, 0]) - math.log(4.0)
+            logs = logs + panels.height * height
+            if power < 0.0:  # |Im l| < π: Re m lies within ln cos(Im l / 2) of its value on the real line
+                logs = logs + power * np.log(np.cos(np.minimum(0.5 * panels.height, 1.5)))
+            error = panels.log_error(np.where(panels.height < 3.0, logs, np.inf)) - least
+            if error <= -_NEED:
+                break
+            half *= 0.6
+        return panels, error
+
+    def _masses(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Return ln(mass e^{sL}), the losses, half-widths (0 for the atoms), and the quadrature's error over M(s)."""
+        e, top = self._e, self._top
+        middle = math.log1p(-self.rate) + math.log(-math.expm1(-0.5 * e))
+        atom = -e - math.log(2.0)
+        log_masses = [np.array([middle, atom + (s + 1.0) * top, atom - s * top])]
+        losses, halves = [np.array([0.0, top, -top])], [np.zeros(3)]
+        error = 0.0
+        for power, side in ((s + 1.0, 1.0), (-s, -1.0)):
+            panels, log_error = self._panels(power, height)
+            nodes, log_weights = panels.rule()
+            own = log_mixture(self.rate, nodes)
+            log_masses.append(log_weights - 0.5 * (e + nodes) - math.log(4.0) + power * own)
+            losses.append(side * own)
+            halves.append(np.repeat(panels.halves, nodes.size // panels.halves.size))
+            error += math.exp(min(700.0, log_error)) + e * math.exp(-60.0)
+        return np.concatenate(log_masses), np.concatenate(losses), np.concatenate(halves), error
+
+    def cost(self, s: float, height: float) -> float:
+        """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
+        half = min(0.5, self._e, 8.0 / (height + 1.0))
+        return 0.1 * 32.0 * (2.0 + self._e / half)
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the sum over the atoms and the quadrature nodes."""
+        top = float(t[-1])
+        log_masses, losses, halves, quadrature = self._masses(s, top)
+        inner = NODE_ERROR * halves + ROUNDING * (
+            8.0 * np.abs(losses) + 4.0 * np.minimum(self._e, np.abs(losses))
+        )
+        relative = ROUNDING * (24.0 + 6.0 * np.abs(log_masses) + 4.0 * self._e) + 2.0 * NODE_ERROR
+        relative = relative + (2.0 * s + 1.0 + top) * inner
+        return fourier_of_masses(log_masses, losses, relative, quadrature, t)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return ln M on the real line, one rule for each s."""
+        return np.array([logsumexp(self._masses(float(own), 0.0)[0]) for own in s])
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln of a bound: the atoms in full, the densities ρ by their variation.
+
+        On either side the tilted density is e^{-e/2 - 3l0/2 + (p+1) m(l0) + const}, p = s+1 or -s, over l0 in
+        (0, e): convex in the logarithm for p + 1 > 0, else decreasing. A density of bounded variation on an
+        interval has |transform| <= (ρ at both ends + TV ρ) / τ, at most 2 (ρ at both ends) / τ.
+        """
+        e, q, top = self._e, self.rate, self._top
+        log_m_line, error = self.log_mgf_line(s, np.zeros(1))
+        log_m = float(log_m_line[0].real + error[0])
+        logs = []
+        for power in (s + 1.0, -s):
+            for l0, m in ((0.0, 0.0), (e, top)):
+                logs.append(math.log(2.0) - 0.5 * e - 1.5 * l0 + (power + 1.0) * m - math.log(4.0 * q))
+        atoms = float(logsumexp(self._masses(s, 0.0)[0][:3]))
+        return np.asarray(
+            np.minimum(
+                log_m, np.logaddexp(atoms, logsumexp(logs) - np.log(np.maximum(heights, 1e-300))) + 1e-9
+            )
+        )
