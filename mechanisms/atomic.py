@@ -14,6 +14,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import Ceiling
 
 LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
@@ -24,9 +25,9 @@ _LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at man
 class AtomicProfile(PrivacyProfile):
     """The profile of a privacy loss that takes finitely many values.
 
-    δ(x) = m_∞ + Σ_{lᵢ > x} pᵢ (1 - e^{x - lᵢ}): every term is positive, so δ is accurate to a relative
-    error of about 1e-15 for every real x. Losses are exact rationals: sums of losses that are equal are
-    recognised as equal, and composition is a convolution without any grid.
+    δ(x) = m_∞ + Σ_{lᵢ > x} pᵢ (1 - e^{x - lᵢ}): every term is positive and lᵢ - x is exact but for one
+    rounding, so δ is as accurate as the probabilities for every real x. Losses are exact rationals: sums of
+    losses that are equal are recognised as equal, and composition is a convolution without any grid.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ class AtomicProfile(PrivacyProfile):
         Probability under P of outputs impossible under Q.
     bound : str
         Empty if exact, else the theorem that makes it an upper bound.
+    relative_rounding : float
+        Relative rounding error of each probability (the default: they come from a few operations).
 
     Raises
     ------
@@ -49,6 +52,7 @@ class AtomicProfile(PrivacyProfile):
     probabilities: tuple[float, ...]
     infinite_mass: float = 0.0
     bound: str = ""
+    relative_rounding: float = 2.0**-48
 
     def __post_init__(self) -> None:
         losses = tuple(loss if type(loss) is Fraction else Fraction(loss) for loss in self.losses)
@@ -70,6 +74,11 @@ class AtomicProfile(PrivacyProfile):
     def _hash(self) -> int:
         return hash((self.losses, self.probabilities, self.infinite_mass, self.bound))
 
+    @property
+    def relative_error(self) -> float:
+        """That of the probabilities, and of a sum of so many terms."""
+        return self.relative_rounding + 2.0**-53 * (len(self.losses) + 20.0)
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -83,18 +92,21 @@ class AtomicProfile(PrivacyProfile):
         return None if self.infinite_mass else max(self._largest, Fraction(0))
 
     @cached_property
-    def _arrays(self) -> tuple[FloatArray, FloatArray]:
-        return np.array([float(loss) for loss in self.losses]), np.array(self.probabilities)
+    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Losses as sums of two floats, and probabilities."""
+        ceilings = [Ceiling.of(loss) for loss in self.losses]
+        near, rest = (np.array([getattr(c, part) for c in ceilings]) for part in ("near", "rest"))
+        return near, rest, np.array(self.probabilities)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)
 
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        losses, probabilities = self._arrays
+        near, rest, probabilities = self._arrays
         flat = np.ravel(epsilon)
-        stride = max(1, _LARGEST_TABLE // losses.size)
+        stride = max(1, _LARGEST_TABLE // near.size)
         sums = [
-            np.sum(-np.expm1(np.minimum(part[:, None] - losses, 0.0)) * probabilities, axis=1)
+            np.sum(-np.expm1(-np.maximum((near - part[:, None]) + rest, 0.0)) * probabilities, axis=1)
             for part in (flat[i : i + stride] for i in range(0, flat.size, stride))
         ]
         finite = np.concatenate(sums) if sums else np.empty(0)
@@ -117,7 +129,9 @@ class AtomicProfile(PrivacyProfile):
         numerators, probabilities = summed
         losses = tuple(Fraction(n, denominator) for n in numerators)
         bound = self.bound or other.bound
-        return AtomicProfile(losses, tuple(probabilities.tolist()), mass, bound)
+        terms = min(len(self.losses), len(other.losses)) + 4.0  # of each sum
+        error = self.relative_rounding + other.relative_rounding + 2.0**-53 * terms
+        return AtomicProfile(losses, tuple(probabilities.tolist()), mass, bound, error)
 
 
 def _on_common_lattice(*groups: tuple[Fraction, ...]) -> tuple[int, list[list[int]]]:
@@ -193,7 +207,23 @@ class MixtureProfile(PrivacyProfile):
         return self._everywhere(epsilon)
 
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        losses, probabilities = self.finite._arrays
+        near, rest, probabilities = self.finite._arrays
         flat = np.ravel(epsilon)
-        out = np.array([probabilities @ self.rest.delta(x - losses) for x in flat])
+        out = np.array([probabilities @ self.rest.delta((x - near) - rest) for x in flat])
         return self.finite.infinite_mass + out.reshape(np.shape(epsilon))
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the rest's δ at both ends of what each x - lᵢ may be before it is rounded."""
+        near, rest, probabilities = self.finite._arrays
+        flat = np.ravel(epsilon)
+        error = self.finite.relative_error
+        lower, upper = np.empty(flat.shape), np.empty(flat.shape)
+        for i, x in enumerate(flat):
+            at = (x - near) - rest
+            # Exact within a factor of 2, else a rounding of x - near and one of the sum.
+            off = 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest)
+            lower[i] = probabilities @ self.rest.bounds(at + off)[0]
+            upper[i] = probabilities @ self.rest.bounds(at - off)[1]
+        mass = self.finite.infinite_mass
+        low, high = ((mass + end.reshape(np.shape(epsilon))) for end in (lower, upper))
+        return low * (1.0 - error), np.minimum(1.0, high * (1.0 + error))

@@ -21,7 +21,8 @@ from mechanisms.subsampled_gaussian_loss import log_mixture
 class AtomicLoss(PrivacyLoss):
     """A loss with values ``losses[j]`` of probability ``probabilities[j]``: M(z) = Σ p_j e^{z l_j}.
 
-    Probabilities are taken to carry a relative error of u (8 + 2 |ln p|): they come from an exponential.
+    Probabilities are taken to carry a relative error of u (8 + 2 |ln p|), as they come from an exponential, or of
+    ``relative_rounding``, if that is more.
 
     Parameters
     ----------
@@ -31,11 +32,14 @@ class AtomicLoss(PrivacyLoss):
         Their probabilities; with ``mass`` they add up to one.
     mass : float
         Probability of an infinite loss.
+    relative_rounding : float
+        Relative rounding error of each probability.
     """
 
     losses: tuple[Fraction, ...]
     probabilities: tuple[float, ...]
     mass: float = 0.0
+    relative_rounding: float = 0.0
 
     @cached_property
     def _hash(self) -> int:
@@ -131,7 +135,8 @@ class AtomicLoss(PrivacyLoss):
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the tilted sum; see `fourier_of_masses`."""
         values, log_p = self._arrays
-        relative = ROUNDING * (12.0 + 3.0 * np.abs(log_p) + 3.0 * s * np.abs(values))
+        relative = np.maximum(ROUNDING * (8.0 + 2.0 * np.abs(log_p)), self.relative_rounding)
+        relative = relative + ROUNDING * (4.0 + np.abs(log_p) + 3.0 * s * np.abs(values))
         return fourier_of_masses(log_p + s * values, values, relative, 0.0, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:

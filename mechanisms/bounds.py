@@ -15,7 +15,7 @@ from mechanisms.atomic_loss import NO_LOSS
 from mechanisms.parameters import ParameterError, delta_of_approximate, nonnegative
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.rounding import add_up, up
+from mechanisms.rounding import Ceiling, add_up
 
 BASIC = "basic composition"
 
@@ -60,9 +60,10 @@ class NoPrivacy(PrivacyProfile):
         return np.ones_like(epsilon)
 
 
-def _response_curve(epsilon: float, x: FloatArray) -> FloatArray:
-    """δ(x) = (e^ε - e^x) / (e^ε + 1) for 0 <= x <= ε, and 0 above."""
-    return np.maximum(0.0, -np.expm1(np.minimum(x - epsilon, 0.0))) / (1.0 + math.exp(-epsilon))
+def _response_curve(epsilon: Fraction, x: FloatArray) -> FloatArray:
+    """δ(x) = (1 - e^{x-ε}) / (1 + e^{-ε}) for 0 <= x <= ε, and 0 above."""
+    gap = np.maximum(Ceiling.of(epsilon).gap(x), 0.0)
+    return -np.expm1(-gap) / (1.0 + math.exp(-float(epsilon)))
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,12 @@ class PureProfile(PrivacyProfile):
         return response_atoms(self.epsilon_bound, 0.0, self.bound).loss() if self.epsilon_bound else NO_LOSS
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return _response_curve(up(self.epsilon_bound), epsilon)
+        return _response_curve(self.epsilon_bound, epsilon)
+
+    @property
+    def relative_error(self) -> float:
+        """4e-15: a distance, an exponential, a quotient."""
+        return 4e-15
 
 
 def response_atoms(epsilon: Fraction, delta: float, bound: str) -> AtomicProfile:
@@ -107,7 +113,8 @@ def response_atoms(epsilon: Fraction, delta: float, bound: str) -> AtomicProfile
     """
     small = math.exp(-float(epsilon))
     keep = (1.0 - delta) / (1.0 + small)
-    return AtomicProfile((epsilon, -epsilon), (keep, keep * small), delta, bound)
+    rounding = 2.0**-53 * (12.0 + 2.0 * float(epsilon))
+    return AtomicProfile((epsilon, -epsilon), (keep, keep * small), delta, bound, rounding)
 
 
 @dataclass(frozen=True)
@@ -139,8 +146,13 @@ class ApproximateProfile(PrivacyProfile):
         """Return the loss distribution that dominates every (ε, δ)-DP mechanism."""
         return response_atoms(self.epsilon_bound, self.delta_bound, self.bound)
 
+    @property
+    def relative_error(self) -> float:
+        """4e-15: a distance, an exponential, a quotient, a sum."""
+        return 4e-15
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self.delta_bound + (1.0 - self.delta_bound) * _response_curve(up(self.epsilon_bound), epsilon)
+        return self.delta_bound + (1.0 - self.delta_bound) * _response_curve(self.epsilon_bound, epsilon)
 
     def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
         if not isinstance(other, ApproximateProfile):

@@ -45,7 +45,10 @@ class PrivacyProfile(abc.ABC):
 
     @property
     def relative_error(self) -> float:
-        """How far a computed `delta` may be from the exact value of the curve, relative to it."""
+        """How far a computed `delta` may be from the exact value of the curve, relative to it.
+
+        Where that is not so, near a largest loss that is no rational number, `bounds` says more.
+        """
         return 1e-12
 
     @property
@@ -112,6 +115,20 @@ class PrivacyProfile(abc.ABC):
         values = np.clip(values, 0.0, 1.0)
         return float(values) if values.ndim == 0 else values
 
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (lower, upper) with lower <= δ(ε) <= upper, certified, for finite ε; element by element.
+
+        From `relative_error`, and 1e-310 more where floats have fewer digits.
+        """
+        x = np.asarray(epsilon, dtype=np.float64)
+        value, error = np.clip(self._everywhere(x), 0.0, 1.0), self.relative_error
+        least = np.where(value < 1e-290, 1e-310, 0.0)
+        lower, upper = value * (1.0 - error) - least, value * (1.0 + error) + least
+        largest = self.pure_epsilon
+        if largest is not None:
+            upper = np.where(x >= up(largest), 0.0, upper)
+        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+
     def epsilon(self, delta: float) -> float:
         """Return the smallest ε >= 0 with δ(ε) <= delta; inf if there is none.
 
@@ -160,7 +177,11 @@ class PrivacyProfile(abc.ABC):
 
         finite = self.atoms()
         return (
-            None if finite is None else AtomicLoss(finite.losses, finite.probabilities, finite.infinite_mass)
+            None
+            if finite is None
+            else AtomicLoss(
+                finite.losses, finite.probabilities, finite.infinite_mass, finite.relative_rounding
+            )
         )
 
     def directions(self) -> tuple[PrivacyProfile, ...]:

@@ -84,9 +84,13 @@ class RandomizedResponse(BuiltInMechanism):
     def _one_change(self) -> AtomicProfile:
         # Loss ε at the true category, -ε at the neighbour's, 0 at the k - 2 others.
         loss, p, q = Fraction(self.epsilon), self.truth_probability, self.lie_probability
+        # Exponentials of numbers that are themselves rounded.
+        rounding = 2.0**-53 * (16.0 + 6.0 * (self.epsilon - self._log_truth))
         if self.size == 2:
-            return AtomicProfile((loss, -loss), (p, q))
-        return AtomicProfile((loss, -loss, Fraction(0)), (p, q, (self.size - 2) * q))
+            return AtomicProfile((loss, -loss), (p, q), relative_rounding=rounding)
+        return AtomicProfile(
+            (loss, -loss, Fraction(0)), (p, q, (self.size - 2) * q), relative_rounding=rounding
+        )
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the exact profile; for one change δ(x) = (p - e^x q)⁺ + (q - e^x p)⁺ + (k-2) q (1 - e^x)⁺"""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
 
 
 def up(exact: Fraction) -> float:
@@ -56,3 +61,55 @@ def square_root_up(exact: Fraction) -> float:
     if root * root != scaled:
         root += 1
     return up(Fraction(root, exact.denominator << shift))
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A rational as the sum of two floats, from which floats just below it can be subtracted without cancellation.
+
+    Attributes
+    ----------
+    near
+        The nearest float.
+    rest
+        What is missing, to the nearest float: at most half a unit in the last place of ``near``.
+    """
+
+    near: float
+    rest: float
+
+    @classmethod
+    def of(cls, exact: Fraction) -> Ceiling:
+        """Split a rational; one beyond all floats becomes infinite."""
+        try:
+            near = float(exact)
+        except OverflowError:
+            return cls(math.copysign(math.inf, exact.numerator), 0.0)
+        top, low = near.as_integer_ratio()
+        # Division of whole numbers is correctly rounded, and twice as fast as a Fraction.
+        return cls(near, (exact.numerator * low - top * exact.denominator) / (exact.denominator * low))
+
+    def gap(self, below: FloatArray) -> FloatArray:
+        """Return ceiling - below to a relative error of 4u and with the exact sign, element by element.
+
+        near - below is exact within a factor of 2 (Sterbenz's lemma), and large beside ``rest`` elsewhere. If it is
+        positive, it is at least twice |rest| for a negative ``rest``, so at most half of it cancels.
+        """
+        return (self.near - below) + self.rest
+
+
+def product_gap(ceiling: Ceiling, factor: float, below: FloatArray) -> FloatArray:
+    """Return ceiling - factor · below to a relative error of 4u, element by element, for factor · below >= 0.
+
+    The product's rounding error is found exactly (Dekker's product of halves, after powers of 2 are taken out).
+    """
+    mantissa, power = math.frexp(factor)
+    scaled = np.ldexp(below, power)
+    product = mantissa * scaled
+    splitter = 2.0**27 + 1.0
+    high = splitter * mantissa - (splitter * mantissa - mantissa)
+    low = mantissa - high
+    own = splitter * scaled - (splitter * scaled - scaled)
+    rest = scaled - own
+    error = ((high * own - product) + high * rest + low * own) + low * rest
+    return (ceiling.near - product) + (ceiling.rest - error)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.contour import Contour, plan_contour
 from accountant.losses.equal_laplace import equal_laplace
@@ -25,6 +27,7 @@ from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_del
 from mechanisms import ParameterError, PrivacyProfile
 from mechanisms.parameters import nonnegative, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
+from mechanisms.profile import smallest
 from mechanisms.rounding import up
 
 PURE = "sum of largest losses"
@@ -319,8 +322,6 @@ class _Direction:
 
 def _renyi_bound(loss: PrivacyLoss, s: float, delta: float) -> float:
     """Return the bound on ε(δ) from the order s + 1, rounded up."""
-    import numpy as np
-
     value, error = loss.log_mgf_line(s, np.zeros(1))
     bound = float(value[0].real + error[0]) + float(log_chernoff_factor(np.array(s))) - math.log(delta)
     return bound / s + 1e-12 * (1.0 + abs(bound) / s)
@@ -359,15 +360,25 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
 
 
 def _closed_epsilon(profile: PrivacyProfile, delta: float) -> CertifiedInterval:
-    """Invert a curve with a known relative error at both ends of what δ may be."""
-    error = profile.relative_error
-    upper = profile.epsilon(delta * (1.0 - error))
-    lower = profile.epsilon(min(1.0, delta * (1.0 + error)))
-    return CertifiedInterval(
-        max(0.0, math.nextafter(lower, 0.0)) if lower < math.inf else lower, upper, CLOSED, CLOSED
-    )
+    """Guess ε(δ), then move each end outwards until the curve's certified bounds prove it."""
+
+    def bounds(x: float) -> tuple[float, float]:
+        lower, upper = profile.bounds(np.array(x))
+        return float(lower), float(upper)
+
+    if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
+        return CertifiedInterval(math.inf, math.inf, CLOSED, CLOSED)
+    if bounds(0.0)[1] <= delta:
+        return CertifiedInterval(0.0, 0.0, CLOSED, CLOSED)
+    guess = profile.epsilon(delta)
+    start = guess if math.isfinite(guess) else 1.0
+    upper = smallest(start, lambda x: bounds(x)[1] <= delta) if math.isfinite(guess) else math.inf
+    lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
+    if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
+        lower = 0.0
+    return CertifiedInterval(lower, upper, CLOSED, CLOSED)
 
 
 def _closed_delta(profile: PrivacyProfile, epsilon: float) -> CertifiedInterval:
-    value, error = profile.delta(epsilon), profile.relative_error
-    return CertifiedInterval(value * (1.0 - error), min(1.0, value * (1.0 + error) + 1e-305), CLOSED, CLOSED)
+    lower, upper = profile.bounds(np.array(epsilon))
+    return CertifiedInterval(float(lower), float(upper), CLOSED, CLOSED)
