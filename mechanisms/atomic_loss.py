@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, LatticeValues, PrivacyLoss
 from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
@@ -82,6 +82,22 @@ class AtomicLoss(PrivacyLoss):
     def lattice(self) -> LatticeValues:
         """All values."""
         return self._lattice
+
+    @cached_property
+    def _below_ceiling(self) -> CeilingLaw | None:
+        pairs = sorted(zip(self.losses, self.probabilities, strict=True), reverse=True)
+        if not pairs[0][1] > 0.0:
+            return None  # its probability has vanished
+        top = pairs[0][0]
+        atoms = tuple((top - loss, p) for loss, p in pairs if p > 0.0)
+        # One rounding for each product, and one for each of the products that are added.
+        rounding = self.relative_rounding + ROUNDING * (12.0 - 2.0 * math.log(atoms[-1][1]) + len(atoms))
+        return CeilingLaw(top, (), ((atoms, 1),), rounding)
+
+    @property
+    def below_ceiling(self) -> CeilingLaw | None:
+        """The distances of all atoms from the largest."""
+        return self._below_ceiling
 
     def cost(self, s: float, height: float) -> float:
         """One for each value, at a tenth (a matrix product)."""

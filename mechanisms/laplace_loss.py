@@ -13,7 +13,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeLaplaceLoss
 from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
+from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, PrivacyLoss, log1p_complex
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
 
@@ -66,6 +66,12 @@ class LaplaceLoss(PrivacyLoss):
     def equal_laplace(self) -> tuple[Fraction, int] | None:
         """The common ε and the count, if all are equal."""
         return (self.epsilons[0], self.counts[0]) if len(self.epsilons) == 1 else None
+
+    @property
+    def below_ceiling(self) -> CeilingLaw:
+        """All parameters."""
+        terms = tuple(zip(self.epsilons, self.counts, strict=True))
+        return CeilingLaw(sum((n * e for e, n in terms), Fraction(0)), terms)
 
     def cost(self, s: float, height: float) -> float:
         """One for each different parameter."""

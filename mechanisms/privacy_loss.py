@@ -30,6 +30,63 @@ LatticeValues = tuple[tuple[tuple[Fraction, ...], int], ...]
 """Values that one release can lose, in increasing order, with how often it is made; for each release."""
 
 
+Atoms = tuple[tuple[Fraction, float], ...]
+"""Places and probabilities."""
+
+
+@dataclass(frozen=True)
+class CeilingLaw:
+    """How a loss lies below its largest finite value: L = ceiling - Σ X_i, X_i >= 0 independent.
+
+    Attributes
+    ----------
+    ceiling
+        The largest finite value.
+    laplace
+        Parameters e of Laplace losses and how many: X has an atom 1/2 at 0, and the density e^{-x/2}/4 up to 2e.
+    atoms
+        The atoms of other X_i, increasing, and how many such X_i.
+    rounding
+        Relative rounding error of the product of one probability from each atomic X_i.
+    """
+
+    ceiling: Fraction
+    laplace: tuple[tuple[Fraction, int], ...] = ()
+    atoms: tuple[tuple[Atoms, int], ...] = ()
+    rounding: float = 0.0
+
+    @property
+    def top_probability(self) -> float:
+        """P(L = ceiling)."""
+        log_top = math.fsum(n * math.log(own[0][1]) for own, n in self.atoms)
+        return math.exp(log_top - math.log(2.0) * sum(n for _, n in self.laplace))
+
+    def sums_below(self, horizon: Fraction, most: int) -> dict[Fraction, float] | None:
+        """Return the sums of all atomic X_i below a number, with their probabilities; None if too many."""
+        total: dict[Fraction, float] = {Fraction(0): 1.0}
+
+        def add(one: dict[Fraction, float], other: dict[Fraction, float]) -> dict[Fraction, float]:
+            out: dict[Fraction, float] = {}
+            for x, p in one.items():
+                for y, q in other.items():
+                    if x + y < horizon:
+                        out[x + y] = out.get(x + y, 0.0) + p * q
+            return out
+
+        for own, count in self.atoms:
+            power = {x: p for x, p in own if x < horizon}
+            n = count
+            while n:
+                if n & 1:
+                    total = add(total, power)
+                n >>= 1
+                if n:
+                    power = add(power, power)
+                if len(power) > most or len(total) > most:
+                    return None
+        return total
+
+
 class PrivacyLoss(abc.ABC):
     """The law of a privacy loss, given by its moment generating function; a frozen, hashable value.
 
@@ -60,6 +117,11 @@ class PrivacyLoss(abc.ABC):
     @property
     def lattice(self) -> LatticeValues | None:
         """All values if they are finitely many, two neighbouring ones if they form a lattice; else None."""
+        return None
+
+    @property
+    def below_ceiling(self) -> CeilingLaw | None:
+        """How the finite part lies below its largest value, if that is known exactly."""
         return None
 
     @property
@@ -194,6 +256,20 @@ class LossSum(PrivacyLoss):
         if len(known) < len(parts):
             return None
         return tuple((values, own * n) for part, n in known for values, own in part)
+
+    @property
+    def below_ceiling(self) -> CeilingLaw | None:
+        """The parts' laws together, if every part has one."""
+        laws = [(loss.below_ceiling, n) for loss, n in zip(self.losses, self.counts, strict=True)]
+        known = [(law, n) for law, n in laws if law is not None]
+        if len(known) < len(laws):
+            return None
+        return CeilingLaw(
+            sum((n * law.ceiling for law, n in known), Fraction(0)),
+            tuple((e, own * n) for law, n in known for e, own in law.laplace),
+            tuple((atoms, own * n) for law, n in known for atoms, own in law.atoms),
+            math.fsum(n * law.rounding for law, n in known),
+        )
 
     def cost(self, s: float, height: float) -> float:
         """The sum of the parts' costs."""

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from accountant.losses.ceiling import near_ceiling
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.contour import Contour, plan_contour
 from accountant.losses.equal_laplace import equal_laplace
@@ -269,6 +270,10 @@ class _Direction:
         by_order = _renyi_bound(loss, saddle.s, delta)
         result = CertifiedInterval(0.0, max(0.0, by_order), NOTHING, _RENYI)
         wanted = width * max(1.0, saddle.epsilon)
+        near = near_ceiling(loss, saddle.s, delta=delta)
+        if near is not None:
+            lower, upper = invert(near, delta, saddle.epsilon, loss.supremum)
+            return result.intersect(CertifiedInterval(lower, upper, near.name, near.name))
         for engine in engines(loss, saddle, wanted):
             lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
             result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
@@ -300,17 +305,26 @@ class _Direction:
         low_mass = mass * (1.0 - 64 * ROUNDING)
         if epsilon >= loss.supremum:
             return CertifiedInterval(low_mass, mass, PURE, PURE)
-        saddle = saddle_for_epsilon(loss, epsilon)
-        result = CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
-        for engine in engines(loss, saddle, width):
-            lower, upper = engine.bounds(epsilon)
-            result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
-            if result.width <= 10.0 * width * saddle.s * result.upper:
-                break
+        near = near_ceiling(loss, 1.0, epsilon=epsilon)
+        if near is not None:
+            result = CertifiedInterval(*near.bounds(epsilon), near.name, near.name)
+        else:
+            result = self._delta_by_engines(epsilon, width)
         least = 5e-324  # below the largest loss delta is positive, even where no float can show it
         upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
         return CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
+
+    def _delta_by_engines(self, epsilon: float, width: float) -> CertifiedInterval:
+        assert self.loss is not None
+        saddle = saddle_for_epsilon(self.loss, epsilon)
+        result = CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
+        for engine in engines(self.loss, saddle, width):
+            lower, upper = engine.bounds(epsilon)
+            result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
+            if result.width <= 10.0 * width * saddle.s * result.upper:
+                break
+        return result
 
     def _grid_delta(self, epsilon: float, width: float) -> CertifiedInterval:
         engine = grid(self.profiles, self.counts, width=max(width, 1e-6), epsilon=epsilon)
@@ -344,7 +358,7 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
         yield lattice
     equal = loss.equal_laplace
     if equal is not None:
-        series = equal_laplace(loss, float(equal[0]), equal[1], saddle)
+        series = equal_laplace(loss, equal[0], equal[1], saddle)
         if series is not None:
             yield series
     plans = [plan_contour(loss, saddle, relative, _WORK.much)]

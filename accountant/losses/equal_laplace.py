@@ -16,13 +16,14 @@ Remainder. For J < n and every s > 0, with c(s) of the Chernoff bound and p = C(
 
 and P(Bin(n,p) >= k) <= e^{-n KL(k/n ‖ p)} for k > np. No contour, no aliases.
 
-Rounding. Σ K̂_j with plus signs in the recursion bounds the cancellation; ve - ε is off by at most
-η = 4u(ne + ε), which moves κ_j by at most η κ_{j-1}/2 (first order; doubled below).
+Rounding. Σ K̂_j with plus signs in the recursion bounds the cancellation. ve - ε = (ne - ε) - 2me, the first
+exactly known: off by at most η = 4u(ne - ε + 2me), which moves κ_j by at most η κ_{j-1}/2, taken where it is largest.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -41,10 +42,12 @@ class EqualLaplace:
     name = "series over n equal Laplace"
 
     def __init__(
-        self, epsilon: float, count: int, saddle: Saddle, terms: int, remainder: float, lowest: int
+        self, exact: Fraction, count: int, saddle: Saddle, terms: int, remainder: float, lowest: int
     ) -> None:
         """Tabulate what does not depend on ε; use `equal_laplace` to choose the table."""
-        self.s, self._e, self._n, self._terms = saddle.s, epsilon, count, terms
+        epsilon = float(exact)
+        self.s, self._ceiling, self._terms = saddle.s, count * exact, terms
+        self._fall: FloatArray = 2.0 * epsilon * np.arange(lowest, count // 2 + 1, dtype=np.float64)
         self._log_remainder = remainder
         m = np.arange(lowest, count // 2 + 1, dtype=np.float64)
         self._v: FloatArray = count - 2.0 * m
@@ -59,10 +62,16 @@ class EqualLaplace:
             k_hat[j + 1] = (self._v * k_hat[j] + (count - j + 1.0) * before_hat) / (j + 1.0)
         self._k, self._k_hat = k, k_hat
 
-    def _kappa(self, epsilon: float) -> tuple[FloatArray, int]:
-        """Return e^{-b} κ_j(2b) for j = -1 .. terms (rows), b = (ve - ε)^+/2; and the number of series terms."""
-        b = 0.5 * (self._v * self._e - epsilon)
-        b = b[: np.count_nonzero(b > 0.0)]  # b falls with m; what is left contributes nothing
+    def _places(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
+        """Return b = (ve - ε)/2 and its rounding, for all v whose b may be positive (b falls with m)."""
+        gap = float(self._ceiling - Fraction(epsilon))
+        off = 2.0 * ROUNDING * (gap + self._fall)
+        b = 0.5 * (gap - self._fall)
+        used = int(np.count_nonzero(b + off > 0.0))
+        return b[:used], off[:used]
+
+    def _kappa(self, b: FloatArray) -> tuple[FloatArray, int]:
+        """Return e^{-b} κ_j(2b) for j = -1 .. terms (rows), b >= 0; and the number of series terms."""
         top = float(b[0]) if b.size else 0.0
         last = self._terms + 42 + math.ceil(top + 12.0 * math.sqrt(top))
         series = np.empty((last + 1, b.size))
@@ -79,14 +88,16 @@ class EqualLaplace:
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return δ(ε) and its derivative, not certified."""
-        kappa, _ = self._kappa(epsilon)
+        kappa, _ = self._kappa(np.maximum(self._places(epsilon)[0], 0.0))
         k = self._k[:, : kappa.shape[1]]
         value = float(np.einsum("ij,ij->", k, kappa[1:]))
         return value, 0.5 * (value - float(np.einsum("ij,ij->", k, kappa[:-1])))
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """Return (lower, upper) with lower <= δ(ε) <= upper."""
-        kappa, last = self._kappa(epsilon)
+        b, off = self._places(epsilon)
+        kappa, last = self._kappa(np.maximum(b, 0.0))
+        steepest, _ = self._kappa(b + off)
         used = kappa.shape[1]
         total = float(np.einsum("ij,ij->", self._k[:, :used], kappa[1:]))
         # einsum adds rows of `used` terms one after the other
@@ -94,20 +105,20 @@ class EqualLaplace:
         relative = self._relative[:used] + ROUNDING * terms
         k_hat = self._k_hat[:, :used]
         sizes = np.einsum("ij,ij->j", k_hat, kappa[1:])
-        shift = 4.0 * ROUNDING * (self._n * self._e + abs(epsilon))
-        slopes = float(np.einsum("ij,ij->", k_hat, kappa[:-1]))
-        slack = (float(sizes @ relative) + shift * (slopes + float(np.sum(sizes)))) * (1.0 + 1e-9)
+        # e^{-b} κ_j(2b) has the derivative e^{-b} (κ_{j-1} - κ_j), and κ e^{b} increases.
+        slopes = np.einsum("ij,ij->j", k_hat, steepest[:-1] + steepest[1:])
+        slack = (float(sizes @ relative) + 2.0 * float(slopes @ off)) * (1.0 + 1e-9)
         left_out = math.exp(min(700.0, self._log_remainder - self.s * epsilon * (1.0 - 1e-12)))
         return max(0.0, total - slack), min(1.0, total + slack + left_out)
 
 
-def equal_laplace(loss: PrivacyLoss, epsilon: float, count: int, saddle: Saddle) -> EqualLaplace | None:
+def equal_laplace(loss: PrivacyLoss, exact: Fraction, count: int, saddle: Saddle) -> EqualLaplace | None:
     """Return the series for ``count`` releases, or None if it would need too large a table.
 
     J is the least with a remainder below 1e-15 δ. For large n small m are left out: with pmf <= e^{-v²/2n},
     K̂_j <= r^{-j} e^{rv + nr²/2} (generating function, r = √(J/n)) and e^{-b} κ_j <= 2 min(1, b^{j+1}/(j+1)!).
     """
-    s = saddle.s
+    s, epsilon = saddle.s, float(exact)
     y = s + 0.5
     ratio = math.tanh(epsilon * y) / (2.0 * y)  # C / A
     p = ratio / (1.0 + ratio)
@@ -131,7 +142,7 @@ def equal_laplace(loss: PrivacyLoss, epsilon: float, count: int, saddle: Saddle)
     series = 2 * terms + 42 + math.ceil(0.5 * count * epsilon + 12.0 * math.sqrt(0.5 * count * epsilon))
     if width * series > _LARGEST_TABLE or count * epsilon > 1000.0:
         return None
-    return EqualLaplace(epsilon, count, saddle, terms, remainder, lowest)
+    return EqualLaplace(exact, count, saddle, terms, remainder, lowest)
 
 
 def _divergence(x: FloatArray, p: float) -> FloatArray:
