@@ -21,6 +21,7 @@ from accountant.gates.provenance import Influence, Traced, TracedSums
 from accountant.ledger import Ledger
 from accountant.tenure import Tenure
 from mechanisms import Domain, NoiseSource
+from mechanisms.float_bounds import FloatBounds
 
 Arrays = npt.NDArray[Any]
 
@@ -155,6 +156,7 @@ def private_state(value: Private | PrivateSums, notes: Notes | None = None) -> t
         state = {
             "kind": "value",
             "influences": influences,
+            "bounds": origin.bounds.to_list(),
             "categories": value._categories,
             "parts": value._parts,
         }
@@ -189,7 +191,7 @@ def restore_private(
         return Private(
             gate,
             values,
-            Traced(influences),
+            Traced(influences, FloatBounds.from_list(state["bounds"])),
             categories=state["categories"],
             domain=domain,
             parts=state.get("parts", 1),

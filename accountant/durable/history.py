@@ -7,6 +7,7 @@ A row is one of
 ``[kind, record, ...]``                a ledger entry: these records paid a charge of this kind
 ``{"withdrawn": [position, ...]}``     entries that were taken back, by their places in the ledger before
 ``{"influence": [...]}``               how far a record moves a value; they are counted from 0
+``{"bounds": [...]}``                  what is known in public of its numbers; they are counted from 0
 ``{"sums": n, "state": {...}}``        private sums, met for the first time
 ``{"sums": n, "changes": [...]}``      what was added to them and cleared since, as `TracedSums.changes` has it
 =====================================  ==================================================================
@@ -30,6 +31,7 @@ from accountant.ledger import Entry, Ledger, entry_from_terms, entry_terms
 from accountant.place import Place
 from accountant.recorded import describe, recall
 from mechanisms import Mechanism, Sensitivity
+from mechanisms.float_bounds import FloatBounds
 
 _Kind = tuple[Mechanism | None, Sensitivity | None, Amount, Place, str]
 
@@ -43,6 +45,7 @@ class _Noted:
     sums: int = 0  # numbers that were given
     kinds: Mapping[_Kind, int] = field(default_factory=dict)
     influences: Mapping[Influence, int] = field(default_factory=dict)
+    bounds: Mapping[FloatBounds, int] = field(default_factory=dict)
     changed: tuple[
         tuple[TracedSums, int, int], ...
     ] = ()  # sums, their number, and their last change that was noted
@@ -61,6 +64,7 @@ class History:
         self.journal = journal
         self._kinds: dict[_Kind, int] = {}
         self._influences: dict[Influence, int] = {}
+        self._bounds: dict[FloatBounds, int] = {}
         self._sums: WeakKeyDictionary[TracedSums, int] = WeakKeyDictionary()
         journal.extend((), _Noted())
 
@@ -69,6 +73,7 @@ class History:
         noted = self.journal.noted
         self._kinds.update(noted.kinds)  # all of this may have been done, or half: then it is done again
         self._influences.update(noted.influences)
+        self._bounds.update(noted.bounds)
         for sums, number, last in noted.changed:
             self._sums[sums] = number
             sums.forget_changes(last)
@@ -89,6 +94,7 @@ class History:
         kinds: list[Entry] = []
         charges: dict[tuple[str | None, ...], Amount] = {}
         influences: list[Influence] = []
+        bounds: list[FloatBounds] = []
         for row in rows:
             if isinstance(row, list):
                 ledger.commit([kinds[row[0]].of(tuple(row[1:]))])
@@ -101,12 +107,15 @@ class History:
                 ledger.withdraw([entry for i, entry in enumerate(ledger.entries) if i in gone])
             elif "influence" in row:
                 influences.append(Influence.from_list(row["influence"]))
+            elif "bounds" in row:
+                bounds.append(FloatBounds.from_list(row["bounds"]))
             elif "state" in row:
                 sums[row["sums"]] = TracedSums.from_dict(row["state"])
             else:
                 for coordinates, *added in row["changes"]:
                     if added:
-                        sums[row["sums"]].put(added[0], influences[added[1]], coordinates)
+                        record, influence, numbers = added
+                        sums[row["sums"]].put(record, influences[influence], bounds[numbers], coordinates)
                     else:
                         sums[row["sums"]].empty(coordinates)
         history = cls(journal)
@@ -115,6 +124,7 @@ class History:
             for i, kind in enumerate(kinds)
         }
         history._influences = {moved: i for i, moved in enumerate(influences)}
+        history._bounds = {numbers: i for i, numbers in enumerate(bounds)}
         for number, held in sums.items():
             history._sums[held] = number
             held.changes = []
@@ -135,6 +145,7 @@ class Notes:
         self._rows: list[Any] = []
         self._kinds: dict[_Kind, int] = {}
         self._influences: dict[Influence, int] = {}
+        self._bounds: dict[FloatBounds, int] = {}
         self._changed: dict[TracedSums, tuple[int, int]] = {}
         self._met = 0
 
@@ -164,7 +175,9 @@ class Notes:
             self._rows.append({"sums": number, "state": sums.to_dict()})
         elif sums.changes:
             rows = [
-                [coordinates] if added is None else [coordinates, added[0], self._influence(added[1])]
+                [coordinates]
+                if added is None
+                else [coordinates, added[0], self._influence(added[1]), self._numbers(added[2])]
                 for _, coordinates, added in sums.changes
             ]
             self._rows.append({"sums": number, "changes": rows})
@@ -179,6 +192,7 @@ class Notes:
             self._before.sums + self._met,
             self._kinds,
             self._influences,
+            self._bounds,
             tuple((sums, number, last) for sums, (number, last) in self._changed.items()),
         )
         self._history.journal.extend(self._rows, noted)
@@ -190,6 +204,13 @@ class Notes:
             number = self._kinds[kind] = len(self._history._kinds) + len(self._kinds)
             described = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
             self._rows.append({"kind": {"mechanism": described, **entry_terms(entry)}})
+        return number
+
+    def _numbers(self, bounds: FloatBounds) -> int:
+        number = self._history._bounds.get(bounds, self._bounds.get(bounds))
+        if number is None:
+            number = self._bounds[bounds] = len(self._history._bounds) + len(self._bounds)
+            self._rows.append({"bounds": bounds.to_list()})
         return number
 
     def _influence(self, moved: Influence) -> int:

@@ -16,13 +16,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from mechanisms import Domain, Sensitivity
+from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of
 from mechanisms.rounding import add_up, multiply_up
 
 RecordId = int | str
 Movement = tuple[Sensitivity, Sequence[RecordId]]
 """A sensitivity and the records that move the value by it."""
-Change = tuple[int, list[int], "tuple[RecordId, Influence] | None"]
-"""A serial number, coordinates of private sums, and the record and influence added there; None where cleared."""
+Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"]
+"""A serial number, coordinates of private sums, and what was added there (the record, its influence, and the bounds of
+the numbers); None where cleared."""
 
 
 class Provenance(Protocol):
@@ -34,6 +36,9 @@ class Provenance(Protocol):
     def plus(self, other: Provenance) -> Provenance:
         """Follow the sum of two private values of the same shape."""
 
+    def shifted(self, numbers: np.ndarray) -> Provenance:
+        """Follow the coordinate-wise sum with public numbers."""
+
     def scaled(self, factor: np.ndarray) -> Provenance:
         """Follow the coordinate-wise product with a public factor."""
 
@@ -43,8 +48,11 @@ class Provenance(Protocol):
     def mapped(self, domain: Domain) -> Provenance:
         """Follow a function of one record whose values lie in `domain`."""
 
-    def stretched(self, stability: float, size: int) -> Provenance:
-        """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`."""
+    def stretched(self, stability: float, size: int, offset: float) -> Provenance:
+        """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
+
+        `offset` is the largest size of what it makes of zeros.
+        """
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """List the records in the coordinates `where`, grouped by how far they move them."""
@@ -61,6 +69,10 @@ class Untracked:
         """Return itself."""
         return self
 
+    def shifted(self, numbers: np.ndarray) -> Untracked:
+        """Return itself."""
+        return self
+
     def scaled(self, factor: np.ndarray) -> Untracked:
         """Return itself."""
         return self
@@ -73,7 +85,7 @@ class Untracked:
         """Return itself."""
         return self
 
-    def stretched(self, stability: float, size: int) -> Untracked:
+    def stretched(self, stability: float, size: int, offset: float) -> Untracked:
         """Return itself."""
         return self
 
@@ -159,17 +171,20 @@ def _influence_of(domain: Any) -> Influence:
 
 
 class Traced:
-    """The records of a value and the influence of each (one lane)."""
+    """The records of a value, the influence of each (one lane), and what is known in public of its numbers."""
 
-    __slots__ = ("influences",)
+    __slots__ = ("bounds", "influences")
 
-    def __init__(self, influences: dict[RecordId, Influence]) -> None:
+    def __init__(self, influences: dict[RecordId, Influence], bounds: FloatBounds) -> None:
         self.influences = influences
+        self.bounds = bounds
 
     def take(self, index: np.ndarray) -> Traced:
         """Restrict every record to the coordinates of `index`, shape (1, k)."""
         coordinates = tuple(index[0].tolist())
-        return Traced({record: moved.at(coordinates) for record, moved in self.influences.items()})
+        return Traced(
+            {record: moved.at(coordinates) for record, moved in self.influences.items()}, self.bounds
+        )
 
     def plus(self, other: Provenance) -> Traced:
         """Unite the records; a record in both moves the sum by both."""
@@ -178,7 +193,11 @@ class Traced:
         for record, moved in other.influences.items():
             mine = united.get(record)
             united[record] = moved if mine is None else mine.plus(moved)
-        return Traced(united)
+        return Traced(united, self.bounds.plus(other.bounds))
+
+    def shifted(self, numbers: np.ndarray) -> Traced:
+        """Keep every record's movement."""
+        return Traced(self.influences, self.bounds.shifted(numbers))
 
     def scaled(self, factor: np.ndarray) -> Traced:
         """Scale every record's movement by ``|factor|``."""
@@ -191,25 +210,35 @@ class Traced:
                 _times(largest, moved.l1_cap),
                 _times(largest, moved.l2_cap),
             )
-        return Traced(result)
+        return Traced(result, self.bounds.scaled(factor))
 
     def summed(self) -> Traced:
         """A sum moves by at most the L1 movement of what is summed."""
+        size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return Traced(
-            {record: Influence((moved.sensitivity().l1,)) for record, moved in self.influences.items()}
+            {record: Influence((moved.sensitivity().l1,)) for record, moved in self.influences.items()},
+            self.bounds.summed(size),
         )
 
     def mapped(self, domain: Domain) -> Traced:
         """Any function of one record moves by at most the diameter of its range."""
-        return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)))
+        return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
 
-    def stretched(self, stability: float, size: int) -> Traced:
+    def stretched(self, stability: float, size: int, offset: float) -> Traced:
         """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
-        result = {}
+        result, taken = {}, 0
         for record, moved in self.influences.items():
             distance = multiply_up(moved.sensitivity().l1, stability)
             result[record] = Influence((distance,) * size, distance, distance)
-        return Traced(result)
+            taken = max(taken, len(moved.widths))
+        return Traced(result, self.bounds.stretched(stability, taken, offset))
+
+    def rounding(self, where: np.ndarray | None) -> float:
+        """Return how much further than its movement, in L1 norm, floating point may take a record."""
+        if not self.bounds.error:
+            return 0.0
+        size = max((len(moved.widths) for moved in self.influences.values()), default=0)
+        return _both_sides(self.bounds.error, size if where is None else int(where.sum()))
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
@@ -220,6 +249,11 @@ class Traced:
             if sensitivity.linf > 0:
                 groups.setdefault(sensitivity, []).append(record)
         return list(groups.items())
+
+
+def _both_sides(error: float, coordinates: int) -> float:
+    """Return the largest L1 distance that errors of two values make, each coordinate of each off by at most so much."""
+    return multiply_up(error, 2.0 * coordinates)
 
 
 def _times(factor: float, cap: float) -> float:
@@ -245,6 +279,7 @@ class TracedSums:
         self._caps: dict[RecordId, tuple[float, float]] = {}
         self._all_capped = True
         self._held: dict[RecordId, int] = {}  # in how many places each record is
+        self._bounds = [NOTHING] * size
         self.changes: list[Change] | None = None
         self._serials = itertools.count()
 
@@ -255,18 +290,23 @@ class TracedSums:
     def add(self, origin: Traced, at: np.ndarray) -> None:
         """Add a value's records at the coordinates `at`, shape (1, k); negative is padding."""
         coordinates = at[0].tolist()
+        bounds = origin.bounds
         for record, moved in origin.influences.items():
-            self.put(record, moved, coordinates)
+            self.put(record, moved, bounds, coordinates)
+            bounds = NOTHING  # the numbers are added once, whoever is in them
 
-    def put(self, record: RecordId, moved: Influence, coordinates: list[int]) -> None:
-        """Add one record at some coordinates; negative is padding."""
+    def put(self, record: RecordId, moved: Influence, bounds: FloatBounds, coordinates: list[int]) -> None:
+        """Add one record, and numbers of these bounds, at some coordinates; negative is padding."""
+        for coordinate in coordinates if bounds.magnitude else ():
+            if coordinate >= 0:
+                self._bounds[coordinate] = self._bounds[coordinate].plus(bounds)
         for coordinate, width in zip(coordinates, moved.widths, strict=True):
             if coordinate >= 0 and width > 0:
                 self._entries[coordinate].append((record, width))
                 self._held[record] = self._held.get(record, 0) + 1
         self._add_cap(record, moved)
         if self.changes is not None:
-            self.changes.append((next(self._serials), coordinates, (record, moved)))
+            self.changes.append((next(self._serials), coordinates, (record, moved, bounds)))
 
     def _add_cap(self, record: RecordId, moved: Influence) -> None:
         """Keep joint caps while every record has them; without them the widths alone still bound."""
@@ -290,6 +330,7 @@ class TracedSums:
                 if not self._held[record]:
                     del self._held[record]
             self._entries[coordinate] = []
+            self._bounds[coordinate] = NOTHING
         if not any(self._entries):
             self._caps = {}
             self._all_capped = True
@@ -312,6 +353,7 @@ class TracedSums:
             "entries": [[[record, width.hex()] for record, width in entries] for entries in self._entries],
             "caps": [[record, l1.hex(), l2.hex()] for record, (l1, l2) in self._caps.items()],
             "all_capped": self._all_capped,
+            "bounds": [bounds.to_list() for bounds in self._bounds],
         }
 
     @classmethod
@@ -324,6 +366,7 @@ class TracedSums:
                 sums._held[record] = sums._held.get(record, 0) + 1
         sums._caps = {record: (float.fromhex(l1), float.fromhex(l2)) for record, l1, l2 in saved["caps"]}
         sums._all_capped = saved["all_capped"]
+        sums._bounds = [FloatBounds.from_list(bounds) for bounds in saved["bounds"]]
         return sums
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
@@ -342,6 +385,14 @@ class TracedSums:
             sensitivity = Influence(tuple(widths.values()), *caps).sensitivity()
             groups.setdefault(sensitivity, []).append(record)
         return list(groups.items())
+
+    def rounding(self, where: np.ndarray | None) -> float:
+        """Return how much further than its movement, in L1 norm, floating point may take a record."""
+        bounds = (
+            self._bounds if where is None else [self._bounds[i] for i in np.flatnonzero(where[0]).tolist()]
+        )
+        errors = [each.error for each in bounds if each.error]
+        return _both_sides(max(errors), len(errors)) if errors else 0.0
 
     @staticmethod
     def _single_movements(entries: list[tuple[RecordId, float]]) -> list[Movement]:

@@ -1,0 +1,247 @@
+"""Transformations of numbers that keep them numbers: affine maps, clipping, linear maps, choosing coordinates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.choices import Integers, OneHot
+from mechanisms.domain import Ball, Box, Domain
+from mechanisms.parameters import DomainError, ParameterError
+from mechanisms.rounding import square_root_up, up
+from mechanisms.transformations.transformation import (
+    Transformation,
+    bounds_of_coordinates,
+    interval_or_box,
+    plain_real,
+    public_array,
+    public_index,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Affine(Transformation):
+    """``factor x + shift`` for every coordinate.
+
+    Domain out: between the images of the ends. Proof: multiplication by a number, addition of a number and rounding
+    to the nearest float are monotone, so computed images lie between the computed images of the ends. Stability:
+    ``|factor x + shift - (factor y + shift)| = |factor| |x - y|`` in every coordinate, hence in every norm.
+
+    Parameters
+    ----------
+    factor, shift
+        Public finite numbers.
+    """
+
+    factor: float
+    shift: float = 0.0
+    coordinatewise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", plain_real("factor", self.factor))
+        object.__setattr__(self, "shift", plain_real("shift", self.shift))
+
+    @property
+    def stability(self) -> float:
+        """``|factor|``."""
+        return abs(self.factor)
+
+    def into(self, domain: Domain) -> Domain:
+        """Return the interval or box between the images of the ends."""
+        lower, upper, size = bounds_of_coordinates(domain, "Affine")
+        if self.factor == 0.0:
+            lower = upper = 0.0
+        ends = sorted(float(end) for end in self.apply(np.array([lower, upper])))
+        return interval_or_box(ends[0], ends[1], size)
+
+    def apply(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Return ``factor values + shift``."""
+        with np.errstate(over="ignore"):
+            result: FloatArray = np.multiply(values, self.factor, dtype=np.float64) + self.shift
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Clip(Transformation):
+    """Each coordinate, or the end of [lower, upper] that it lies beyond. Exact: nothing is rounded.
+
+    Domain out: [lower, upper], or what of it values of the domain reach, as clipping is monotone. Stability 1:
+    ``x -> min(max(x, lower), upper)`` never lengthens the distance of two numbers, so in every norm none of vectors.
+
+    Parameters
+    ----------
+    lower, upper
+        Public finite numbers, ``lower <= upper``.
+    """
+
+    lower: float
+    upper: float
+    coordinatewise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lower", plain_real("lower", self.lower))
+        object.__setattr__(self, "upper", plain_real("upper", self.upper))
+        if not self.lower <= self.upper:
+            raise ParameterError(
+                f"(lower, upper) = ({self.lower!r}, {self.upper!r}): lower must not exceed upper"
+            )
+
+    @property
+    def stability(self) -> float:
+        """1."""
+        return 1.0
+
+    def into(self, domain: Domain) -> Domain:
+        """Return the clipped interval or box; of whole numbers between whole ends, whole numbers."""
+        lower, upper, size = bounds_of_coordinates(domain, "Clip")
+        low, high = (min(max(end, self.lower), self.upper) for end in (lower, upper))
+        if isinstance(domain, Integers) and low.is_integer() and high.is_integer():
+            return Integers(int(low), int(high), domain.size)
+        return interval_or_box(low, high, size)
+
+    def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the clipped values."""
+        if values.dtype.kind in "iu" and self.lower.is_integer() and self.upper.is_integer():
+            # Whole numbers stay whole, and numbers of a gate's domains are below 2^52.
+            clipped: npt.NDArray[Any] = np.clip(values.astype(np.float64), self.lower, self.upper).astype(np.int64)
+            return clipped
+        return np.clip(np.asarray(values, dtype=np.float64), self.lower, self.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class Choose(Transformation):
+    """The coordinates of a vector at a public index, in its order; a negative entry is padding and gives 0.
+
+    Domain out: what the chosen coordinates can be. Stability: the largest number of times that one coordinate is
+    chosen, as it appears so often in the L1 distance of results; 1 if all differ.
+
+    Parameters
+    ----------
+    index
+        Whole numbers, shape (k,), or (lanes, k) with one row for every entry of the axis before the last.
+    """
+
+    index: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", public_index("index", self.index))
+
+    @property
+    def stability(self) -> float:
+        """The largest number of times that a coordinate is chosen."""
+        return float(max(map(_most_equal, self.index.reshape(-1, self.index.shape[-1])), default=1))
+
+    def into(self, domain: Domain) -> Domain:
+        """Return the domain of the chosen coordinates: of the same kind, where none is chosen twice."""
+        lower, upper, size = bounds_of_coordinates(domain, "Choose")
+        if size is None or self.index.max(initial=-1) >= size:
+            raise DomainError(
+                f"index = {self.index.tolist()}: must be below the length of the vectors that it chooses from, "
+                f"and these are {domain}"
+            )
+        chosen = self.index.shape[-1]
+        padded = bool((self.index < 0).any())
+        if isinstance(domain, Ball) and self.stability <= 1.0:
+            return Ball(domain.radius, chosen, domain.order)
+        if isinstance(domain, OneHot) and self.stability <= 1.0:
+            return OneHot(chosen, allow_none=domain.allow_none or chosen < domain.size or padded)
+        if padded:
+            lower, upper = min(lower, 0.0), max(upper, 0.0)
+        if isinstance(domain, Integers | OneHot):
+            return Integers(int(lower), int(upper), chosen)
+        return Box(lower, upper, chosen)
+
+    def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the chosen coordinates."""
+        leading = np.broadcast_shapes(values.shape[:-1], self.index.shape[:-1])
+        index = np.broadcast_to(self.index, (*leading, self.index.shape[-1]))
+        chosen = np.take_along_axis(
+            np.broadcast_to(values, (*leading, values.shape[-1])), np.maximum(index, 0), axis=-1
+        )
+        return chosen if self.index.min(initial=0) >= 0 else np.where(index >= 0, chosen, 0)
+
+
+def _most_equal(row: IntArray) -> int:
+    present = row[row >= 0]
+    return int(np.unique(present, return_counts=True)[1].max(initial=1))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMap(Transformation):
+    """``matrix @ x`` for every vector x.
+
+    Domain out: the box around all results. Proof: ``Σ_j a_ij x_j`` lies between the sums of the lower and of the upper
+    ends of ``a_ij [lower, upper]``; of an L2 ball it is at most ``radius ‖a_i‖₂`` (Cauchy and Schwarz), of an L1 ball
+    ``radius max_j |a_ij|`` (Hölder). The box is widened by ``2⁻⁵² (n + 2) Σ_j |a_ij| max |x_j|``, more than the n
+    products and n - 1 sums round off together (each is off by at most 2⁻⁵³ of a number not larger than the sum). The
+    terms are added in order, so that a result depends on its own vector only. Stability:
+    ``‖A (x - y)‖₁ <= max_j Σ_i |a_ij| ‖x - y‖₁``.
+
+    Parameters
+    ----------
+    matrix
+        Public finite numbers, shape (k, n).
+    """
+
+    matrix: FloatArray
+
+    def __post_init__(self) -> None:
+        matrix = public_array("matrix", self.matrix)
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise ParameterError(f"matrix of shape {matrix.shape}: must be of shape (k, n), both at least 1")
+        object.__setattr__(self, "matrix", matrix)
+
+    @property
+    def stability(self) -> float:
+        """The largest L1 norm of a column, rounded up."""
+        return max(
+            up(sum((abs(Fraction(entry)) for entry in column), Fraction(0))) for column in self.matrix.T.tolist()
+        )
+
+    def into(self, domain: Domain) -> Domain:
+        """Return the box around all results."""
+        lower, upper, size = bounds_of_coordinates(domain, "LinearMap")
+        rows, columns = self.matrix.shape
+        if (1 if size is None else size) != columns:
+            raise DomainError(f"matrix of shape {self.matrix.shape}: must have a column for each coordinate of {domain}")
+        if math.isinf(lower) or math.isinf(upper):
+            return Box(-math.inf, math.inf, rows)
+        largest = max(abs(Fraction(lower)), abs(Fraction(upper)))
+        lows, highs = [], []
+        for row in self.matrix.tolist():
+            entries = [Fraction(entry) for entry in row]
+            low, high = _ends(entries, domain, Fraction(lower), Fraction(upper))
+            slack = sum(map(abs, entries)) * largest * (columns + 2) / 2**52 + Fraction(columns, 2**1073)
+            lows.append(low - slack)
+            highs.append(high + slack)
+        return Box(-up(-min(lows)), up(max(highs)), rows)
+
+    def apply(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Return ``matrix @ values``, over the last axis."""
+        result: FloatArray = np.zeros((*values.shape[:-1], self.matrix.shape[0]))
+        for column in range(self.matrix.shape[1]):
+            result += values[..., column, None] * self.matrix[:, column]
+        return result
+
+
+def _ends(
+    entries: list[Fraction], domain: Domain, lower: Fraction, upper: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return between which numbers the exact products of one row with the vectors of a domain lie."""
+    if isinstance(domain, OneHot):
+        reached = [*entries, Fraction(0)] if domain.allow_none else entries
+        return min(reached), max(reached)
+    if isinstance(domain, Ball) and domain.order == 1:
+        far = upper * max(map(abs, entries))
+        return -far, far
+    if isinstance(domain, Ball) and domain.order == 2:
+        far = Fraction(square_root_up(upper * upper * sum(entry * entry for entry in entries)))
+        return -far, far
+    products = [sorted((entry * lower, entry * upper)) for entry in entries]
+    return sum((p[0] for p in products), Fraction(0)), sum((p[1] for p in products), Fraction(0))
