@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
+from accountant.gates.movement import with_rounding
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Movement, RecordId, Traced, TracedSums
@@ -53,6 +54,7 @@ from mechanisms import (
     assumptions_of,
 )
 from mechanisms.assumptions import class_assumptions, examined
+from mechanisms.float_bounds import bounds_of, on_grid
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -182,7 +184,9 @@ class Accountant(Closing, Assuming, Accounts):
         if type(record) not in (int, str):  # subclasses may be equal to others, and bools are
             raise ValueError(f"record={record!r}: must be an int or a str, so that the ledger can be saved")
         checked = domain.check(values, "values")
-        array = np.array(checked).reshape(1, 1, -1)  # copied: the caller may use its buffer again
+        array = on_grid(domain, np.array(checked)).reshape(
+            1, 1, -1
+        )  # copied: the caller may use its buffer again
         influence = Influence.of_domain(domain)
         if math.inf in influence.widths and not np.isfinite(array).all():
             raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
@@ -194,7 +198,7 @@ class Accountant(Closing, Assuming, Accounts):
         return Private(
             self,
             array,
-            Traced({record: influence}),
+            Traced({record: influence}, bounds_of(domain)),
             categories=domain.size if isinstance(domain, Categories) else 0,
             domain=domain,
         )
@@ -228,7 +232,7 @@ class Accountant(Closing, Assuming, Accounts):
         place = calling_place()
         self.check_open()
         with self._charging:
-            own, where, assumptions = check_release(self, mechanism, private, where)
+            own, private, where, assumptions = check_release(self, mechanism, private, where)
             entries = self._entries(own, private, where, place)
             return self._publish(entries, private, own, where, assumptions, place)
 
@@ -278,14 +282,14 @@ class Accountant(Closing, Assuming, Accounts):
         place = calling_place()
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
-            own, _, assumptions = check_release(self, mechanism, private, None)
+            own, given, _, assumptions = check_release(self, mechanism, private, None)
             self.assume(*assumptions)
-            assert isinstance(private._provenance, Traced)
+            assert isinstance(given._provenance, Traced)
             for held in sums:
-                waiting = held.waiting(private._provenance)
+                waiting = held.waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
-            asked += [(entry, times) for entry in self._entries(own, private, None, place)]
+            asked += [(entry, times) for entry in self._entries(own, given, None, place)]
         with self._charging:
             self._check_budget(self._together(asked), place)
 
@@ -298,7 +302,7 @@ class Accountant(Closing, Assuming, Accounts):
             As `release`.
         """
         place = calling_place()
-        own, where, assumptions = check_release(self, mechanism, private, where)
+        own, private, where, assumptions = check_release(self, mechanism, private, where)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries)
         kept = None if where is None else where.copy()
@@ -414,6 +418,12 @@ class Accountant(Closing, Assuming, Accounts):
         """Return what a release charges, once everything but the budget is checked."""
         movements = self._movements(private, where, place)
         self._check_trust(movements, place)
+        rounding = cast("Traced | TracedSums", private._provenance).rounding(where)
+        if rounding:
+            movements = [
+                (with_rounding(sensitivity, rounding, mechanism.sensitivity, place), records)
+                for sensitivity, records in movements
+            ]
         return [
             Entry(
                 mechanism,

@@ -67,6 +67,10 @@ class SensitivityExceeded(Refusal):
     """One record moves the value further than the mechanism is calibrated for."""
 
 
+class RoundingExceeded(SensitivityExceeded):
+    """Floating point could move the value noticeably further than one record does in exact arithmetic."""
+
+
 class TrustViolation(Refusal):
     """A release needs more trust than the trust model grants."""
 

@@ -44,10 +44,26 @@ from mechanisms.sensitivity import Sensitivity
 from mechanisms.shuffle import ShuffledMean
 from mechanisms.signed_tree import SignedTree
 from mechanisms.toeplitz_counter import SquareRootCounter
+from mechanisms.transformations import (
+    Above,
+    Affine,
+    CategoryToOneHot,
+    Chain,
+    Choose,
+    Clip,
+    FirstAbove,
+    LinearMap,
+    RandomRounding,
+    Table,
+    Transformation,
+    Transformed,
+)
 from mechanisms.tree_counter import BinaryTree
 
 __all__ = [
     "BLOCK",
+    "Above",
+    "Affine",
     "ApproximateProfile",
     "Assumption",
     "AssumptionKind",
@@ -61,7 +77,11 @@ __all__ = [
     "BufferedCounter",
     "BuiltInMechanism",
     "Categories",
+    "CategoryToOneHot",
     "CentralGaussian",
+    "Chain",
+    "Choose",
+    "Clip",
     "Communication",
     "Composed",
     "ContinualSum",
@@ -73,6 +93,7 @@ __all__ = [
     "Domain",
     "DomainError",
     "Factorization",
+    "FirstAbove",
     "FloatArray",
     "Gaussian",
     "GaussianProfile",
@@ -84,6 +105,7 @@ __all__ = [
     "LaneStreams",
     "Laplace",
     "LaplaceProfile",
+    "LinearMap",
     "LocalGaussian",
     "Mechanism",
     "MixtureProfile",
@@ -100,6 +122,7 @@ __all__ = [
     "PrivacyProfile",
     "Privatizer",
     "PureProfile",
+    "RandomRounding",
     "RandomizedResponse",
     "Randomness",
     "Repeated",
@@ -108,6 +131,9 @@ __all__ = [
     "ShuffledMean",
     "SignedTree",
     "SquareRootCounter",
+    "Table",
+    "Transformation",
+    "Transformed",
     "ZeroConcentratedProfile",
     "assumptions_of",
     "from_opendp",

@@ -71,9 +71,7 @@ class FloatBounds:
         magnitude = multiply_up(self.magnitude, float(count))
         total = _rounded(magnitude, multiply_up(self.error, float(count)), self.exponent)
         if count > 2 and total.error:  # each of count - 1 additions is off by a unit of the largest sum
-            return FloatBounds(
-                total.magnitude, multiply_up(total.error, float(count)), total.exponent
-            )
+            return FloatBounds(total.magnitude, multiply_up(total.error, float(count)), total.exponent)
         return total
 
     def shifted(self, numbers: npt.NDArray[np.float64]) -> FloatBounds:
@@ -93,7 +91,7 @@ class FloatBounds:
             return FloatBounds(magnitude, error, exponent)
         return FloatBounds(magnitude, add_up(error, _unit(magnitude)), NO_GRID)
 
-    def stretched(self, stability: float, size: int, offset: float) -> FloatBounds:
+    def stretched(self, stability: float, size: int, offset: float, units: int) -> FloatBounds:
         """Return the bounds of a function's results.
 
         Parameters
@@ -104,10 +102,14 @@ class FloatBounds:
             How many numbers it takes.
         offset
             The largest size of its results for zeros.
+        units
+            How many units in the last place of the largest result it rounds off; 0 if `stability` says it of the floats
+            that it computes.
         """
         factor = multiply_up(stability, float(size))
         magnitude = add_up(multiply_up(self.magnitude, factor), offset)
-        return FloatBounds(magnitude, add_up(multiply_up(self.error, factor), _unit(magnitude)), NO_GRID)
+        rounded = multiply_up(_unit(magnitude), float(units))
+        return FloatBounds(magnitude, add_up(multiply_up(self.error, factor), rounded), NO_GRID)
 
     def to_list(self) -> list[Any]:
         """Return the bounds as JSON-able data, exact to the last bit."""
@@ -212,7 +214,7 @@ class _Grid:
         finer = math.ldexp(1.0, -self.bounds.exponent)
         if self.order:
             return self._in_ball(values, step, finer)
-        rounded = np.multiply(values, finer, dtype=np.float64)
+        rounded = np.asarray(np.multiply(values, finer, dtype=np.float64))  # of a scalar, an array too
         np.rint(rounded, out=rounded)
         rounded *= step
         if self.ends is not None:
@@ -223,7 +225,9 @@ class _Grid:
         """Round towards zero, which shortens; vectors at the sphere are shortened first, by more than norms are off."""
         norms = np.linalg.norm(values, ord=self.order, axis=-1)[..., None]
         inner = np.where(norms > self.radius * _SPHERE, values * _INSIDE, values)
-        rounded: FloatArray = np.trunc(inner * finer) * step
+        rounded = np.asarray(np.multiply(inner, finer, dtype=np.float64))
+        np.trunc(rounded, out=rounded)
+        rounded *= step
         return rounded
 
 
@@ -241,7 +245,9 @@ def _cached_grid(domain: Any) -> _Grid:
     if isinstance(domain, Integers):
         size = max(abs(domain.lower), abs(domain.upper))
         return _Grid(FloatBounds(float(size), 0.0, 0), rounds=False)
-    lower, upper = (-domain.radius, domain.radius) if isinstance(domain, Ball) else (domain.lower, domain.upper)
+    lower, upper = (
+        (-domain.radius, domain.radius) if isinstance(domain, Ball) else (domain.lower, domain.upper)
+    )
     magnitude, width = max(abs(lower), abs(upper)), float(np.max(domain.widths))
     if math.isinf(magnitude) or math.isinf(width):
         return _Grid(FloatBounds(math.inf), rounds=False)

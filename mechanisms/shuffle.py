@@ -38,6 +38,7 @@ from mechanisms.parameters import DomainError, ParameterError, open_unit, positi
 from mechanisms.privatizer import Communication, TrustModel, checked_vectors
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
+from mechanisms.transformations.categories import RandomRounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,8 +245,12 @@ class ShuffledMean:
         Whatever ``uniform`` is, also if it is public, the result lies within reach of [-B, B] and privacy
         is that of `profile`.
         """
-        scaled = (np.asarray(values) + self.half_range) * (0.5 * self.levels / self.half_range)
-        return np.clip(np.floor(scaled + uniform), *self._reach).astype(np.int64)
+        return self.encoder(uniform).apply(values)
+
+    def encoder(self, uniform: FloatArray) -> RandomRounding:
+        """Return `encode` as a transformation, for public ``uniform`` of shape (size,) or (lanes, size)."""
+        factor = 0.5 * self.levels / self.half_range
+        return RandomRounding(self.half_range, factor, uniform, *self._reach)
 
     def randomize(self, values: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
         """Return how many ones each client sends among its g + b bits, shape (clients, size)."""

@@ -26,6 +26,7 @@ from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place, calling_place
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, PostProcessed, Randomness
+from mechanisms.float_bounds import on_grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Coupled(Closing, Assuming):
             If there are not as many data sets or lanes as the gate has.
         """
         self.check_open()
-        array = np.asarray(domain.check(values, "values"))
+        array = on_grid(domain, np.asarray(domain.check(values, "values")))
         allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
         if array.shape not in allowed:
             raise ValueError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
@@ -136,7 +137,7 @@ class Coupled(Closing, Assuming):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Draw under D, and add the log density ratio to every neighbour's loss; see `more_than_seen`."""
-        mechanism, where, assumptions = check_release(self, mechanism, private, where)
+        mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
         self.assume(*assumptions)
         values = private._values
         mechanism, published, unseen = _kept_inside(mechanism)

@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from accountant.place import Place
+from accountant.refusals import RoundingExceeded
 from mechanisms import Sensitivity
+from mechanisms.rounding import add_up
 
+ROUNDING_SHARE = 1e-6
+"""What floating point may add to the movement that a mechanism is calibrated for, as a share of it.
+
+A record then loses more than it is charged by at most about this share. Sums of values as they were let in, or as
+transformations gave them, are exact and add nothing: the share is for values that are scaled in between.
+"""
 _SLACK = 1 + 1e-9  # sums of floats on both sides
 
 
@@ -48,3 +57,40 @@ def excess(moved: npt.NDArray[np.float64], limit: Sensitivity) -> tuple[npt.NDAr
         return broken, f"{largest.max():g} in one coordinate, more than the {limit.linf:g}"
     l2 = np.sqrt((moved * moved).sum(axis=-1))
     return l2 > limit.l2 * _SLACK, f"{l2.max(initial=0.0):g} in L2 norm, more than the {limit.l2:g}"
+
+
+def with_rounding(moved: Sensitivity, further: float, calibrated: Sensitivity, place: Place) -> Sensitivity:
+    """Return what a record is charged for when floating point may move it further.
+
+    Where the mechanism is calibrated for it, that is all of the movement, hence an upper bound. Else it is what the
+    mechanism is calibrated for, which the movement exceeds by `ROUNDING_SHARE` at most.
+
+    Parameters
+    ----------
+    moved
+        How far the record moves the value in exact arithmetic.
+    further
+        By how much more in L1 norm, hence in every norm, the computed value may move.
+    calibrated
+        The mechanism's.
+    place
+        The line of the release.
+
+    Raises
+    ------
+    RoundingExceeded
+        If the computed value may move further than that.
+    """
+    in_all = Sensitivity(*(add_up(norm, further) for norm in (moved.l1, moved.l2, moved.linf)))
+    if calibrated.covers(in_all) or not calibrated.covers(moved):  # the latter is refused anyway
+        return in_all
+    if not further <= ROUNDING_SHARE * calibrated.linf:
+        raise RoundingExceeded(
+            f"rounding could move the value by {further:g} more than the {calibrated.linf:g} that its mechanism is "
+            "calibrated for: keep the numbers that are added to it small (a large public number that is added and "
+            "taken away again cuts off digits)",
+            place,
+        )
+    return Sensitivity(
+        *map(min, (in_all.l1, in_all.l2, in_all.linf), (calibrated.l1, calibrated.l2, calibrated.linf))
+    )

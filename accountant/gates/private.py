@@ -1,24 +1,27 @@
 """Private values: user data that can be combined but not read.
 
-A `Private` value can be sliced by a public index, added to, scaled, summed and mapped by a function
-of known stability. It cannot be read, compared, branched on or turned into an array; the only way
+A `Private` value can be sliced by a public index, added to, scaled, summed and mapped by a
+transformation. It cannot be read, compared, branched on or turned into an array; the only way
 out is through its gate.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.declared import declared_function
 from accountant.gates.provenance import UNTRACKED, Provenance
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
-from mechanisms import Categories, Domain, DomainError
+from mechanisms import Box, Categories, Domain, DomainError, Transformation
 from mechanisms.assumptions import examined
+from mechanisms.float_bounds import on_grid
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -117,85 +120,130 @@ class Private:
 
     def map(
         self,
-        function: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        function: Transformation | Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
         *,
         into: Domain | None = None,
         stability: float | None = None,
     ) -> Private:
-        """Apply a deterministic function to every lane's value.
+        """Apply a transformation to every lane's value, or a function that you declare to be one.
 
-        The function gets a copy of the raw values and has to be pure: no gate can see what it does besides
-        returning its result. So that nothing about the data shows in the result's form, its shape and type
-        may not depend on the values, and errors about it never quote them. That an error occurs at all is
-        information about the data: the gate closes, so that nobody can catch the error and go on.
+        A transformation (`mechanisms.transformations`) says itself where its results lie and how far it pulls values
+        apart, and proves it. A Python function could remember what it sees: that it depends on nothing but its
+        argument is an assumption, which no certificate rests on. It gets a copy of the raw values. So that nothing
+        about the data shows in the result's form, its shape and type may not depend on the values, and errors about it
+        never quote them. That an error occurs at all is information about the data: the gate closes, so that nobody
+        can catch the error and go on.
 
         Parameters
         ----------
         function
-            Maps an array of shape ``(worlds, lanes, n)`` to ``(worlds, lanes)`` or ``(worlds, lanes, k)``,
-            each ``[world, lane]`` on its own.
+            A transformation, made for the domain that the value is known to lie in (vectors of any numbers, where it
+            was computed from other values). Or a function that maps an array of shape ``(worlds, lanes, n)`` to
+            ``(worlds, lanes)`` or ``(worlds, lanes, k)``, each ``[world, lane]`` on its own.
         into
-            The domain that each lane's result lies in; checked for every value. How far a record moves the
-            result then follows from the domain.
+            For a function: the domain that each lane's result lies in; checked for every value. How far a record moves
+            the result then follows from the domain.
         stability
-            Alternatively a Lipschitz constant in L1 norm. The `Accountant` has to believe it; coupled
-            runs check it on real neighbours.
+            Alternatively a Lipschitz constant in L1 norm, an assumption; coupled runs check it on real neighbours.
 
         Returns
         -------
         Private
-            Shape (lanes, k).
+            Shape (lanes, k). In a bounded domain each result is rounded to its grid: see `mechanisms.float_bounds`.
 
         Raises
         ------
         ValueError
-            If not exactly one of `into` and `stability` is given, a result has the wrong shape or type, or is
-            not finite.
+            If not exactly one of `into` and `stability` is given with a function, or one of them with a
+            transformation; if a result has the wrong shape or type, or is not finite.
         DomainError
-            If a result lies outside `into`.
+            If a transformation is not made for such values, or a result lies outside `into`.
         TypeError
             If `stability` is given for a category.
+        AssumptionRefused
+            If the gate is strict, and this rests on something that nobody checked.
         """
+        if isinstance(function, Transformation):
+            if into is not None or stability is not None:
+                raise ValueError(
+                    "map needs neither `into` nor `stability` with a transformation, which knows them"
+                )
+            return self._transformed(function)
         if (into is None) == (stability is None):
             raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
+        if not callable(function):
+            raise ValueError(f"function={function!r}: must be a transformation or callable")
+        if stability is not None:
+            self._check_number("mapped by a Lipschitz function")
+            if not 0 <= stability < math.inf:
+                raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
+        self._gate.assume(declared_function(function))
         if into is not None:
             own, assumptions = examined(into)
             self._gate.assume(*assumptions)
-            try:
-                results = _inside(own, self._apply(function, self._values), self._values.shape[:2])
-                if results is None:
-                    raise DomainError(
-                        f"map: a result lies outside {own}, or has another shape than its values"
-                    )
-            except BaseException as error:
-                self._close_gate(error)
-                raise
-            categories = own.size if isinstance(own, Categories) else 0
-            origin = self._provenance.mapped(own)
-            return Private(self._gate, results, origin, categories=categories, domain=own)
+            with self._closing():
+                results = self._placed(own, self._apply(function, self._values))
+            return self._in(own, results)
         assert stability is not None
-        self._check_number("mapped by a Lipschitz function")
-        if not 0 <= stability < math.inf:
-            raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
-        try:
-            results = self._apply_in_form(function)
-        except BaseException as error:
-            self._close_gate(error)
-            raise
+        with self._closing():
+            results, offset = self._apply_in_form(function)
         self._gate.check_stability(self._values, results, stability)
-        return Private(self._gate, results, self._provenance.stretched(stability, results.shape[-1]))
+        origin = self._provenance.stretched(stability, results.shape[-1], offset, 0)
+        return Private(self._gate, results, origin)
 
-    def _close_gate(self, error: BaseException) -> None:
+    def _transformed(self, transformation: Transformation) -> Private:
+        own, assumptions = examined(transformation)
+        self._gate.assume(*assumptions)
+        known = self._domain if self._parts == 1 else None
+        if known is None:
+            known = (
+                Categories(self._categories)
+                if self._categorical
+                else Box(-math.inf, math.inf, self.shape[-1])
+            )
+        into, more = examined(own.into(known))
+        self._gate.assume(*more)
+        with self._closing():
+            results = self._apply(own.apply, self._values)
+            if np.isfinite(into.widths).all():
+                results = self._placed(into, results)
+            else:
+                results = _finite(results).reshape(*self._values.shape[:2], -1)
+        if np.isfinite(into.widths).all():
+            return self._in(into, results)
+        offset = float(np.abs(own.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
+        units = self.shape[-1] + 2  # law 2 of transformations
+        origin = self._provenance.stretched(own.stability, results.shape[-1], offset, units)
+        return Private(self._gate, results, origin)
+
+    def _placed(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return results as (worlds, lanes, k) on the grid of the domain that each lane's must lie in."""
+        inside = _inside(domain, results, self._values.shape[:2])
+        if inside is None:
+            raise DomainError(f"map: a result lies outside {domain}, or has another shape than its values")
+        return inside
+
+    def _in(self, domain: Domain, results: npt.NDArray[Any]) -> Private:
+        categories = domain.size if isinstance(domain, Categories) else 0
+        origin = self._provenance.mapped(domain)
+        return Private(self._gate, results, origin, categories=categories, domain=domain)
+
+    @contextlib.contextmanager
+    def _closing(self) -> Iterator[None]:
         """Close the gate after a function of the raw value failed: that it fails may depend on the value."""
-        self._gate.close(f"a function in map failed ({type(error).__name__})", calling_place())
+        try:
+            yield
+        except BaseException as error:
+            self._gate.close(f"a function in map failed ({type(error).__name__})", calling_place())
+            raise
 
     @staticmethod
     def _apply(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         with np.errstate(all="ignore"):
             return np.array(function(values.copy()))  # copies: the function may keep or change what it got
 
-    def _apply_in_form(self, function: Callable[[Any], Any]) -> npt.NDArray[Any]:
-        """Apply a function whose result must have the form that it gives to all zeros."""
+    def _apply_in_form(self, function: Callable[[Any], Any]) -> tuple[npt.NDArray[Any], float]:
+        """Apply a function whose result must have the form that it gives to zeros; return their largest size, too."""
         form = self._apply(function, np.zeros_like(self._values))
         leading = self._values.shape[:2]
         if form.shape[:2] != leading or form.ndim > 3 or form.dtype.kind not in "biuf":
@@ -206,16 +254,16 @@ class Private:
         results = self._apply(function, self._values)
         if results.shape != form.shape or results.dtype != form.dtype:
             raise ValueError("map: the shape or type of the function's result depends on the data")
-        if not np.isfinite(results).all():
-            raise ValueError("map: the function's result is not finite")
         number = np.int64 if results.dtype.kind in "iu" else np.float64
-        return results.reshape(*leading, -1).astype(number)
+        offset = float(np.abs(form.astype(np.float64)).max(initial=0.0))
+        return _finite(results).reshape(*leading, -1).astype(number), offset
 
     def __add__(self, other: Private | PublicNumber) -> Private:
         self._check_number("added to")
         if not isinstance(other, Private):
             with np.errstate(all="ignore"):
-                return Private(self._gate, self._values + self._public(other), self._provenance)
+                number = self._public(other)
+                return Private(self._gate, self._values + number, self._provenance.shifted(number))
         other._check_number("added to")
         if other._gate is not self._gate:
             raise ForeignValue("two private values of different gates cannot be combined", calling_place())
@@ -385,9 +433,16 @@ def _inside(domain: Domain, results: npt.NDArray[Any], leading: tuple[int, ...])
     if results.shape[:2] != leading or results.size != math.prod(leading) * math.prod(domain.shape):
         return None
     try:
-        return domain.check(results.reshape(*leading, *domain.shape)).reshape(*leading, -1)
+        checked = domain.check(results.reshape(*leading, *domain.shape))
+        return on_grid(domain, checked).reshape(*leading, -1)
     except DomainError:
         return None  # its message quotes the value, and so would an exception raised while handling it
+
+
+def _finite(results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if not np.isfinite(results).all():
+        raise ValueError("map: the function's result is not finite")
+    return results
 
 
 def _bare(argument: Any) -> Any:

@@ -48,10 +48,11 @@ class Provenance(Protocol):
     def mapped(self, domain: Domain) -> Provenance:
         """Follow a function of one record whose values lie in `domain`."""
 
-    def stretched(self, stability: float, size: int, offset: float) -> Provenance:
+    def stretched(self, stability: float, size: int, offset: float, units: int) -> Provenance:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
 
-        `offset` is the largest size of what it makes of zeros.
+        `offset` is the largest size of what it makes of zeros, `units` how many units in the last place it rounds off
+        beyond its stability.
         """
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
@@ -85,7 +86,7 @@ class Untracked:
         """Return itself."""
         return self
 
-    def stretched(self, stability: float, size: int, offset: float) -> Untracked:
+    def stretched(self, stability: float, size: int, offset: float, units: int) -> Untracked:
         """Return itself."""
         return self
 
@@ -224,14 +225,14 @@ class Traced:
         """Any function of one record moves by at most the diameter of its range."""
         return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
 
-    def stretched(self, stability: float, size: int, offset: float) -> Traced:
+    def stretched(self, stability: float, size: int, offset: float, units: int) -> Traced:
         """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
         result, taken = {}, 0
         for record, moved in self.influences.items():
             distance = multiply_up(moved.sensitivity().l1, stability)
             result[record] = Influence((distance,) * size, distance, distance)
             taken = max(taken, len(moved.widths))
-        return Traced(result, self.bounds.stretched(stability, taken, offset))
+        return Traced(result, self.bounds.stretched(stability, taken, offset, units))
 
     def rounding(self, where: np.ndarray | None) -> float:
         """Return how much further than its movement, in L1 norm, floating point may take a record."""

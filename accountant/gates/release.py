@@ -11,7 +11,7 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums, checked_mask
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue, SensitivityExceeded
-from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness
+from mechanisms import Assumption, LaneStreams, Mechanism, NoiseSource, NumpyNoise, Randomness, Transformed
 from mechanisms.assumptions import examined
 from mechanisms.mechanism import is_categorical, needs_whole_numbers
 
@@ -76,14 +76,15 @@ def _check_metric(mechanism: Mechanism, private: Private | PrivateSums) -> None:
 
 def check_release(
     gate: Gate, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
-) -> tuple[Mechanism, Mask | None, tuple[Assumption, ...]]:
+) -> tuple[Mechanism, Private | PrivateSums, Mask | None, tuple[Assumption, ...]]:
     """Make the checks that need no ledger.
 
     Returns
     -------
-    mechanism, where, assumptions
-        A copy of the mechanism that nobody else holds: it is what is to be charged and drawn. The mask as an
-        array. What the mechanism rests on.
+    mechanism, private, where, assumptions
+        A copy of the mechanism that nobody else holds: it is what is to be charged and drawn. What it releases: the
+        private value, after the transformation in front of the mechanism, if there is one. The mask as an array. What
+        the mechanism rests on.
 
     Raises
     ------
@@ -92,17 +93,24 @@ def check_release(
     SensitivityExceeded
         If distances would be measured in the wrong metric, or a category is unknown to the mechanism.
     ValueError
-        If the mask is not boolean or not of the value's shape.
+        If the mask is not boolean or not of the value's shape, or sums were to be transformed.
     """
     gate.check_open()
     check_owner(gate, private)
+    while isinstance(mechanism, Transformed):
+        if isinstance(private, PrivateSums):
+            raise ValueError(
+                f"mechanism={mechanism!r}: sums cannot be transformed; map the values that are added"
+            )
+        private = private.map(mechanism.transformation)
+        mechanism = mechanism.mechanism
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
         raise ValueError(
             f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
     own, assumptions = examined(mechanism)
     _check_metric(own, private)
-    return own, None if where is None else checked_mask(where, private.shape), assumptions
+    return own, private, None if where is None else checked_mask(where, private.shape), assumptions
 
 
 def sample(

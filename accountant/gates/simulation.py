@@ -17,6 +17,7 @@ from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
+from mechanisms.float_bounds import on_grid
 
 
 class Simulation(Closing, Assuming):
@@ -69,7 +70,7 @@ class Simulation(Closing, Assuming):
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let data in, unchecked: simulated data are in their domain by construction."""
         self.check_open()
-        array = np.asarray(values)
+        array = on_grid(domain, np.asarray(values))
         self._record = record
         return Private(
             self,
@@ -86,7 +87,7 @@ class Simulation(Closing, Assuming):
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
         """Sample the mechanism; see `Gate.release`."""
-        mechanism, where, assumptions = check_release(self, mechanism, private, where)
+        mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
         self.assume(*assumptions)
         outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:

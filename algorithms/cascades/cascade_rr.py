@@ -14,7 +14,7 @@ from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.learner import Family, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
-from mechanisms import Categories, RandomizedResponse
+from mechanisms import FirstAbove, RandomizedResponse
 from mechanisms.arrays import FloatArray, IntArray
 
 _PASSES = 3
@@ -114,7 +114,6 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
         self.positions = structure.size
-        self.symbols = Categories(self.positions + 1)
         self.randomizer = RandomizedResponse(size=self.positions + 1, epsilon=check_epsilon(epsilon))
         odds = math.exp(-epsilon)
         self.false_rate = odds / (1.0 + self.positions * odds)  # q
@@ -134,11 +133,6 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
         """Average the user's randomized symbol into the displayed items."""
         self.check_feedback(feedback)
         shown = self.shown
-        message = self.gate.release(self.randomizer, feedback.map(self._symbol, into=self.symbols))
+        message = self.gate.release(self.randomizer, feedback.map(FirstAbove()))  # the clicked position, or K
         self.estimates.add(shown, self._click[message[:, 0]])
         self.rounds.add(None, self)
-
-    def _symbol(self, clicks: FloatArray) -> FloatArray:
-        """Return the clicked position, or K where nothing was clicked (clicks are one-hot or zero)."""
-        symbol: FloatArray = clicks @ (np.arange(self.positions) - self.positions) + self.positions
-        return symbol

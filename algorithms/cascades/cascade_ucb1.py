@@ -13,16 +13,16 @@ from algorithms.estimates.running_means import RunningMeans
 from algorithms.learner import Family
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import StructuredLearner, last_action
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms import FirstAbove, Table, Transformation
+from mechanisms.arrays import IntArray
 
 
-def examined(clicks: FloatArray) -> FloatArray:
-    """Return which positions a user examined: ``1 - sum_{j<k} click_j`` for position k.
+def examined(positions: int) -> Transformation:
+    """Return the transformation of a click vector, one-hot or zero, to which positions the user examined (1, else 0).
 
-    Holds whatever was clicked: all positions when nothing was.
+    These are the positions up to the click: all of them when nothing was clicked.
     """
-    above = np.cumsum(clicks, axis=-1) - clicks
-    return 1.0 - above
+    return FirstAbove() >> Table(np.tri(positions + 1, positions))
 
 
 class CascadeUCB1(StructuredLearner[RankedLists]):
@@ -46,6 +46,7 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
         super().__init__(structure, gate)
         self.round = 0
         self.means = RunningMeans(gate.lanes, structure.arms)
+        self.examined = examined(structure.size)
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw attraction."""
@@ -62,4 +63,4 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
         self.check_feedback(feedback)
         shown = self.shown
         clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
-        self.means.add(shown, clicks, seen=examined(clicks))
+        self.means.add(shown, clicks, seen=self.examined(clicks))

@@ -45,7 +45,7 @@ from algorithms.linear.g_optimal import g_optimal_design, support_bound
 from algorithms.linear.linear_parameters import checked_actions, checked_gate, checked_reward_bound
 from algorithms.linear.linear_phases import Phase, RewardPhase
 from algorithms.linear.phased_elimination import keeps, pseudo_inverse
-from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
+from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
 ONE_REWARD = "one client: the reward of the one round that it plays"
@@ -389,10 +389,7 @@ class DPPEShuffle(_Private):
         protocol = self._protocols[coordinate]
         if self._uniform is None:  # else it was drawn for a client who was refused
             self._uniform = self.gate.random.random((1, 1))
-        uniform = self._uniform
-        encoded = reward.map(
-            lambda value: protocol.encode(value, uniform), into=Integers(0, protocol.levels, 1)
-        )
+        encoded = reward.map(protocol.encoder(self._uniform))
         at = np.zeros((1, 1), dtype=np.int64)
         releases = ((protocol.mechanism, encoded, 1),)
         add_to_all((self._each[coordinate],), encoded, at, releases, beside=self._each)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
-from mechanisms import Box, Communication, Gaussian, Integers, Mechanism, Sensitivity, ShuffledMean
+from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
@@ -279,8 +279,6 @@ class ShuffledReportMean:
         self.mechanism = protocol.mechanism
         self._sums = gate.sums(protocol.size)
         self._uniform: FloatArray | None = None
-        low, high = protocol.encode(np.array([-1.0, 1.0]), np.array([0.0, 1.0 - 2.0**-53]))
-        self._numbers = Integers(int(low), int(high), protocol.size)
         self.proxy = protocol.proxy
         self.communication = protocol.communication
 
@@ -288,8 +286,7 @@ class ShuffledReportMean:
         """Add one client's whole numbers to the sum that its bits will show."""
         if self._uniform is None:  # else it was drawn for a client who was refused
             self._uniform = self._gate.random.random((1, self.protocol.size))
-        uniform = self._uniform
-        encoded = report.map(lambda values: self.protocol.encode(values, uniform), into=self._numbers)
+        encoded = report.map(self.protocol.encoder(self._uniform))
         at = np.arange(self.protocol.size)[np.newaxis]
         self._sums.add(encoded, at=at, release=self.protocol.mechanism)
         self._uniform = None

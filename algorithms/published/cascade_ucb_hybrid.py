@@ -54,7 +54,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate)
-        self.positions = Box(0, 1, structure.size)
+        self.examined = examined(structure.size)
         per_item = check_epsilon(epsilon) / structure.items
         log_horizon = math.log(check_horizon(horizon))
         self.noise_width = 3 * self.noise_constant * log_horizon**1.5 / per_item
@@ -87,7 +87,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         self.check_feedback(feedback)
         shown = self.shown
         seen = self.gate.declassify(
-            feedback.map(examined, into=self.positions),
+            feedback.map(self.examined),
             "Algorithm 1 counts examinations: how many positions were examined gives the click away",
             shown=False,
         )

@@ -36,7 +36,7 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
         super().__init__(structure, gate)
-        self.positions = Box(0, 1, structure.size)
+        self.examined = examined(structure.size)
         self.mechanism = mechanism
         self.round = 0
         self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
@@ -62,7 +62,7 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
         self.check_feedback(feedback)
         shown = self.shown
         sent = self.gate.declassify(
-            feedback.map(examined, into=self.positions),
+            feedback.map(self.examined),
             "the user sends min(C_t, K) numbers: how many gives the click position away",
             shown=False,
         )

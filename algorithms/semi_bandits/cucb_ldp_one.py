@@ -10,9 +10,6 @@ import abc
 import math
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
@@ -20,7 +17,7 @@ from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
-from mechanisms import Categories, Interval, Laplace, RandomizedResponse
+from mechanisms import Above, Interval, Laplace, RandomizedResponse
 from mechanisms.arrays import FloatArray, IntArray
 
 
@@ -82,7 +79,6 @@ class CUCBLDPBit(_OneValueLearner):
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
-        self.bit = Categories(2)
         self._threshold: FloatArray | None = None
         self.randomizer = RandomizedResponse(size=2, epsilon=check_epsilon(epsilon))
         self.gain = 1.0 / math.tanh(epsilon / 2)  # coth
@@ -94,12 +90,7 @@ class CUCBLDPBit(_OneValueLearner):
         # The rounding needs no secrecy: for every threshold the bit is a function of the value.
         if self._threshold is None:  # else it was drawn for a user who was refused
             self._threshold = self.gate.random.random((self.gate.lanes, 1))
-        threshold = self._threshold
-
-        def rounded(values: npt.NDArray[np.float64]) -> FloatArray:
-            return (values > threshold).astype(np.float64)
-
-        sent = self.gate.release(self.randomizer, value.map(rounded, into=self.bit))
+        sent = self.gate.release(self.randomizer, value.map(Above(self._threshold)))
         self._threshold = None
         return 0.5 + (sent - 0.5) * self.gain
 

@@ -109,7 +109,9 @@ class Clip(Transformation):
         """Return the clipped values."""
         if values.dtype.kind in "iu" and self.lower.is_integer() and self.upper.is_integer():
             # Whole numbers stay whole, and numbers of a gate's domains are below 2^52.
-            clipped: npt.NDArray[Any] = np.clip(values.astype(np.float64), self.lower, self.upper).astype(np.int64)
+            clipped: npt.NDArray[Any] = np.clip(values.astype(np.float64), self.lower, self.upper).astype(
+                np.int64
+            )
             return clipped
         return np.clip(np.asarray(values, dtype=np.float64), self.lower, self.upper)
 
@@ -201,7 +203,8 @@ class LinearMap(Transformation):
     def stability(self) -> float:
         """The largest L1 norm of a column, rounded up."""
         return max(
-            up(sum((abs(Fraction(entry)) for entry in column), Fraction(0))) for column in self.matrix.T.tolist()
+            up(sum((abs(Fraction(entry)) for entry in column), Fraction(0)))
+            for column in self.matrix.T.tolist()
         )
 
     def into(self, domain: Domain) -> Domain:
@@ -209,7 +212,9 @@ class LinearMap(Transformation):
         lower, upper, size = bounds_of_coordinates(domain, "LinearMap")
         rows, columns = self.matrix.shape
         if (1 if size is None else size) != columns:
-            raise DomainError(f"matrix of shape {self.matrix.shape}: must have a column for each coordinate of {domain}")
+            raise DomainError(
+                f"matrix of shape {self.matrix.shape}: must have a column for each coordinate of {domain}"
+            )
         if math.isinf(lower) or math.isinf(upper):
             return Box(-math.inf, math.inf, rows)
         largest = max(abs(Fraction(lower)), abs(Fraction(upper)))

@@ -53,7 +53,8 @@ class CategoryToOneHot(Transformation):
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return the vectors."""
-        return (values == np.arange(self.size)).astype(np.float64)
+        vectors: FloatArray = (values == np.arange(self.size)).astype(np.float64)
+        return vectors
 
     def _public_domain(self, array: npt.NDArray[Any]) -> Domain:
         return Categories(self.size)
@@ -65,8 +66,8 @@ class FirstAbove(Transformation):
 
     Of a one-hot vector this is its category, of a click vector the first clicked position, or "none".
 
-    Domain out: `Categories`, one more than positions; as many, if a one-hot vector cannot be zero. Stability: 1/2 on
-    one-hot vectors that cannot be zero, infinite in general: the result jumps.
+    Domain out: `Categories`, one more than positions; as many, if a one-hot vector cannot be zero. Stability:
+    infinite, as the result jumps.
 
     Parameters
     ----------
@@ -95,7 +96,8 @@ class FirstAbove(Transformation):
     def apply(self, values: npt.NDArray[Any]) -> IntArray:
         """Return the positions."""
         above = values > self.threshold
-        return np.where(above.any(axis=-1), above.argmax(axis=-1), values.shape[-1])[..., None].astype(np.int64)
+        first: IntArray = np.where(above.any(axis=-1), above.argmax(axis=-1), values.shape[-1])
+        return first[..., None]
 
     def _public_domain(self, array: npt.NDArray[Any]) -> Domain:
         return reals(array.shape[-1])
@@ -251,4 +253,6 @@ def check_categories(domain: Domain, size: int, made_for: str) -> None:
 def check_broadcast(name: str, parameter: npt.NDArray[Any], size: int, domain: Domain) -> None:
     """Raise `DomainError` unless a parameter is a single number or has one for each of so many coordinates."""
     if parameter.ndim and parameter.shape[-1] not in (1, size):
-        raise DomainError(f"{name} of shape {parameter.shape}: must have a number for each coordinate of {domain}")
+        raise DomainError(
+            f"{name} of shape {parameter.shape}: must have a number for each coordinate of {domain}"
+        )

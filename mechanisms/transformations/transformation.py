@@ -95,7 +95,9 @@ class Transformation(abc.ABC):
 
     def _public_domain(self, array: npt.NDArray[Any]) -> Domain:
         """Return the domain of public values of this form."""
-        return reals(array.shape[-1]) if array.ndim > 1 or array.shape[-1] > 1 else Interval(-math.inf, math.inf)
+        return (
+            reals(array.shape[-1]) if array.ndim > 1 or array.shape[-1] > 1 else Interval(-math.inf, math.inf)
+        )
 
     @overload
     def __rshift__(self, after: Transformation) -> Chain: ...
@@ -126,7 +128,8 @@ class Transformation(abc.ABC):
     def _parameters(self) -> tuple[Any, ...]:
         held = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         return tuple(
-            (each.shape, each.dtype.str, each.tobytes()) if isinstance(each, np.ndarray) else each for each in held
+            (each.shape, each.dtype.str, each.tobytes()) if isinstance(each, np.ndarray) else each
+            for each in held
         )
 
 
@@ -200,13 +203,20 @@ def public_array(name: str, value: npt.ArrayLike, *, most_axes: int = 2) -> Floa
     kept = _plain_copy(name, value)
     if kept.dtype.kind not in "biuf" or not np.isfinite(kept).all() or kept.ndim > most_axes:
         raise ParameterError(
-            f"{name} of shape {kept.shape} and type {kept.dtype}: must be finite real numbers with at most {most_axes} axes"
+            f"{name} of shape {kept.shape} and type {kept.dtype}: must be finite real numbers with at most "
+            f"{most_axes} axes"
         )
     return _read_only(kept.astype(np.float64))
 
 
 def public_index(name: str, value: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return a read-only copy of public whole numbers, shape (k,) or (lanes, k); raise `ParameterError` if they are none."""
+    """Return a read-only copy of public whole numbers, shape (k,) or (lanes, k).
+
+    Raises
+    ------
+    ParameterError
+        As `public_array`.
+    """
     kept = _plain_copy(name, value)
     if kept.dtype.kind not in "iu" or kept.ndim not in (1, 2):
         raise ParameterError(
@@ -218,7 +228,9 @@ def public_index(name: str, value: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 def _plain_copy(name: str, value: Any) -> npt.NDArray[Any]:
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
-        raise ParameterError(f"{name} is a {type(value).__name__}: must be a plain numpy array, not of a subclass")
+        raise ParameterError(
+            f"{name} is a {type(value).__name__}: must be a plain numpy array, not of a subclass"
+        )
     try:
         return np.array(value, subok=False)
     except (TypeError, ValueError) as error:

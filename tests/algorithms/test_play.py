@@ -33,7 +33,7 @@ class Seen:
 def test_given_records_are_shown_in_order_each_at_the_arms_played():
     gate = Simulation(0, 64, permissive=True)
     learner = Seen(PROBLEM.structure, gate)
-    records = np.random.default_rng(1).random((6, 4))
+    records = np.random.default_rng(1).integers(0, 1024, (6, 4)) / 1024
     actions = list(play_records(learner, PROBLEM, gate, records))
     assert len(actions) == 5
     for t, (action, shown) in enumerate(zip(actions, learner.shown, strict=True), start=1):

@@ -16,6 +16,7 @@ from accountant.durable.journal import Journal
 from accountant.gates.provenance import Traced, TracedSums
 from accountant.ledger import declassification
 from mechanisms import Laplace, Sensitivity
+from mechanisms.float_bounds import FloatBounds
 
 SIZE = 3
 NOISES = [Laplace(scale=1.0), Laplace(scale=2.0)]
@@ -25,6 +26,7 @@ INFLUENCES = [
     Influence((0.0, 0.1), 0.1, 0.1),
     Influence((2.0, 2.0), float("inf"), 2.5),
 ]
+BOUNDS = {moved: FloatBounds(moved.widths[0], i * 0.1, 2 * i) for i, moved in enumerate(INFLUENCES)}
 
 
 class Kept(Journal):
@@ -81,7 +83,7 @@ def apply(step: tuple[Any, ...], ledger: Ledger, sums: list[TracedSums]) -> None
             entries = ledger.entries
             ledger.withdraw([entries[place] for place in set(places) if place < len(entries)])
         case ("add", which, record, moved, at):
-            sums[which].add(Traced({record: moved}), np.array([at]))
+            sums[which].add(Traced({record: moved}, BOUNDS[moved]), np.array([at]))
         case ("clear", which, where):
             sums[which].clear(np.array([where]))
 
@@ -126,7 +128,7 @@ def test_a_replay_is_the_same_ledger_and_the_same_sums(taken: list[tuple[Any, ..
 
 def test_sums_met_late_are_described_in_full() -> None:
     ledger, sums = Ledger(BasicComposition()), TracedSums(SIZE)
-    sums.add(Traced({"ann": INFLUENCES[1]}), np.array([[0, 2]]))
+    sums.add(Traced({"ann": INFLUENCES[1]}, BOUNDS[INFLUENCES[1]]), np.array([[0, 2]]))
     journal = Kept()
     [number] = note(History(journal), ledger, [sums])
     _, _, found = History.replay(journal, journal.rows(), BasicComposition())
@@ -142,7 +144,7 @@ def test_sums_that_are_met_twice_in_one_save_keep_their_number_and_their_changes
     assert first == [first[0], first[1], first[1], first[0]]
     assert first[0] != first[1]
     rows = len(journal.rows())
-    sums[1].add(Traced({"ann": INFLUENCES[1]}), np.array([[0, 2]]))
+    sums[1].add(Traced({"ann": INFLUENCES[1]}, BOUNDS[INFLUENCES[1]]), np.array([[0, 2]]))
     assert note(history, ledger, [sums[1], sums[0], sums[1]]) == [first[1], first[0], first[1]]
     assert sum("changes" in row for row in journal.rows()[rows:]) == 1
     _, _, found = History.replay(journal, journal.rows(), BasicComposition())

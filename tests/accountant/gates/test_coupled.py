@@ -35,17 +35,17 @@ def laplace_loss(outputs, value, other, scale):
 
 def test_one_laplace_release():
     gate = Coupled(5, LANES, 2)
-    private = gate.private(side_by_side([0.2], [0.9], [0.2]), Box(0, 1, 1), 1)
+    private = gate.private(side_by_side([0.25], [0.875], [0.25]), Box(0, 1, 1), 1)
     outputs = gate.release(Laplace(scale=0.5), private)
-    np.testing.assert_allclose(gate.loss[0], laplace_loss(outputs, [0.2], [0.9], 0.5)[:, 0], atol=1e-13)
-    assert gate.loss[0].max() == pytest.approx(1.4)
+    np.testing.assert_allclose(gate.loss[0], laplace_loss(outputs, [0.25], [0.875], 0.5)[:, 0], atol=1e-13)
+    assert gate.loss[0].max() == pytest.approx(1.25)
     assert not gate.loss[1].any()
     assert gate.divergences == []
 
 
 def test_losses_add_over_coordinates_and_releases():
     gate = Coupled(5, LANES, 1)
-    rows = ([0.2, 0.4, 0.6], [1.0, 0.0, 0.6])
+    rows = ([0.25, 0.375, 0.625], [1.0, 0.0, 0.625])
     private = gate.private(side_by_side(*rows), Box(0, 1, 3), 1)
     expected = np.zeros(LANES)
     for scale in (1.0, 2.0, 7.0):
@@ -56,7 +56,7 @@ def test_losses_add_over_coordinates_and_releases():
 
 def test_masked_coordinates_only_are_lost():
     gate = Coupled(5, LANES, 1)
-    rows = ([0.2, 0.4, 0.6], [1.0, 0.0, 0.5])
+    rows = ([0.25, 0.375, 0.625], [1.0, 0.0, 0.5])
     private = gate.private(side_by_side(*rows), Box(0, 1, 3), 1)
     where = np.random.default_rng(0).random((LANES, 3)) < 0.5
     outputs = gate.release(Laplace(scale=2.0, sensitivity=WIDE), private, where)
@@ -68,7 +68,7 @@ def test_masked_coordinates_only_are_lost():
 @pytest.mark.parametrize("masked", [False, True])
 def test_repeated_releases_of_one_mechanism(masked):
     gate = Coupled(5, LANES, 1)
-    rows = ([0.2, 0.4], [1.0, 0.0])
+    rows = ([0.25, 0.375], [1.0, 0.0])
     laplace = Laplace(scale=2.0, sensitivity=WIDE)
     private = gate.private(side_by_side(*rows), Box(0, 1, 2), 1)
     where = np.random.default_rng(0).random((LANES, 2)) < 0.5 if masked else None

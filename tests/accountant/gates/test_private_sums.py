@@ -33,7 +33,7 @@ def test_lanes_and_worlds_add_like_a_literal_loop():
     literal = np.zeros((3, 64, SIZE))
     for step in range(30):
         worlds = 3 if step % 4 == 0 else 1
-        values = rng.random((worlds, 64, 2))
+        values = rng.integers(0, 2**20, (worlds, 64, 2), endpoint=True) / 2**20
         at = np.array([rng.choice(SIZE, 2, replace=False) for _ in range(64)])
         at[rng.random((64, 2)) < 0.2] = -1
         sums.add(gate.private(values, Box(0, 1, 2), step), at=at)

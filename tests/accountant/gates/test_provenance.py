@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from accountant import Accountant, Budget, Influence
 from accountant.gates.provenance import Traced
 from mechanisms import Ball, Box, Interval, OneHot, Sensitivity
+from mechanisms.float_bounds import FloatBounds
 
 DOMAINS = [
     Box(0, 1, 3),
@@ -103,7 +104,11 @@ def test_sums_and_norms_never_round_down(widths, other):
 
 @given(width=numbers, factor=st.floats(0, 1e3) | st.floats(5e-324, 1e-300))
 def test_scaling_never_rounds_down(width, factor):
-    scaled = Traced({"u": Influence((width,), width, width)}).scaled(np.array(factor)).influences["u"]
+    scaled = (
+        Traced({"u": Influence((width,), width, width)}, FloatBounds(width))
+        .scaled(np.array(factor))
+        .influences["u"]
+    )
     for bound in (*scaled.widths, scaled.l1_cap, scaled.l2_cap):
         assert Fraction(bound) >= Fraction(width) * Fraction(factor)
 

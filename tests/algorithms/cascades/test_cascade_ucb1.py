@@ -29,5 +29,5 @@ def test_it_plays_as_the_pseudocode(positions, recorded_run):
 def test_examined_positions_follow_from_the_click():
     clicks = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     expected = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1.0]])
-    np.testing.assert_array_equal(examined(clicks), expected)
-    np.testing.assert_array_equal(examined(np.stack([clicks, clicks])), np.stack([expected, expected]))
+    np.testing.assert_array_equal(examined(3)(clicks), expected)
+    np.testing.assert_array_equal(examined(3)(np.stack([clicks, clicks])), np.stack([expected, expected]))
