@@ -177,14 +177,15 @@ class Private:
             self._check_number("mapped by a Lipschitz function")
             if not 0 <= stability < math.inf:
                 raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
-        self._gate.assume(declared_function(function))
+        declared = declared_function(function)
         if into is not None:
             own, assumptions = examined(into)
-            self._gate.assume(*assumptions)
+            self._gate.assume(*assumptions, declared)
             with self._closing():
                 results = self._placed(own, self._apply(function, self._values))
             return self._in(own, results)
         assert stability is not None
+        self._gate.assume(declared)
         with self._closing():
             results, offset = self._apply_in_form(function)
         self._gate.check_stability(self._values, results, stability)

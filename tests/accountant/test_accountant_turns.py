@@ -72,7 +72,7 @@ def test_nobody_enters_sums_between_their_charge_and_their_release(
 def test_assumptions_are_saved_with_the_ledger(tmp_path: Any) -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     accountant.private([0.5], SHARE, "ann").map(lambda values: values / 3, stability=1 / 3)
-    (assumption,) = accountant.assumptions
+    _, assumption = accountant.assumptions
     assert assumption.kind is AssumptionKind.DECLARED_STABILITY
     assert "0.333" in assumption.message
     assert "test_accountant_turns.py:" in assumption.where

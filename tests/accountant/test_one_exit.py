@@ -152,7 +152,9 @@ def test_strict_refuses_domains_functions_of_declared_stability_and_measurements
     value = accountant.private([1.0], SHARE, "ann")
     with pytest.raises(AssumptionRefused, match="HalfBox"):
         value.map(lambda values: values, into=HalfBox(0, 1, 1))
-    with pytest.raises(AssumptionRefused, match=r"stability 0\.5"):
+    with pytest.raises(
+        AssumptionRefused, match=r"your function .*lambda.* in map depends on nothing but its argument"
+    ):
         value.map(lambda values: values / 2, stability=0.5)
     with pytest.raises(AssumptionRefused, match="OpenDP measurement"):
         accountant.release(from_opendp(to_opendp(OWN), 1.0), value)

@@ -578,8 +578,9 @@ def test_assumptions_come_back(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     value = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, "ann")
     value.map(lambda values: values * 0.3, stability=0.3)
-    (assumption,) = run.accountant.assumptions
-    assert "stability 0.3" in assumption.message
+    function, stability = run.accountant.assumptions
+    assert "lambda" in function.message
+    assert "stability 0.3" in stability.message
     run.save(tmp_path / "run")
     run.close()
     again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
