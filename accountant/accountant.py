@@ -16,6 +16,7 @@ import numpy.typing as npt
 from accountant.accounts import Accounts
 from accountant.budget import Budget
 from accountant.compositions import COMPOSITIONS
+from accountant.data_files import from_json
 from accountant.durable.whole_file import whole_file
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming
@@ -513,7 +514,7 @@ class Accountant(Closing, Assuming, Accounts):
         """
         checked_noise(noise), checked_generator(seed)
         try:
-            saved = json.loads(Path(path).read_text(encoding="ascii"))
+            saved = from_json(Path(path).read_text(encoding="ascii"))
         except ValueError as error:
             raise ValueError(f"{path}: not a dpwitness ledger ({error})") from None
         if not isinstance(saved, dict) or saved.get("format") != _FORMAT:

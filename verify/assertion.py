@@ -12,6 +12,7 @@ from rich.console import Console
 from mechanisms import Domain
 from verify.findings import FindingKind
 from verify.neighbouring.adjacency import Adjacency
+from verify.printable import printable
 from verify.verdict.report import render
 from verify.verdict.result import Verification
 from verify.verification import verify
@@ -106,7 +107,7 @@ def assert_dp(
     )
     wrong = complaint(result, certified=certified)
     if wrong is not None:
-        raise DPViolation(f"{wrong}\n\n{_report(_without_call(result))}{_test_again()}", result)
+        raise DPViolation(f"{printable(wrong)}\n\n{_report(_without_call(result))}{_test_again()}", result)
     return result
 
 

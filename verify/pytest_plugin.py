@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from verify.printable import printable
+
 if TYPE_CHECKING:
     from verify.verdict.result import Verification
 
@@ -105,9 +107,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if config.option.dp_report:
         for row in sorted(rows, key=lambda row: str(row["test"])):
             epsilon, delta = row["claim"]
-            terminalreporter.write_line(
+            line = (
                 f"{row['test']}: {row['subject']} claims ({epsilon:g}, {delta:g}): {row['verdict']}, epsilon at least "
                 f"{row['lower']}, at most {row['upper']}. {row['floor'] or ''}"
             )
+            terminalreporter.write_line(printable(line))
     else:
         terminalreporter.write_line("--dp-report lists their bounds and what they could not have seen.")

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from algorithms.claim import Claim
-from algorithms.problems import ProblemError
+from algorithms.problems import ProblemError, SettingError
+from mechanisms import ParameterError
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.betting.bets import Bets
-from verify.betting.wealth_file import open_account
+from verify.betting.wealth_file import WealthError, open_account
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.interrupts import interrupts
-from verify.conduct.isolation import in_own_process
+from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import Progress, silent
-from verify.findings import Finding, UpperBound
+from verify.conduct.time_limit import TimeLimitReached, time_limit
+from verify.findings import Finding, Statement, UpperBound
 from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
 from verify.linear.linear_subject import is_linear, linear_rounds
@@ -31,13 +36,26 @@ from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
-from verify.subjects.resolve import Subject, resolve
+from verify.subjects.resolve import Subject, registered_name, resolve
 from verify.subjects.subject_identity import adversary_words, source_digest
-from verify.transcripts.adversary import Adversary
+from verify.transcripts.adversary import Adversary, AdversaryError
+from verify.verdict.answer import Answer, AnswerError
 from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verify_mechanism import MechanismSubject
+
+_INPUT_ERRORS = (
+    SubjectError,
+    SettingError,
+    ProblemError,
+    ParameterError,
+    AdversaryError,
+    WealthError,
+    ValueError,
+    OSError,
+)
+"""What is raised again of what another process raised, as the first of these that it is."""
 
 
 @takes(Options)
@@ -68,25 +86,73 @@ def verify(subject: object, options: Options) -> Verification:
     >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
     'refuted'
     """
-    found = resolve(subject, options.neighbours)
-    claim = _claim(found, options.epsilon, options.delta)
-    if options.adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
-        raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
-    of_learners = options.settings or options.problem is not None or options.horizon is not None
-    if of_learners and not isinstance(found, LearnerSubject):
-        raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
+    tell: Progress = options.progress if options.progress is not None else silent
+    with interrupts():
+        if options.isolated:
+            return _decided_apart(subject, options, tell)
+        return _conclude(_answer(subject, options, tell), subject)
+
+
+def _decided_apart(subject: object, options: Options, tell: Progress) -> Verification:
+    """Let a process of its own import and run the subject; decide here on the data that come back."""
+    claimed: list[Answer] = []
+
+    def work(reports: Reports) -> Any:
+        known = functools.partial(_note, reports)
+        return _answer(subject, options, reports.progress, known).to_data()
+
+    def noted(data: Any) -> None:
+        claimed[:] = [_checked(data, options)]
+
+    try:
+        data = in_own_process(work, tell, options.time_limit, noted=noted, errors=_INPUT_ERRORS)
+        if not isinstance(data, Finding):
+            return _conclude(_checked(data, options), subject)
+        ended = data
+    except AnswerError as error:
+        ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
+    if not claimed:
+        raise SubjectError(f"{_name(subject)}: before it was known what it claims, {ended.message}")
+    upper = UpperBound(math.inf, 1.0, "none: it left no result")
+    return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
+
+
+def _note(reports: Reports, answer: Answer) -> None:
+    reports.note(answer.to_data())
+
+
+def _checked(data: Any, options: Options) -> Answer:
+    """Read an answer, and see that it is one to what was asked."""
+    answer = Answer.from_data(data)
+    asked = ((options.epsilon, answer.claim.epsilon), (options.delta, answer.claim.delta))
+    if any(number is not None and number != claimed for number, claimed in asked):
+        raise AnswerError("it is about another claim than was asked about")
+    if options.wealth is None and answer.seed != options.seed:
+        raise AnswerError("it is about another seed than was asked for")
+    return answer
+
+
+def _answer(
+    subject: object, options: Options, tell: Progress, known: Callable[[Answer], None] = lambda answer: None
+) -> Answer:
+    """Find the subject, and let the layers say what they find; `known` is told what is known before they do."""
+    start = time.monotonic()
+    file = (
+        None if options.wealth is None else Path(options.wealth).absolute()
+    )  # a subject may change the folder
+    try:
+        with time_limit(options.time_limit):
+            found, claim, adversary = _found(subject, options)
+    except TimeLimitReached:
+        raise SubjectError(
+            f"{_name(subject)}: does not import within the time limit of {options.time_limit:g} s"
+        ) from None
     effort = replace(
         EFFORTS[options.effort].with_samples(options.samples, options.confidence),
         workers=options.workers,
         false_alarm=float(options.false_alarm),
     )
-    adversary = options.adversary
-    if isinstance(adversary, str):
-        adversary = named_adversary(adversary)
-    if adversary is not None and isinstance(found, BanditSubject):
-        found = replace(found, bandit=found.bandit.against(adversary))
     seed, account = int(options.seed), None
-    file = None if options.wealth is None else Path(options.wealth)
     if file is not None:
         law = _settings_of_law(found, options, effort, adversary)
         account = open_account(file, found.name, source_digest(found), claim, law)
@@ -98,29 +164,39 @@ def verify(subject: object, options: Options) -> Verification:
         seed=seed,
         anytime=options.bets,
     )
+    answer = Answer(found.name, claim, seed, isinstance(found, LearnerSubject))
+    known(answer)
     reproduce = reproduction(subject, found, repeated)
-
-    def work(tell: Progress) -> Verification:
-        conduct = Conduct(effort, seed, reproduce, tell, options.time_limit)
-        bets = Bets(seed, account, file) if options.bets else None
-        with _one_thread():
-            own_claim, evidence = Inquiry(
-                found, claim, conduct, options, bets or SingleLook(), adversary
-            ).answer()
+    conduct = Conduct(effort, seed, reproduce, tell, options.time_limit, time.monotonic() - start)
+    bets = Bets(seed, account, file) if options.bets else None
+    with _one_thread(), interrupts() as presses:
+        asked = Inquiry(found, claim, conduct, options, bets or SingleLook(), adversary)
+        own_claim, evidence = asked.answer()
         presses.report_follows()
         if bets is not None:
             bets.save(evidence)
-        return _conclude(found, own_claim, evidence, seed)
+    return replace(answer, claim=own_claim, evidence=evidence)
 
-    tell: Progress = options.progress if options.progress is not None else silent
-    with interrupts() as presses:
-        if not options.isolated:
-            return work(tell)
-        result = in_own_process(work, tell, options.time_limit)
-    if isinstance(result, Finding):
-        upper = UpperBound(math.inf, 1.0, "none: it left no result")
-        result = _conclude(found, claim, Evidence(upper=upper, findings=[result]), seed)
-    return result
+
+def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:
+    """Find a subject, its claim and its adversary: whatever code of a user's is imported, it is here."""
+    found = resolve(subject, options.neighbours)
+    claim = _claim(found, options.epsilon, options.delta)
+    if options.adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
+        raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
+    of_learners = options.settings or options.problem is not None or options.horizon is not None
+    if of_learners and not isinstance(found, LearnerSubject):
+        raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
+    adversary = options.adversary
+    if isinstance(adversary, str):
+        adversary = named_adversary(adversary)
+    if adversary is not None and isinstance(found, BanditSubject):
+        found = replace(found, bandit=found.bandit.against(adversary))
+    return found, claim, adversary
+
+
+def _name(subject: object) -> str:
+    return subject if isinstance(subject, str) else str(getattr(subject, "name", type(subject).__qualname__))
 
 
 def _settings_of_law(
@@ -157,7 +233,9 @@ def _own_numbers(found: Subject) -> tuple[float | None, float]:
     return found.claimed_epsilon, found.claimed_delta
 
 
-def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Verification:
+def _conclude(answer: Answer, subject: object) -> Verification:
+    """Decide, in the process that was asked: here, and nowhere else, is said what a verdict is."""
+    claim, evidence = answer.claim, answer.evidence
     decision = decide(
         claim,
         upper=evidence.upper,
@@ -168,18 +246,18 @@ def _conclude(found: Subject, claim: Claim, evidence: Evidence, seed: int) -> Ve
         contradictions=evidence.contradictions,
         assumptions=evidence.assumptions,
     )
-    if decision.verdict == "certified" and isinstance(found, LearnerSubject):
-        reach = beyond_the_runs(found, evidence.details["accounting"]["rounds"])
-        decision = replace(decision, reasons=(*decision.reasons, reach))
+    if decision.verdict == "certified" and answer.learner:
+        registered = registered_name(subject)
+        decision = replace(decision, reasons=(*decision.reasons, beyond_the_runs(registered, answer.rounds)))
     return Verification(
-        subject=found.name,
+        subject=answer.subject,
         claim=claim,
         decision=decision,
         upper=evidence.upper,
         lower=evidence.lower,
         witness=evidence.witness,
         findings=tuple(evidence.findings),
-        seed=seed,
+        seed=answer.seed,
         versions=_versions(),
         details=evidence.details,
         assumptions=tuple(evidence.assumptions),

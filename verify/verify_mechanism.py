@@ -36,7 +36,7 @@ def verify_mechanism(
 ) -> Evidence:
     """Compare a claim with a mechanism's profile, and with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
-    with stopped_in_time(evidence, conduct.seconds):
+    with stopped_in_time(evidence, conduct.seconds, conduct.spent):
         evidence.upper = _upper_bound(mechanism, claim.delta)
         evidence.assume(*assumptions_of(mechanism))
         profile = mechanism.profile()

@@ -67,5 +67,5 @@ def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, pa
     right.legend()
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)
     figure.savefig(path, dpi=150)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +10,7 @@ from accountant.accountant import Accountant
 from accountant.audit.line_numbers import Lines
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import Release, ReleaseFileError, Releases, grouped
+from accountant.data_files import DataFileError, from_json, from_toml
 from accountant.gates.provenance import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
 
@@ -33,20 +32,22 @@ def read_releases(path: Path) -> Releases:
     except UnicodeDecodeError as error:
         raise ReleaseFileError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
     if path.suffix.lower() == ".toml":
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ReleaseFileError(f"{path}: not valid TOML: {error}") from None
+        read: Callable[[str], Any] = from_toml
     elif path.suffix.lower() == ".json":
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ReleaseFileError(f"{path}: line {error.lineno}: not valid JSON: {error.msg}") from None
-        if isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger"):
-            return _from_ledger(path)
+        read = from_json
     else:
         raise ReleaseFileError(f"{path}: must end in .toml or .json")
+    try:
+        content = read(text)
+    except DataFileError as error:
+        raise ReleaseFileError(f"{path}: {error}") from None
+    if read is from_json and isinstance(content, dict) and _is_ledger(content):
+        return _from_ledger(path)
     return from_tables(path, content, Lines(text, path.suffix.lower() == ".toml"))
+
+
+def _is_ledger(content: dict[str, Any]) -> bool:
+    return str(content.get("format", "")).startswith("dpwitness-ledger")
 
 
 def _from_ledger(path: Path) -> Releases:

@@ -54,7 +54,7 @@ def verify_bandit(
         If its class cannot be called as it was said.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
-    with stopped_in_time(evidence, conduct.seconds), stopped_by_hand(evidence):
+    with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
         try:
             if _look(evidence, bandit, conduct):
                 _test(evidence, bandit, claim, conduct, tester)

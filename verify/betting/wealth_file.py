@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from accountant.data_files import DataFileError, from_json
 from accountant.durable.whole_file import whole_file
 from algorithms.claim import Claim
 from verify.betting.anytime_result import AnytimeResult, Opening
@@ -197,7 +198,7 @@ def _difference(theirs: Account, ours: Account) -> str:
 
 def _read(path: Path) -> Account:
     try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
+        saved = from_json(path.read_text(encoding="utf-8"))
         if (version := saved.pop("format")) != _FORMAT:
             raise WealthError(f"wealth={path}: must be in the format {_FORMAT!r}, is {version!r}")
         lists = {"runs": tuple(saved["runs"]), "pairs": tuple(saved["pairs"])}
@@ -216,6 +217,6 @@ def _read(path: Path) -> Account:
             raise WealthError(f"wealth={path}: every run must say how many samples it took")
         if not isinstance(account.bets, dict):
             raise WealthError(f"wealth={path}: bets must be an object")
-    except (OSError, AttributeError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (OSError, AttributeError, KeyError, TypeError, DataFileError, UnicodeDecodeError) as error:
         raise WealthError(f"wealth={path}: not a wealth file ({type(error).__name__}: {error})") from None
     return account

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from accountant.audit import (
     Audit,
@@ -21,9 +23,11 @@ from accountant.audit import (
     read_releases,
 )
 from accountant.losses.certified_interval import CertifiedInterval
-from verify.commands.command_options import check_plot, json_option, print_json
+from verify.commands.command_options import check_plot, json_option, show
+from verify.printable import printable
 
 DEFAULT_DELTA = 1e-6
+_TITLE = 100  # characters
 
 _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -59,11 +63,9 @@ def audit_command(
     releases = read_releases(file)
     result = audit(releases, question, budget)
     if plot is not None:
-        plot_privacy(releases.counted(result.worst), f"{file.name}: {result.worst.name}", plot)
-    if as_json:
-        print_json(_audit_json(result))
-    else:
-        _render(result, releases, Console())
+        title = printable(f"{file.name}: {result.worst.name}", _TITLE)
+        plot_privacy(releases.counted(result.worst), title, plot)
+    show(as_json, partial(_audit_json, result), partial(_render, result, releases))
 
 
 def _audit_json(result: Audit) -> dict[str, Any]:
@@ -106,7 +108,8 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     console.print(f"at least {_digits(result.answer.lower)}  ({result.answer.lower_by})")
     alike = f", like {result.worst.records - 1} other{'s' if result.worst.records > 2 else ''}"
     groups = f"; the largest of {result.groups} groups" if result.groups > 1 else ""
-    console.print(f"worst    {result.worst.name}{alike if result.worst.records > 1 else ''}{groups}")
+    worst = printable(result.worst.name)
+    console.print(Text(f"worst    {worst}{alike if result.worst.records > 1 else ''}{groups}"))
     console.print()
     table = Table("theorem", "at least", "at most", title="Every theorem by itself", title_justify="left")
     for name, found in result.theorems.items():
@@ -117,11 +120,11 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         return
     console.print()
     console.print(f"left of the budget {result.remaining.budget:g}: {_digits(result.remaining.epsilon)}")
-    table = Table("release", "in it", "more that fit", title=f"For {result.worst.name}", title_justify="left")
+    table = Table("release", "in it", "more that fit", title=Text(f"For {worst}"), title_justify="left")
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]
         table.add_row(
-            kind.name,
+            Text(printable(kind.name)),
             str(result.worst.counts.get(i, 0)),
             "over a trillion" if math.isinf(count) else f"{count:,}",
         )
@@ -144,16 +147,17 @@ def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -
     falls.
     """
     result = calibrate(read_releases(file), epsilon, delta)
-    if as_json:
-        print_json(_calibration_json(result))
-        return
-    console = Console()
+    show(as_json, partial(_calibration_json, result), partial(_render_calibration, result))
+
+
+def _render_calibration(result: Calibration, console: Console) -> None:
     console.print(f"multiply all noise by {result.factor:.10g}")
     console.print(f"then epsilon is at most {_digits(result.epsilon)} at delta = {result.delta:g}")
     console.print()
     table = Table("release", "calibrated")
     for name, parameters in result.parameters.items():
-        table.add_row(name, ", ".join(f"{key} = {value!r}" for key, value in parameters.items()) or "-")
+        words = ", ".join(f"{key} = {value!r}" for key, value in parameters.items())
+        table.add_row(Text(printable(name)), words or "-")
     console.print(table)
 
 

@@ -1,9 +1,11 @@
-"""What several commands share: options, progress on standard error, JSON, and the check of a picture's file."""
+"""What several commands share: options, progress on standard error, the result, and the check of a picture's file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +18,7 @@ from rich.progress import Progress as Bar
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
 from verify.options import Options, each_option
+from verify.printable import printable
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -76,15 +79,44 @@ def shown_progress(name: str) -> Iterator[Progress]:
     if not console.is_terminal:
         yield silent
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(name, total=1.0)
-        yield lambda share, doing: bar.update(task, completed=share, description=f"{name}: {doing}")
+        task = bar.add_task(printable(name), total=1.0)
+
+        def tell(share: float, doing: str) -> None:
+            bar.update(task, completed=share, description=printable(f"{name}: {doing}"))
+
+        yield tell
 
 
-def print_json(result: dict[str, Any]) -> None:
-    """Print one JSON object on standard output."""
-    click.echo(json.dumps(result, allow_nan=False))
+def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[[Console], None]) -> None:
+    """Print a result on standard output: one JSON object, or a report.
+
+    A reader who has gone (``| head``) has read enough: that is no error, and changes no exit code.
+
+    Parameters
+    ----------
+    as_json
+        Whether it is JSON.
+    data, report
+        The object, and what prints the report; only one of them is called.
+    """
+    try:
+        if as_json:
+            click.echo(json.dumps(data(), allow_nan=False))
+        else:
+            report(Console())
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # else Python complains when it flushes at its end
+        os.close(nowhere)
+
+
+def printed(words: str) -> None:
+    """Print one line on standard error, in the program's name."""
+    click.echo(f"dpwitness: {printable(' '.join(words.splitlines()))}", err=True)
 
 
 def check_plot(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.problems import ProblemEntry, SettingError, linear_problems, problems
-from verify.commands.command_options import json_option, print_json
+from verify.commands.command_options import json_option, show
 from verify.subjects.resolve import every_learner
 from verify.verdict.json_form import json_able
 
@@ -24,12 +25,12 @@ def list_command(words: tuple[str, ...], as_json: bool) -> None:
     As in ``dpwitness list local cascade``: names, models, families, sources and verdicts are looked through.
     """
     found = _catalogue(words)
-    if as_json:
-        print_json(found)
-        return
-    if not any(found.values()):
+    if not as_json and not any(found.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    console = Console()
+    show(as_json, lambda: found, partial(_render, words))
+
+
+def _render(words: Sequence[str], console: Console) -> None:
     table = Table(title="Learners", title_justify="left")
     table.add_column("learner", overflow="fold", min_width=20)
     for heading in ("model", "plays", "privacy claim, and what it does"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,24 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.simulate import Trace, simulate
-from verify.commands.command_options import check_plot, flags, json_option, print_json, shown_progress, unique
+from verify.commands.command_options import check_plot, flags, json_option, show, shown_progress, unique
+from verify.conduct.isolation import in_own_process
+from verify.conduct.progress import Progress
+from verify.findings import Finding
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
+from verify.printable import printable
 from verify.subject_error import SubjectError, failing_place
-from verify.subjects.resolve import resolve
+from verify.subjects.resolve import is_registered, resolve
+
+_INPUT_ERRORS = (SubjectError, ValueError, OSError)
+_CURVES = ("rounds", "regret_mean", "regret_sem", "return_mean")
+_NUMBERS = ("runs", "seed", "seconds", "lane_rounds_per_second")
 
 
 @click.command("simulate")
@@ -52,84 +63,127 @@ def simulate_command(
     as_json: bool,
 ) -> None:
     """Simulate LEARNER (a name, or path/to/file.py:object) and report its regret."""
-    with redirect_stdout(sys.stderr):
-        found = resolve(learner)
+    asked = _Asked(
+        learner, problem, unique(settings), epsilon, delta, horizon, runs, checkpoints, workers, seed
+    )
+    if plot is not None:
+        check_plot(plot)
+    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+        if is_registered(learner):
+            found = _simulated(asked, tell)
+        else:
+            data = in_own_process(
+                lambda reports: _simulated(asked, reports.progress), tell, math.inf, errors=_INPUT_ERRORS
+            )
+            found = _checked(data, learner)
+    if plot is not None:
+        from verify.commands.regret_plot import plot_regret
+
+        plot_regret(found, plot)
+    show(as_json, lambda: found, partial(_render, found))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is simulated, and how often."""
+
+    learner: str
+    problem: str | None
+    settings: Mapping[str, str]
+    epsilon: float
+    delta: float
+    horizon: int
+    runs: int
+    checkpoints: int
+    workers: int
+    seed: int
+
+
+def _simulated(asked: _Asked, tell: Progress) -> dict[str, Any]:
+    """Simulate, and return what the command prints as JSON; NaN is null."""
+    found = resolve(asked.learner)
     if not isinstance(found, LearnerSubject):
-        raise SubjectError(f"{learner}: only learners can be simulated")
+        raise SubjectError(f"{asked.learner}: only learners can be simulated")
+    numbers: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, "horizon": asked.horizon}
     run: Callable[..., tuple[Trace, dict[str, Any]]]
     if is_linear(found):
-        phased, linear, problem_name = build_linear(
-            found, problem, unique(settings), epsilon=epsilon, delta=delta, horizon=horizon
-        )
+        phased, linear, problem_name = build_linear(found, asked.problem, asked.settings, **numbers)
         run = partial(simulate_linear, phased, linear)
     else:
-        played, own, problem_name = choose_problem(found, problem, unique(settings))
-        build = learner_builder(
-            found.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=own
-        )
+        played, own, problem_name = choose_problem(found, asked.problem, asked.settings)
+        build = learner_builder(found.make, played, settings=own, **numbers)
         initial_records(build, found)
 
         def run(**keywords: Any) -> tuple[Trace, dict[str, Any]]:
             return simulate(build, played, **keywords), {}
 
-    if plot is not None:
-        check_plot(plot)
-    with redirect_stdout(sys.stderr), shown_progress(found.name) as tell, _blaming(found):
+    with _blaming(found):
         trace, further = run(
-            horizon=horizon,
-            runs=runs,
-            seed=seed,
-            checkpoints=checkpoints,
-            workers=workers,
+            horizon=asked.horizon,
+            runs=asked.runs,
+            seed=asked.seed,
+            checkpoints=asked.checkpoints,
+            workers=asked.workers,
             progress=lambda share: tell(share, "simulating"),
         )
-    if plot is not None:
-        from verify.commands.regret_plot import plot_regret
+    return {
+        "learner": found.name,
+        "problem": problem_name,
+        "rounds": trace.rounds.tolist(),
+        "regret_mean": trace.regret_mean.tolist(),
+        "regret_sem": [None if value != value else value for value in trace.regret_sem.tolist()],
+        "return_mean": trace.return_mean.tolist(),
+        "runs": trace.runs,
+        "seed": asked.seed,
+        "seconds": trace.seconds,
+        "lane_rounds_per_second": trace.lane_rounds_per_second,
+        **further,
+    }
 
-        plot_regret(trace, f"{found.name} on {problem_name}", plot)
-    if as_json:
-        print_json(
-            {
-                "learner": found.name,
-                "problem": problem_name,
-                "rounds": trace.rounds.tolist(),
-                "regret_mean": trace.regret_mean.tolist(),
-                "regret_sem": [None if value != value else value for value in trace.regret_sem.tolist()],
-                "return_mean": trace.return_mean.tolist(),
-                "runs": trace.runs,
-                "seed": seed,
-                "seconds": trace.seconds,
-                "lane_rounds_per_second": trace.lane_rounds_per_second,
-                **further,
-            }
-        )
-        return
-    table = Table(
-        "round",
-        "regret",
-        "± s.e.",
-        "reward per round",
-        title=f"{found.name} on {problem_name}, {runs} runs",
-        title_justify="left",
+
+def _checked(data: Any, learner: str) -> dict[str, Any]:
+    """Return what a user's learner did in a process of its own, if it has the form of a simulation.
+
+    Raises
+    ------
+    SubjectError
+        If it has another form, or the process left nothing.
+    """
+    if isinstance(data, Finding):
+        raise SubjectError(f"{learner}: {data.message}")
+    told = data if isinstance(data, dict) else {}
+    lists: list[Any] = [told.get(name) for name in _CURVES]
+    good = (
+        all(isinstance(values, list) and values for values in lists)
+        and len({len(values) for values in lists}) == 1
+        and all(type(value) in (int, float, type(None)) for values in lists for value in values)
+        and all(type(told.get(name)) is str for name in ("learner", "problem"))
+        and all(type(told.get(name)) in (int, float) for name in _NUMBERS)
     )
-    shown = sorted({round(i * (len(trace.rounds) - 1) / 11) for i in range(12)})
-    for i in shown:
-        error = trace.regret_sem[i]
+    if not good:
+        raise SubjectError(f"{learner}: the process in which it ran reported what is no simulation")
+    return told
+
+
+def _render(found: Mapping[str, Any], console: Console) -> None:
+    title = printable(f"{found['learner']} on {found['problem']}, {found['runs']} runs")
+    table = Table("round", "regret", "± s.e.", "reward per round", title=Text(title), title_justify="left")
+    rounds = found["rounds"]
+    for i in sorted({round(i * (len(rounds) - 1) / 11) for i in range(12)}):
+        error = found["regret_sem"][i]
         table.add_row(
-            f"{trace.rounds[i]:,}",
-            f"{trace.regret_mean[i]:.4g}",
-            "-" if error != error else f"{error:.2g}",
-            f"{trace.return_mean[i]:.4g}",
+            f"{rounds[i]:,}",
+            f"{found['regret_mean'][i]:.4g}",
+            "-" if error is None else f"{error:.2g}",
+            f"{found['return_mean'][i]:.4g}",
         )
-    console = Console()
     console.print(table)
-    console.print(f"{trace.seconds:.2f} s, {trace.lane_rounds_per_second:,.0f} lane-rounds per second")
-    if further:
-        sent = " and ".join(
-            f"{count:,.0f} {unit}" for unit, count in further["communication"].items() if count
-        )
+    speed = f"{found['lane_rounds_per_second']:,.0f} lane-rounds per second"
+    console.print(f"{found['seconds']:.2f} s, {speed}")
+    if "communication" in found:
+        sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in found["communication"].items() if count)
         console.print(
-            f"clients sent {sent or 'nothing'} a run; best action kept in {further['best_kept']:.0%} of runs"
+            f"clients sent {sent or 'nothing'} a run; best action kept in {found['best_kept']:.0%} of runs"
         )
 
 

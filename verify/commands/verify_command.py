@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from algorithms.problems import SettingError
-from verify.commands.command_options import check_plot, flags, json_option, print_json, shown_progress, unique
+from verify.commands.command_options import (
+    check_plot,
+    flags,
+    json_option,
+    printed,
+    show,
+    shown_progress,
+    unique,
+)
 from verify.conduct.interrupts import interrupts
 from verify.subjects.named_subject import named_subject
-from verify.subjects.resolve import every_learner
+from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.report import render
 from verify.verification import verify
 
@@ -41,7 +49,7 @@ def verify_command(
 ) -> None:
     """Verify SUBJECT: a learner's name, zoo/<name>, path/to/file.py:object, or a file.toml about a command.
 
-    Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error.
+    Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.
     """
     named, adjacency = named_subject(subject, command, domain, neighbours)
     options["settings"] = unique(options["settings"])
@@ -49,28 +57,22 @@ def verify_command(
         if options["anytime"] or options["wealth"] is not None:
             raise SettingError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
+    isolated = not _is_ours(named, options["adversary"])
     with interrupts():  # until the report is printed
         with (
             redirect_stdout(sys.stderr),
             shown_progress(subject or str(command)) as tell,
         ):  # stdout is the result's alone
-            result = verify(
-                named, neighbours=adjacency, isolated=not _is_ours(named), progress=tell, **options
-            )
+            result = verify(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
         if plot is not None:
             from verify.verdict.plot_band import plot_band
 
             if not plot_band(result, plot):
-                click.echo(
-                    f"dpwitness: --plot {plot}: nothing was sampled, there is no band to draw", err=True
-                )
-        if as_json:
-            print_json(result.json())
-        else:
-            render(result, Console())
+                printed(f"--plot {plot}: nothing was sampled, there is no band to draw")
+        show(as_json, result.json, partial(render, result))
     ctx.exit(result.exit_code)
 
 
-def _is_ours(subject: object) -> bool:
-    """Whether the subject is one of this library's own, which end when they should."""
-    return isinstance(subject, str) and (subject in every_learner or subject.startswith("zoo/"))
+def _is_ours(subject: object, adversary: str | None) -> bool:
+    """Whether no code but this library's takes part, which ends when it should."""
+    return is_registered(subject) and (adversary is None or not names_file(adversary))

@@ -26,6 +26,8 @@ class Conduct:
     seconds
         The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
         was stopped.
+    spent
+        Seconds of the time limit that finding the subject took.
     """
 
     effort: Effort
@@ -33,3 +35,4 @@ class Conduct:
     reproduce: str
     progress: Progress = silent
     seconds: float = SECONDS
+    spent: float = 0.0

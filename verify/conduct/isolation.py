@@ -1,39 +1,77 @@
-"""Running a verification in a process of its own, so that a subject can take nothing down but itself.
+"""Running a subject in a process of its own, so that it takes nothing down but itself and decides nothing.
 
-A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too; one
-that never returns from C to Python cannot be stopped by a signal. In a process of its own either is a finding.
+A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
+an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would
+stand among the results. In a process of its own each is a finding or an input error.
+
+What comes back is data: one JSON object a line, of one of six kinds. No object is rebuilt from it, and whatever is not
+understood is a finding. What the data mean is for the caller to check and to decide.
 """
 
 from __future__ import annotations
 
 import functools
+import json
+import math
 import multiprocessing
 import os
-import pickle
+import select
 import signal
+import sys
+import threading
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
+from accountant.data_files import DataFileError, from_json
 from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
-from verify.subject_error import SubjectError
-
-Result = TypeVar("Result")
+from verify.subject_error import SubjectError, failing_place
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
 
+MOST_BYTES = 64 * 2**20
+"""Of all that a process may report: a hundred times what the longest report takes."""
+
 _POLL = 0.5  # seconds between two looks whether it is still alive
+_AT_ONCE = 2**16  # bytes
+_PIPE = 200  # its number: subjects that close "all" files and open others get small ones
+_LONGEST = 10_000  # characters of an error message, or of a traceback
+
+
+class OwnFault(RuntimeError):
+    """An error of dpwitness's own in another process; the traceback there is its note."""
+
+
+class Reports(Protocol):
+    """What the work tells the process that waits for it."""
+
+    def progress(self, share: float, doing: str) -> None:
+        """Say how far it has come."""
+        ...
+
+    def note(self, data: Any) -> None:
+        """Say something before the answer; `data` are JSON data."""
+        ...
+
+
+Work = Callable[[Reports], Any]
+"""Does the work, and returns JSON data."""
 
 
 def in_own_process(
-    work: Callable[[Progress], Result], progress: Progress, seconds: float
-) -> Result | Finding:
-    """Return what `work` returns in a process of its own; or, if it ended or had to be killed, that it did.
+    work: Work,
+    progress: Progress,
+    seconds: float,
+    *,
+    noted: Callable[[Any], None] | None = None,
+    errors: Sequence[type[Exception]] = (),
+) -> Any:
+    """Return the JSON data that `work` returns in a process of its own; or a `Finding` if it left none.
 
     Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and what it
     leaves is waited for; a third one kills it.
@@ -41,59 +79,70 @@ def in_own_process(
     Parameters
     ----------
     work
-        Called with a function to report progress to. What it returns must be picklable.
+        Called with what it reports to.
     progress
         Called with the progress reported.
     seconds
         The time limit that `work` itself keeps; it is killed 15 seconds later.
+    noted
+        Called with each note.
+    errors
+        Kinds of errors in its input, each made of one message, special ones first: they are raised here again.
 
     Raises
     ------
     Exception
-        What `work` raised, or a `SubjectError` that says it, if it is not picklable.
+        One of `errors` that `work` raised, with its message.
+    SubjectError
+        If `work` raised what is no `Exception`, as only a subject does.
+    OwnFault
+        If `work` raised anything else.
     KeyboardInterrupt
         At the third Ctrl-C, or if `work` raised it.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        return work(progress)
+        return work(_LocalReports(progress, noted))
+    reading, writing = os.pipe()
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_report, args=(work, theirs))
+    process = context.Process(target=_work_apart, args=(work, reading, writing, tuple(errors)))
+    received = _Received(progress, noted, errors)
     with interrupts() as presses:
         process.start()
-        theirs.close()
+        os.close(writing)
         assert process.pid is not None
         presses.first = functools.partial(_interrupt, process.pid)
         deadline = time.monotonic() + seconds + GRACE
         try:
             while time.monotonic() < deadline:
-                try:
-                    alive = (
-                        process.is_alive()
-                    )  # asked before the pipe: what was sent last is read in any case
-                    if ours.poll(_POLL if alive else 0.0):
-                        kind, content = ours.recv()
-                        if kind == "progress":
-                            progress(*content)
-                        elif kind == "raised":
-                            raise content
-                        else:
-                            result: Result = content
-                            return result
-                    elif not alive:  # workers of its own hold the pipe open longer than it lived
-                        return _ended(process.exitcode or 0)
-                except EOFError:
+                alive = process.is_alive()  # asked before the pipe: what was written last is read in any case
+                if not _readable(reading, _POLL if alive else 0.0):
+                    if alive:
+                        continue
+                    return _ended(
+                        process.exitcode
+                    )  # workers of its own hold the pipe open longer than it lived
+                part = os.read(reading, _AT_ONCE)
+                if not part:
                     process.join(_POLL)  # it is about to end
-                    if not process.is_alive():
-                        return _ended(process.exitcode or 0)
+                    return _ended(process.exitcode)
+                if received.take(part):
+                    return received.answer
+        except _NotUnderstood as error:
+            return Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
         finally:
             presses.report_follows()
             for kill, number in ((os.killpg, process.pid), (os.kill, process.pid)):
                 with suppress(ProcessLookupError, PermissionError):
                     kill(number, signal.SIGKILL)
             process.join()
-            ours.close()
+            os.close(reading)
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
+
+
+def _readable(pipe: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(1000.0 * seconds))
 
 
 def _interrupt(process: int) -> None:
@@ -101,30 +150,174 @@ def _interrupt(process: int) -> None:
         os.kill(process, signal.SIGINT)
 
 
-def _report(work: Callable[[Progress], Any], there: Connection) -> None:
+def _ended(code: int | None) -> Finding:
+    if code is None:
+        how = "closed what it reports through"
+    elif code < 0:
+        how = f"was ended by {signal.Signals(-code).name}"
+    else:
+        how = f"ended itself with exit status {code}"
+    return Statement.ENDS_PROCESS.finding(how=how)
+
+
+class _NotUnderstood(ValueError):
+    """What came back is not what a process that does the work says."""
+
+
+class _Received:
+    """What came back from the other process until now.
+
+    Attributes
+    ----------
+    answer
+        What `work` returned there, once `take` is true.
+    """
+
+    def __init__(
+        self, progress: Progress, noted: Callable[[Any], None] | None, errors: Sequence[type[Exception]]
+    ) -> None:
+        self.answer: Any = None
+        self._progress = progress
+        self._noted = noted
+        self._errors = {error.__name__: error for error in errors}
+        self._line = bytearray()
+        self._bytes = 0
+
+    def take(self, part: bytes) -> bool:
+        """Take in some bytes; return whether the answer is among them."""
+        self._bytes += len(part)
+        if self._bytes > MOST_BYTES:
+            raise _NotUnderstood(f"more than {MOST_BYTES:,} bytes")
+        first, *others = part.split(b"\n")
+        self._line += first
+        for next_one in others:
+            whole, self._line = bytes(self._line), bytearray(next_one)
+            if self._said(whole):
+                return True
+        return False
+
+    def _said(self, line: bytes) -> bool:
+        """Do what one line asks for; return whether it is the answer."""
+        try:
+            said = from_json(line.decode("ascii"))
+        except (UnicodeDecodeError, DataFileError) as error:
+            raise _NotUnderstood(str(error)) from None
+        match said:
+            case {"progress": [int() | float() as share, str() as doing], **more} if not more:
+                self._progress(min(max(float(share), 0.0), 1.0), doing)
+            case {"note": data, **more} if not more:
+                if self._noted is not None:
+                    self._noted(data)
+            case {"answer": data, **more} if not more:
+                self.answer = data
+                return True
+            case {"error": [str() as kind, str() as message], **more} if not more and kind in self._errors:
+                raise self._errors[kind](message)
+            case {"error": ["", str() as message], **more} if not more:
+                raise SubjectError(message)
+            case {"fault": [str() as message, str() as trace], **more} if not more:
+                fault = OwnFault(message)
+                fault.add_note(trace)
+                raise fault
+            case {"interrupted": True, **more} if not more:
+                raise KeyboardInterrupt
+            case {"ended": str() as how, **more} if not more:
+                self.answer = Statement.ENDS_PROCESS.finding(how=how)
+                return True
+            case _:
+                raise _NotUnderstood("no message of a known kind")
+        return False
+
+
+class _LocalReports:
+    """Reports within one process."""
+
+    def __init__(self, progress: Progress, noted: Callable[[Any], None] | None) -> None:
+        self.progress = progress
+        self.note = noted or (lambda data: None)
+
+
+class _PipeReports:
+    """Reports to the process that waits, one line each."""
+
+    def __init__(self, pipe: int) -> None:
+        import fcntl  # as only systems that fork have it
+
+        with suppress(OSError):  # few file numbers are allowed
+            pipe, small = fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, _PIPE), pipe
+            os.close(small)
+        self._pipe = pipe
+        self._known = _identity(pipe)
+        self._process = os.getpid()
+
+    def progress(self, share: float, doing: str) -> None:
+        if os.getpid() == self._process and math.isfinite(share):  # else a copy that the subject has forked
+            self._write({"progress": [float(share), doing]})
+
+    def note(self, data: Any) -> None:
+        self.last({"note": data})
+
+    def last(self, message: dict[str, Any]) -> None:
+        """Say something that only the process itself may say: copies that the subject has forked end here."""
+        if os.getpid() != self._process:
+            os._exit(1)
+        self._write(message)
+
+    def _write(self, message: dict[str, Any]) -> None:
+        left = memoryview(json.dumps(message, allow_nan=False).encode("ascii") + b"\n")
+        masked = threading.current_thread() is threading.main_thread()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM}) if masked else None
+        try:
+            if _identity(self._pipe) != self._known:
+                os._exit(1)  # the subject has closed it, and its number may be that of a file
+            while left:
+                left = left[os.write(self._pipe, left) :]
+        except OSError:
+            os._exit(1)  # nobody is there to hear anything
+        finally:
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _identity(file: int) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _work_apart(work: Work, reading: int, writing: int, errors: tuple[type[Exception], ...]) -> None:
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
-
-    def progress(share: float, doing: str) -> None:
-        there.send(("progress", (share, doing)))
-
+    os.close(reading)
+    reports = _PipeReports(writing)
+    _leave_standard_output()
     try:
-        message = ("returned", work(progress))
-        there.send(message)
-    except BaseException as error:  # whatever it is, it is raised again in the other process
-        there.send(("raised", _picklable(error)))
+        message = {"answer": work(reports)}
+    except KeyboardInterrupt:
+        message = {"interrupted": True}
+    except MemoryError:
+        message = {"ended": "ran out of memory"}
+    except errors as error:
+        kind = next(kind.__name__ for kind in errors if isinstance(error, kind))
+        message = {"error": [kind, str(error)[:_LONGEST]]}
+    except Exception as error:
+        place = failing_place(error)
+        said = f"{type(error).__name__}: {error}"[:_LONGEST]
+        message = {"fault": [f"{said} (at {place})", traceback.format_exc()[-_LONGEST:]]}
+    except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
+        said = f"the subject raised {type(error).__name__}: {error}"[:_LONGEST]
+        message = {"error": ["", f"{said} (at {failing_place(error)})"]}
+    reports.last(message)
 
 
-def _picklable(error: BaseException) -> BaseException:
-    with suppress(Exception):
-        again = pickle.loads(pickle.dumps(error))
-        if type(again) is type(error) and str(again) == str(error):
-            return error
-    return SubjectError(f"{type(error).__name__}: {error}")
-
-
-def _ended(code: int) -> Finding:
-    how = (
-        f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended itself with exit status {code}"
-    )
-    return Statement.ENDS_PROCESS.finding(how=how)
+def _leave_standard_output() -> None:
+    """Let whatever is written to standard output, by whichever way, go to standard error: it is the report's alone."""
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+    sys.stdout = sys.stderr

@@ -20,7 +20,6 @@ import math
 import os
 import shlex
 import subprocess
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from accountant.data_files import DataFileError, from_toml
 from algorithms.claim import ClaimForm, View
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
@@ -210,10 +210,10 @@ def subject_from_file(path: str) -> FunctionSubject:
     """
     file = Path(path)
     try:
-        read = tomllib.loads(file.read_text(encoding="utf-8"))
+        read = from_toml(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SubjectError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, DataFileError) as error:
         raise SubjectError(f"{path}: {error}") from None
     unknown = sorted(read.keys() - _KEYS)
     if unknown:

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from verify.conduct.isolation import in_own_process
-from verify.conduct.progress import Progress, silent
+from verify.conduct.isolation import Reports, in_own_process
+from verify.conduct.progress import silent
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Finding
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
 from verify.neighbouring.generation import generated_pairs
 from verify.neighbouring.path import first_change, path
+from verify.subject_error import SubjectError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,16 +95,16 @@ def remembers_elsewhere(runs: FunctionRuns, known: Sequence[Data], seed: int) ->
     new = [data for data, _ in _others(runs.subject.neighbours, known, 4, seed)]
     sequence = SpawnKey.PROBE.sequence(seed, 6)
 
-    def last(of: Sequence[Data]) -> tuple[Any, ...] | Finding:
-        def work(_: Progress) -> tuple[Any, ...]:
-            return [runs.outputs(data, 1, sequence).rows[0] for data in of][-1]
+    def last(of: Sequence[Data]) -> Any:
+        def work(_: Reports) -> str:
+            return repr([runs.outputs(data, 1, sequence).rows[0] for data in of][-1])
 
-        return in_own_process(work, silent, _SECONDS)
+        return in_own_process(work, silent, _SECONDS, errors=(SubjectError, ValueError))
 
     if not new:
         return False
     one, other = last(new[-1:]), last(new)
-    return not isinstance(one, Finding) and not isinstance(other, Finding) and one != other
+    return isinstance(one, str) and isinstance(other, str) and one != other
 
 
 def _others(

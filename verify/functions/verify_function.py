@@ -60,7 +60,7 @@ def verify_function(
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "none: nothing is known of a black box"))
     runs = FunctionRuns(subject, subject.takes_lanes)
     test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
-    with stopped_in_time(evidence, conduct.seconds), stopped_by_hand(evidence):
+    with stopped_in_time(evidence, conduct.seconds, conduct.spent), stopped_by_hand(evidence):
         try:
             try:
                 test.run()

@@ -123,14 +123,13 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutc
     return "separate" if getattr(learner, "initial_records", "one") == "separate" else "one"
 
 
-def beyond_the_runs(subject: LearnerSubject, rounds: int) -> str:
-    """Say what holds beyond the rounds that were looked at."""
+def beyond_the_runs(name: str | None, rounds: int) -> str:
+    """Say what holds of a learner beyond the rounds that were looked at; `name` is a registered one's."""
     looked = f"Runs of {rounds:,} rounds were looked at."
-    if subject.entry is not None:
+    if name is not None:
         from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
         from algorithms.theory.plans import PLANNED, privacy_proof
 
-        name = subject.entry.name
         proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
         if isinstance(proof, Proved):
             costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())

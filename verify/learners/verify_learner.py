@@ -61,7 +61,7 @@ def verify_learner(case: LearnerCase, conduct: Conduct, tester: Tester) -> Evide
     """
     evidence = Evidence()
     shared = replace(conduct, effort=_with_shared_error(conduct.effort, case.claim))
-    with stopped_in_time(evidence, conduct.seconds):
+    with stopped_in_time(evidence, conduct.seconds, conduct.spent):
         ground = _groundwork(evidence, case, shared)
         with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
             _test_view(evidence, case, ground, shared, tester)

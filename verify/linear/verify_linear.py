@@ -108,7 +108,7 @@ def verify_linear(case: LinearCase, conduct: Conduct, tester: Tester) -> Evidenc
             f"learner's actions: of the histories that are drawn, some are left out"
         )
     evidence = Evidence()
-    with stopped_in_time(evidence, conduct.seconds):
+    with stopped_in_time(evidence, conduct.seconds, conduct.spent):
         _collect(evidence, case, conduct, tester)
     return evidence
 

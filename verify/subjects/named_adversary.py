@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 
-from verify.subjects.resolve import load_object
+from verify.subjects.resolve import load_object, names_file
 from verify.transcripts.adversary import Adversary, AdversaryError, ChallengeOnPlay
 
 _KNOWN = "challenge"
@@ -27,7 +27,7 @@ def named_adversary(words: str) -> Adversary:
     SubjectError
         If there is no such file or object.
     """
-    if ".py:" in words or words.endswith(".py"):
+    if names_file(words):
         found = load_object(words)
         if inspect.isclass(found):
             try:

@@ -8,13 +8,13 @@ from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
 from verify.subject_error import SubjectError
-from verify.subjects.resolve import resolve
+from verify.subjects.resolve import Named
 
 
 def named_subject(
     subject: str | None, command: str | None, data: str | None, neighbours: str | None
-) -> tuple[str | FunctionSubject, Adjacency | None]:
-    """Return what to verify, and the adjacency if the command line says one.
+) -> tuple[str | Named | FunctionSubject, Adjacency | None]:
+    """Return what to verify, and the adjacency if the command line says one; nothing of the subject's is imported.
 
     Parameters
     ----------
@@ -46,9 +46,7 @@ def named_subject(
         assert subject is not None
         if adjacency is None or words is None:
             return subject, None
-        found = resolve(subject, adjacency)
-        assert isinstance(found, FunctionSubject)
-        return replace(found, arguments=(subject, option, words)), adjacency
+        return Named(subject, (subject, option, words)), adjacency
     if adjacency is None or words is None:
         raise SubjectError(
             "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -28,12 +29,15 @@ def import_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever a user's file raises
-        del sys.modules[specification.name]
+    except KeyboardInterrupt:  # Ctrl-C, or a time limit
+        raise
+    except BaseException as error:  # whatever a user's file raises
+        sys.modules.pop(specification.name, None)
         line = _line_in(error, path)
         raise SubjectError(f"{path}{line} does not import: {type(error).__name__}: {error}") from error
     finally:
-        sys.path.remove(str(path.parent))
+        with suppress(ValueError):  # the file has changed the path itself
+            sys.path.remove(str(path.parent))
     return module
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +33,39 @@ every_learner: Mapping[str, LearnerEntry | LinearEntry] = {**learners, **linear_
 """The registered learners of all families."""
 
 
+@dataclass(frozen=True)
+class Named:
+    """A function as a command line names it.
+
+    Attributes
+    ----------
+    name
+        ``"file.py:object"``, or another name.
+    arguments
+        What the command line says of it: the name, and the words for its neighbours.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def names_file(name: str) -> bool:
+    """Whether a name is that of an object in a Python file, whose code is to be imported."""
+    return ".py:" in name or name.endswith(".py")
+
+
+def is_registered(subject: object) -> bool:
+    """Whether a subject is the name of a learner or specimen of this library."""
+    return isinstance(subject, str) and (subject in every_learner or subject.startswith(_ZOO))
+
+
+def registered_name(subject: object) -> str | None:
+    """Return the name of a registered learner that was named or given, None if it is none."""
+    return next(
+        (name for name, entry in every_learner.items() if entry.make is subject or name == subject), None
+    )
+
+
 def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Subject:
     """Find a subject by its name, or classify an object.
 
@@ -57,10 +90,12 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)
     form = ClaimForm("central", View.OUTPUT, WHOLE, "said by the caller", adjacency.words)
-    found = _found(subject, Declared(adjacency, form))
+    found = _found(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
-    return replace(found, neighbours=adjacency, form=replace(found.form, neighbours=adjacency.words))
+    arguments = subject.arguments if isinstance(subject, Named) else found.arguments
+    form = replace(found.form, neighbours=adjacency.words)
+    return replace(found, neighbours=adjacency, form=form, arguments=arguments)
 
 
 def _found(subject: object, declared: Declared | None) -> Subject:
@@ -70,7 +105,7 @@ def _found(subject: object, declared: Declared | None) -> Subject:
             from verify.functions.command_subject import subject_from_file
 
             return subject_from_file(subject)
-        if ".py:" in subject or subject.endswith(".py"):
+        if names_file(subject):
             return _classify(load_object(subject), subject, declared)
         if subject.startswith(_ZOO):
             return _specimen(subject)

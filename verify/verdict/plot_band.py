@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from accountant.audit import trade_off
+from verify.printable import printable
 from verify.verdict.result import Verification
 
+_TITLE = 100  # characters
 _LEAST_DELTA = 1e-7  # the least decade of the left axis
 
 
@@ -39,7 +41,7 @@ def plot_band(verification: Verification, path: Path) -> bool:
         label="possible",
     )  # fmt: skip
     if upper is not None:
-        words = textwrap.fill(f"at most: {band['delta_upper_by']}", 38)
+        words = textwrap.fill(printable(f"at most: {band['delta_upper_by']}"), 38)
         left.semilogy(grid, np.where(upper > 0.0, upper, np.nan), color="C0", label=words)
     left.semilogy(
         grid, np.where(lower > 0.0, lower, np.nan), color="C3", label=f"at least ({percent} confidence)"
@@ -63,6 +65,7 @@ def plot_band(verification: Verification, path: Path) -> bool:
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(fontsize="x-small")
-    figure.suptitle(f"{verification.subject}: {verification.verdict}")
+    title = printable(f"{verification.subject}: {verification.verdict}", _TITLE)
+    figure.suptitle(title, parse_math=False)
     figure.savefig(path, dpi=150)
     return True

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.printable import printable_texts
 from verify.sentences import number
 from verify.verdict.result import Verification
 from verify.verdict.verdict import ClaimLike, Verdict
@@ -49,6 +50,7 @@ def render(verification: Verification, console: Console) -> None:
     console
         Where to; its width and encoding are respected.
     """
+    verification = printable_texts(verification)
     glyphs = ASCII if console.options.ascii_only else UNICODE
     parts: list[RenderableType] = [_headline(verification), _claim(verification.subject, verification.claim)]
     parts.append(_section("Privacy loss", _bounds(verification, glyphs)))

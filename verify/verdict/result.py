@@ -9,6 +9,7 @@ from typing import Any
 
 from mechanisms import Assumption
 from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.printable import printable
 from verify.verdict.json_form import json_able
 from verify.verdict.verdict import EXIT_CODES, ClaimLike, Decision, Verdict
 
@@ -79,7 +80,7 @@ class Verification:
         lower = "not known" if self.lower is None else f"{self.lower.epsilon:g}"
         upper = "not known" if self.upper is None else f"{self.upper.epsilon:g}"
         return (
-            f"<Verification of {self.subject}: {self.verdict}, claim epsilon={self.claim.epsilon:g} "
+            f"<Verification of {printable(self.subject)}: {self.verdict}, claim epsilon={self.claim.epsilon:g} "
             f"delta={self.claim.delta:g}, epsilon at least {lower}, at most {upper}>"
         )
 

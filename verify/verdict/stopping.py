@@ -14,22 +14,24 @@ from verify.findings import Statement
 from verify.verdict.evidence import Evidence
 
 _HERE = Path(__file__).resolve().parent.parent
+_LEAST = 1e-3  # seconds of a limit that is over already: a timer takes 0 for none
 
 
 @contextmanager
-def stopped_in_time(evidence: Evidence, seconds: float) -> Iterator[None]:
+def stopped_in_time(evidence: Evidence, seconds: float, spent: float = 0.0) -> Iterator[None]:
     """End the block after `seconds` or at Ctrl-C, and say so among the findings.
 
-    A layer that has something valid to say when it is stopped says it, and ends by itself.
+    A layer that has something valid to say when it is stopped says it, and ends by itself. Of the seconds, `spent` were
+    over before.
 
     Raises
     ------
     ParameterError
         If `seconds` is not a number above 0.
     """
-    limit, start, where = check_time_limit(seconds), time.monotonic(), ""
+    limit, start, where = check_time_limit(seconds), time.monotonic() - spent, ""
     try:
-        with time_limit(limit):
+        with time_limit(max(limit - spent, _LEAST)):
             yield
     except TimeLimitReached as error:
         where = str(_place_of(error))

@@ -1,0 +1,70 @@
+"""JSON and TOML that somebody else may have written: read strictly, and refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import Any, NoReturn
+
+
+class DataFileError(ValueError):
+    """A text is not valid JSON or TOML, or holds what a file of plain data must not; the message is one line."""
+
+
+def from_json(text: str) -> Any:
+    """Return what a JSON text holds.
+
+    Raises
+    ------
+    DataFileError
+        If it is not JSON, holds NaN, an infinity, a number beyond floats, one key twice in an object, whole numbers of
+        thousands of digits, or lists and objects nested too deep.
+    """
+    try:
+        return json.loads(
+            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_without_repetition
+        )
+    except json.JSONDecodeError as error:
+        raise DataFileError(f"line {error.lineno}: not valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise DataFileError("not valid JSON: nested too deep") from None
+    except DataFileError:
+        raise
+    except ValueError as error:  # a whole number of more digits than Python converts
+        raise DataFileError(f"not valid JSON: {error}") from None
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text holds.
+
+    Raises
+    ------
+    DataFileError
+        If it is not TOML, or nested too deep.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise DataFileError("not valid TOML: nested too deep") from None
+    except ValueError as error:
+        raise DataFileError(f"not valid TOML: {error}") from None
+
+
+def _refused(constant: str) -> NoReturn:
+    raise DataFileError(f"not valid JSON: {constant} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise DataFileError(f"not valid JSON: {digits[:30]} is larger than every float")
+    return number
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise DataFileError(f"the key {twice!r} stands twice in one object")
+    return read

@@ -1,0 +1,66 @@
+"""Text of a subject or a file, made harmless to the terminal, test log or picture that shows it.
+
+Names, claims, error messages, witnesses and paths are whatever somebody wrote. In all that is shown, one function
+stands between them and the reader: `printable`. JSON needs none, it escapes by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+LONGEST = 4_000
+"""Characters of one text that are shown: fifty lines of a terminal, and more than any report of ours says at once."""
+
+_Value = TypeVar("_Value")
+
+
+def printable(text: str, longest: int = LONGEST) -> str:
+    r"""Return a text of which every character is seen, and which takes one line.
+
+    Control characters, escape sequences, marks that turn the direction of writing, invisible characters, line breaks
+    and halves of surrogate pairs are escaped as Python does it. What is longer than `longest` is cut in the middle.
+
+    Examples
+    --------
+    >>> printable("\x1b[32mCERTIFIED\x1b[0m\u202e\n")
+    '\\x1b[32mCERTIFIED\\x1b[0m\\u202e\\n'
+    >>> printable("0123456789", longest=6)
+    '0 ... (8 characters) ... 9'
+    """
+    if len(text) > longest:
+        half = max(longest // 4, 1)
+        left, right = text[:half], text[-half:]
+        return f"{_seen(left)} ... ({len(text) - 2 * half} characters) ... {_seen(right)}"
+    return _seen(text)
+
+
+def _seen(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+    )
+
+
+def printable_texts(value: _Value) -> _Value:
+    """Return a value in which every text, however deep in data classes, lists and mappings, is printable."""
+    return cast("_Value", _with_printable_texts(value))
+
+
+def _with_printable_texts(value: Any) -> Any:
+    if type(value) is str:
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {_with_printable_texts(key): _with_printable_texts(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_with_printable_texts, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        own = {
+            field.name: _with_printable_texts(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if field.init
+        }
+        return dataclasses.replace(value, **own)
+    return value
