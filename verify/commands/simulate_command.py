@@ -30,7 +30,8 @@ from verify.subject_error import SubjectError, failing_place
 from verify.subjects.resolve import is_registered, resolve
 
 _INPUT_ERRORS = (SubjectError, ValueError, OSError)
-_CURVES = ("rounds", "regret_mean", "regret_sem", "return_mean")
+_REAL = (int, float)
+_CURVES = {"rounds": (int,), "regret_mean": _REAL, "regret_sem": (*_REAL, type(None)), "return_mean": _REAL}
 _NUMBERS = ("runs", "seed", "seconds", "lane_rounds_per_second")
 
 
@@ -156,9 +157,9 @@ def _checked(data: Any, learner: str) -> dict[str, Any]:
     good = (
         all(isinstance(values, list) and values for values in lists)
         and len({len(values) for values in lists}) == 1
-        and all(type(value) in (int, float, type(None)) for values in lists for value in values)
+        and all(type(value) in _CURVES[name] for name in _CURVES for value in told[name])
         and all(type(told.get(name)) is str for name in ("learner", "problem"))
-        and all(type(told.get(name)) in (int, float) for name in _NUMBERS)
+        and all(type(told.get(name)) in _REAL for name in _NUMBERS)
     )
     if not good:
         raise SubjectError(f"{learner}: the process in which it ran reported what is no simulation")

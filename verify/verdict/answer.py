@@ -161,13 +161,16 @@ class _Object:
         return found
 
     def whole(self, key: str) -> int:
-        found: int = self.take(key, int)
+        return self._counted(key, self.take(key, int))
+
+    def perhaps_whole(self, key: str) -> int | None:
+        found = self.take(key, int, type(None))
+        return None if found is None else self._counted(key, found)
+
+    def _counted(self, key: str, found: int) -> int:
         if found < 0:
             raise AnswerError(f"{key} of {self._what} is negative")
         return found
-
-    def perhaps_whole(self, key: str) -> int | None:
-        return None if self._left.get(key) is None and key in self._left else self.whole(key)
 
     def number(self, key: str) -> float:
         found = self.take(key, int, float, str)

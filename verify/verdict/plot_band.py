@@ -41,7 +41,7 @@ def plot_band(verification: Verification, path: Path) -> bool:
         label="possible",
     )  # fmt: skip
     if upper is not None:
-        words = textwrap.fill(printable(f"at most: {band['delta_upper_by']}"), 38)
+        words = textwrap.fill(printable(f"at most: {band['delta_upper_by']}"), 38).replace("$", r"\$")
         left.semilogy(grid, np.where(upper > 0.0, upper, np.nan), color="C0", label=words)
     left.semilogy(
         grid, np.where(lower > 0.0, lower, np.nan), color="C3", label=f"at least ({percent} confidence)"

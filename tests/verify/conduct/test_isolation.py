@@ -16,7 +16,7 @@ import pytest
 
 from verify import verify
 from verify.conduct import isolation
-from verify.conduct.isolation import in_own_process
+from verify.conduct.isolation import OwnFault, in_own_process
 from verify.conduct.progress import silent
 from verify.findings import Finding
 from verify.subject_error import SubjectError
@@ -63,43 +63,54 @@ def test_the_command_line_isolates_what_is_not_ours() -> None:
     assert json.loads(run.stdout)["findings"][0]["kind"] == "ends-process"
 
 
-class Odd(Exception):
-    """Cannot be rebuilt from its arguments."""
-
-    def __init__(self, number: int, *, word: str) -> None:
-        super().__init__(f"{word} {number}")
-
-
 def test_results_and_progress_come_back() -> None:
     told: list[tuple[float, str]] = []
 
-    def work(progress):
-        progress(0.5, "half")
-        return os.getpid(), {"a": [1.0]}
+    def work(reports):
+        reports.progress(0.5, "half")
+        reports.note("a note")
+        return [os.getpid(), {"a": [1.0]}]
 
-    result = in_own_process(work, lambda share, doing: told.append((share, doing)), 10.0)
-    assert isinstance(result, tuple)
+    noted: list[object] = []
+    result = in_own_process(work, lambda share, doing: told.append((share, doing)), 10.0, noted=noted.append)
     assert result[0] != os.getpid()
     assert result[1] == {"a": [1.0]}
     assert told == [(0.5, "half")]
+    assert noted == ["a note"]
     assert not multiprocessing.active_children()
 
 
-def test_errors_are_raised_here() -> None:
-    def known(progress):
-        raise SubjectError("no such subject")
+def raises(error):
+    def work(reports):
+        raise error
 
-    def odd(progress):
-        raise Odd(3, word="number")
+    return work
 
-    with pytest.raises(SubjectError, match="no such subject"):
-        in_own_process(known, silent, 10.0)
-    with pytest.raises(SubjectError, match="Odd: number 3"):
-        in_own_process(odd, silent, 10.0)
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (SubjectError("no such subject"), SubjectError, "^no such subject$"),
+        (ValueError("no number"), ValueError, "^no number$"),
+        (SystemExit(0), SubjectError, "the subject raised SystemExit: 0"),
+        (GeneratorExit(), SubjectError, "the subject raised GeneratorExit"),
+        (KeyError("lost"), OwnFault, "KeyError: 'lost'"),
+        (KeyboardInterrupt(), KeyboardInterrupt, "^$"),
+    ],
+)
+def test_errors_are_raised_here(error, kind, words) -> None:
+    with pytest.raises(kind, match=words):
+        in_own_process(raises(error), silent, 10.0, errors=(SubjectError, ValueError))
+
+
+def test_memory_that_runs_out_is_a_finding() -> None:
+    found = in_own_process(raises(MemoryError()), silent, 10.0)
+    assert isinstance(found, Finding)
+    assert "ran out of memory" in found.message
 
 
 def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
-    def work(progress):
+    def work(reports):
         if os.fork() == 0:
             time.sleep(1000)
         os._exit(4)
@@ -119,7 +130,7 @@ def test_a_death_is_seen_even_if_children_hold_its_pipe_open() -> None:
     ],
 )
 def test_a_death_is_a_finding(end, words) -> None:
-    found = in_own_process(lambda progress: end(), silent, 10.0)
+    found = in_own_process(lambda reports: end(), silent, 10.0)
     assert isinstance(found, Finding)
     assert found.kind == "ends-process"
     assert words in found.message
@@ -129,7 +140,7 @@ def test_what_never_returns_from_c_is_killed_with_its_workers(monkeypatch) -> No
     monkeypatch.setattr(isolation, "GRACE", 0.5)
     reading, writing = os.pipe()
 
-    def work(progress):
+    def work(reports):
         child = os.fork()
         if child == 0:
             time.sleep(1000)
@@ -150,9 +161,9 @@ def test_what_never_returns_from_c_is_killed_with_its_workers(monkeypatch) -> No
 
 
 def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
-    def work(progress):
+    def work(reports):
         try:
-            progress(0.1, "waiting")
+            reports.progress(0.1, "waiting")
             time.sleep(1000)
         except KeyboardInterrupt:
             return "a partial result"
@@ -164,10 +175,10 @@ def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
 
 
 def test_a_third_ctrl_c_ends_all() -> None:
-    def work(progress):
+    def work(reports):
         for share in (0.1, 0.2, 0.3):
             try:
-                progress(share, "waiting")
+                reports.progress(share, "waiting")
                 time.sleep(1000 if share == 0.3 else 1.0)
             except KeyboardInterrupt:
                 continue
