@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -221,15 +222,26 @@ class Ball:
             return Sensitivity(l1_of_l2, diameter, diameter)
         return Sensitivity(multiply_up(diameter, float(self.size)), l1_of_l2, diameter)
 
+    @cached_property
+    def _power(self) -> int:
+        """The power of two that norms are computed in units of: 0 unless squares could vanish or overflow."""
+        return 0 if 1e-100 < self.radius < 1e100 else math.frexp(self.radius)[1]
+
     def _norms(self, array: FloatArray) -> FloatArray:
-        return np.asarray(np.linalg.norm(array, ord=self.order, axis=-1), dtype=np.float64)
+        scaled = np.ldexp(array, -self._power) if self._power else array
+        with np.errstate(over="ignore"):
+            return np.asarray(np.linalg.norm(scaled, ord=self.order, axis=-1), dtype=np.float64)
+
+    @property
+    def _largest_norm(self) -> float:
+        return math.ldexp(self.radius, -self._power)
 
     def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
         """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a norm above radius."""
         array = as_values(values, self.shape, name, self)
         norms = self._norms(array)
-        if not (norms <= self.radius).all():
-            worst = float(norms[~(norms <= self.radius)].flat[0])
+        if not (norms <= self._largest_norm).all():
+            worst = float(np.ldexp(norms[~(norms <= self._largest_norm)].flat[0], self._power))
             raise DomainError(f"{name} holds a vector of norm {worst!r}: outside {self}")
         return array
 
@@ -243,8 +255,8 @@ class Ball:
         if self.order == math.inf:
             return np.clip(array, -self.radius, self.radius)
         norms = self._norms(array)[..., None]
-        outside = norms > self.radius
-        factor = self.radius / np.where(outside, norms, 1.0) * (1.0 - 2.0**-50)
+        outside = norms > self._largest_norm
+        factor = self._largest_norm / np.where(outside, norms, self._largest_norm) * (1.0 - 2.0**-50)
         return np.where(outside, array * factor, array)
 
     def extremes(self) -> FloatArray:

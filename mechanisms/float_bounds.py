@@ -12,6 +12,7 @@ import functools
 import math
 import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -223,10 +224,11 @@ class _Grid:
 
     def _in_ball(self, values: npt.NDArray[Any], step: float, finer: float) -> FloatArray:
         """Round towards zero, which shortens; vectors at the sphere are shortened first, by more than norms are off."""
-        norms = np.linalg.norm(values, ord=self.order, axis=-1)[..., None]
-        inner = np.where(norms > self.radius * _SPHERE, values * _INSIDE, values)
-        rounded = np.asarray(np.multiply(inner, finer, dtype=np.float64))
-        np.trunc(rounded, out=rounded)
+        steps = np.asarray(np.multiply(values, finer, dtype=np.float64))
+        norms = np.linalg.norm(steps, ord=self.order, axis=-1)[..., None]
+        rounded: FloatArray = np.trunc(
+            np.where(norms > self.radius * finer * _SPHERE, steps * _INSIDE, steps)
+        )
         rounded *= step
         return rounded
 
@@ -259,7 +261,8 @@ def _cached_grid(domain: Any) -> _Grid:
     if isinstance(domain, Ball) and domain.order != math.inf:
         return _Grid(bounds, radius=domain.radius, order=domain.order)
     step = math.ldexp(1.0, exponent)
-    ends = math.ceil(lower / step) * step, math.floor(upper / step) * step
+    first, last = math.ceil(Fraction(lower) / Fraction(step)), math.floor(Fraction(upper) / Fraction(step))
+    ends = first * step, last * step
     return _Grid(bounds, ends=None if ends == (lower, upper) else ends)
 
 

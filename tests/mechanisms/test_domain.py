@@ -145,3 +145,17 @@ def test_choices_cannot_be_clipped(domain: Domain) -> None:
 def test_bad_domains_are_refused(build, named: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ParameterError, match=named):
         build()
+
+
+@pytest.mark.parametrize("radius", [1e-200, 1e-300, 1e200, 1e300])
+@pytest.mark.parametrize("order", [1, 2, math.inf])
+def test_balls_of_any_size_know_what_is_outside(radius, order):
+    """Squares of small numbers vanish, those of large ones overflow: norms are computed in units of the radius."""
+    ball = Ball(radius, 2, order)
+    ball.check([radius, 0.0])
+    ball.check(ball.clip([3 * radius, -2 * radius]))
+    for outside in ([1.001 * radius, 0.0], [1e40 * radius, 0.0], [0.9 * radius, 0.9 * radius]):
+        if order == math.inf and outside[1]:
+            continue
+        with pytest.raises(DomainError):
+            ball.check(outside)
