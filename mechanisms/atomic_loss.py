@@ -16,6 +16,8 @@ from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, LatticeV
 from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
+_FEW = 8
+
 
 @dataclass(frozen=True)
 class AtomicLoss(PrivacyLoss):
@@ -33,17 +35,20 @@ class AtomicLoss(PrivacyLoss):
     mass : float
         Probability of an infinite loss.
     relative_rounding : float
-        Relative rounding error of each probability.
+        Relative rounding error of each probability, and of ``mass``.
+    displaced : float
+        How far each true value may be from the one given (0: they are exact).
     """
 
     losses: tuple[Fraction, ...]
     probabilities: tuple[float, ...]
     mass: float = 0.0
     relative_rounding: float = 0.0
+    displaced: float = 0.0
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.losses, self.probabilities, self.mass))
+        return hash((self.losses, self.probabilities, self.mass, self.displaced))
 
     def __hash__(self) -> int:
         return self._hash
@@ -57,7 +62,8 @@ class AtomicLoss(PrivacyLoss):
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        return -up(-min(self.losses)), up(max(self.losses))
+        off = Fraction(self.displaced)
+        return -up(off - min(self.losses)), up(max(self.losses) + off)
 
     @property
     def supremum(self) -> float:
@@ -74,20 +80,25 @@ class AtomicLoss(PrivacyLoss):
         """Probability of an infinite loss."""
         return self.mass
 
+    @property
+    def least_infinite_mass(self) -> float:
+        """Probability of an infinite loss, rounded down."""
+        return self.mass * (1.0 - 64 * ROUNDING - self.relative_rounding)
+
     @cached_property
     def _lattice(self) -> LatticeValues:
         return ((tuple(sorted(self.losses)), 1),)
 
     @property
-    def lattice(self) -> LatticeValues:
-        """All values."""
-        return self._lattice
+    def lattice(self) -> LatticeValues | None:
+        """All values; None if they are rounded and many, and so on no lattice."""
+        return None if self.displaced and len(self.losses) > _FEW else self._lattice
 
     @cached_property
     def _below_ceiling(self) -> CeilingLaw | None:
         pairs = sorted(zip(self.losses, self.probabilities, strict=True), reverse=True)
-        if not pairs[0][1] > 0.0:
-            return None  # its probability has vanished
+        if self.displaced or not pairs[0][1] > 0.0:
+            return None  # values are rounded, or the largest one's probability has vanished
         top = pairs[0][0]
         atoms = tuple((top - loss, p) for loss, p in pairs if p > 0.0)
         # One rounding for each product, and one for each of the products that are added.
@@ -127,7 +138,18 @@ class AtomicLoss(PrivacyLoss):
             value = math.log1p(-rate)
             key = Fraction(-value if added else value)
             mixed[key] = mixed.get(key, 0.0) + (rest if added else (1.0 - rate) * rest)
-        return AtomicLoss(tuple(mixed), tuple(mixed.values()), 0.0 if added else rate * self.mass)
+        mass = 0.0 if added else rate * self.mass
+        return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
+
+    @property
+    def _sampled_rounding(self) -> tuple[float, float]:
+        """Return the relative rounding of a sampled loss's probabilities, and how far its values are displaced.
+
+        l -> ln(1-q + q e^l) is no expansion, and its parts have a few roundings each.
+        """
+        size = max(abs(float(loss)) for loss in self.losses)
+        own = max(self.relative_rounding, ROUNDING * (8.0 - 2.0 * float(np.min(self._arrays[1]))))
+        return own + ROUNDING * (12.0 + 4.0 * min(size, 700.0)), self.displaced + 12 * ROUNDING * size
 
     def fixed_size(self, rate: float) -> PrivacyLoss:
         """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
@@ -146,14 +168,18 @@ class AtomicLoss(PrivacyLoss):
         mass = rate * self.mass
         rest = math.fsum([1.0, -mass, *(-p for p in mixed.values())])
         mixed[Fraction(0)] = max(0.0, rest)
-        return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass)
+        relative, displaced = self._sampled_rounding
+        # What is left at 0 is a difference: it carries the rounding of the sum.
+        relative += ROUNDING * (len(mixed) + 8.0) / max(mixed[Fraction(0)], 1e-3)
+        return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, relative, displaced)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the tilted sum; see `fourier_of_masses`."""
         values, log_p = self._arrays
         relative = np.maximum(ROUNDING * (8.0 + 2.0 * np.abs(log_p)), self.relative_rounding)
         relative = relative + ROUNDING * (4.0 + np.abs(log_p) + 3.0 * s * np.abs(values))
-        return fourier_of_masses(log_p + s * values, values, relative, 0.0, t)
+        moved = np.expm1(self.displaced * np.hypot(s, t)) if self.displaced else 0.0
+        return fourier_of_masses(log_p + s * values, values, relative, moved, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""

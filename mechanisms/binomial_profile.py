@@ -11,38 +11,167 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.binomial_law import log_binomial, window
+from mechanisms.atomic_loss import AtomicLoss
+from mechanisms.binomial_law import NEGLIGIBLE, log_binomial, window
 from mechanisms.loss_product import GridMasses, LossProduct, grid_range, on_grid
 from mechanisms.parameters import open_unit, whole
+from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 
 _GRID = 2048  # points of one coordinate's loss
 _GRID_OF_TWO = 512  # the same where d + 1 products of two losses are compared
+_FEW = 8  # points of a curve that are summed term by term
+_MOST_ATOMS = 4096  # of a loss whose transform is summed
 _SLACK = 2.0**-49  # 16 roundings, relative to 1 + |ln pmf|
 
 
-@functools.lru_cache(maxsize=8)
-def _one_loss(trials: int, shift: int, probability: float) -> tuple[FloatArray, FloatArray, float]:
+@functools.lru_cache(maxsize=16)
+def _one_loss(
+    trials: int, shift: int, probability: float, side: float = 1.0
+) -> tuple[FloatArray, FloatArray, float]:
     """Return the losses ln P/Q of Bin + shift against Bin (ascending), their masses, the infinite mass.
 
-    Rounding is upwards: the computed log probabilities err by less than `_SLACK` of their size.
+    The computed log probabilities err by less than `_SLACK` of their size: all is rounded upwards for ``side`` 1,
+    downwards for -1.
     """
     low, high = window(trials, probability)
     noise = np.arange(low, high + 1)
     log_p = log_binomial(noise, trials, probability)
     log_q = log_binomial(noise + shift, trials, probability)
     scale = 1.0 + math.log1p(trials)
-    masses = np.exp(log_p) * (1.0 + _SLACK * (scale - log_p))
+    masses = np.exp(log_p) * (1.0 + side * _SLACK * (scale - log_p))
     finite = np.isfinite(log_q)
-    losses = (log_p - log_q)[finite] + _SLACK * (2.0 * scale - log_p[finite] - log_q[finite])
+    losses = (log_p - log_q)[finite] + side * _SLACK * (2.0 * scale - log_p[finite] - log_q[finite])
     # The loss ln P/Q increases with y (log-concavity); rounding must not disturb the order.
-    return np.maximum.accumulate(losses), masses[finite], float(masses[~finite].sum())
+    ordered = np.maximum.accumulate(losses) if side > 0.0 else np.minimum.accumulate(losses[::-1])[::-1]
+    return ordered, masses[finite], float(masses[~finite].sum())
 
 
-def _one_curve(trials: int, shift: int, probability: float, epsilon: float) -> float:
-    losses, masses, infinite = _one_loss(trials, shift, probability)
+def _one_curve(trials: int, shift: int, probability: float, epsilon: float, side: float = 1.0) -> float:
+    losses, masses, infinite = _one_loss(trials, shift, probability, side)
     start = int(np.searchsorted(losses, epsilon, side="right"))
     return infinite + float(np.sum(-np.expm1(epsilon - losses[start:]) * masses[start:]))
+
+
+@functools.lru_cache(maxsize=16)
+def _table(trials: int, shift: int, probability: float, side: float) -> tuple[FloatArray, FloatArray]:
+    """Return C_j = Σ_{i>=j} m_i e^{l_j - l_i} and D_j = δ(l_j) - m_∞, j = 0 .. their number (0 at the end).
+
+    From the top: D_j = D_{j+1} + (1 - e^{l_j - l_{j+1}}) C_{j+1} and C_j = m_j + e^{l_j - l_{j+1}} C_{j+1}, all terms
+    nonnegative.
+    """
+    losses, masses, _ = _one_loss(trials, shift, probability, side)
+    c, d = np.zeros(losses.size + 1), np.zeros(losses.size + 1)
+    steps = np.append(np.diff(losses), 0.0)
+    keep, lose = np.exp(-steps).tolist(), (-np.expm1(-steps)).tolist()
+    own = masses.tolist()
+    for j in range(losses.size - 1, -1, -1):
+        d[j] = d[j + 1] + lose[j] * c[j + 1]
+        c[j] = own[j] + keep[j] * c[j + 1]
+    return c, d
+
+
+def _curve_at(trials: int, shift: int, probability: float, epsilon: FloatArray, side: float) -> FloatArray:
+    """Return one curve at all ε >= 0, rounded to a side: term by term for few, by `_table` for many."""
+    flat = np.ravel(epsilon)
+    losses, _, infinite = _one_loss(trials, shift, probability, side)
+    if flat.size <= _FEW:
+        values = np.array([_one_curve(trials, shift, probability, x, side) for x in flat.tolist()])
+    else:
+        c, d = _table(trials, shift, probability, side)
+        j = np.searchsorted(losses, flat, side="right")
+        fall = np.minimum(flat - np.append(losses, np.inf)[j], 0.0)
+        values = infinite + d[j] - np.expm1(fall) * c[j]
+    # Sums of so many terms, each with a few roundings; the window leaves out 3e-304.
+    error = 1e-14 + 2.0**-53 * 8.0 * (losses.size if flat.size > _FEW else 0.0)
+    moved = np.maximum(0.0, values * (1.0 + side * error) + side * 3e-304)
+    return np.minimum(1.0, moved).reshape(np.shape(epsilon))
+
+
+def _bounds_at(
+    trials: int, shift: int, probability: float, epsilon: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    lower, upper = (_curve_at(trials, shift, probability, epsilon, side) for side in (-1.0, 1.0))
+    return lower, upper
+
+
+@functools.lru_cache(maxsize=16)
+def _loss_of(trials: int, shift: int, probability: float) -> AtomicLoss | None:
+    """Return the law of the losses with how far they and their masses are rounded; None above `_MOST_ATOMS`."""
+    low, high = window(trials, probability)
+    if high - low >= _MOST_ATOMS:
+        return None
+    below, _, _ = _one_loss(trials, shift, probability, -1.0)
+    above, masses, infinite = _one_loss(trials, shift, probability)
+    values: dict[Fraction, float] = {}
+    for x, p in zip((0.5 * (below + above)).tolist(), masses.tolist(), strict=True):
+        values[Fraction(x)] = values.get(Fraction(x), 0.0) + p
+    displaced = float(np.max(above - below)) * (0.5 + 1e-9)
+    relative = 2.0 * _SLACK * (2.0 + math.log1p(trials) + NEGLIGIBLE)
+    return AtomicLoss(tuple(values), tuple(values.values()), infinite + 3e-304, relative, displaced)
+
+
+def _two_sided(
+    epsilon: FloatArray, right: tuple[FloatArray, FloatArray], left: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds at all ε from those at |ε| of the pair and of its reverse.
+
+    δ(-x) = 1 - e^{-x} + e^{-x} δ_reverse(x).
+    """
+    size = np.abs(epsilon)
+    lower, upper = (-np.expm1(-size) + np.exp(-size) * end for end in left)
+    return (
+        np.where(epsilon >= 0.0, right[0], lower * (1.0 - 1e-15)),
+        np.minimum(1.0, np.where(epsilon >= 0.0, right[1], upper * (1.0 + 1e-15))),
+    )
+
+
+@dataclass(frozen=True)
+class BinomialShift(PrivacyProfile):
+    """Profile of one data set against another whose value is larger by ``shift``, under Bin(N, p) noise.
+
+    One of the two pairs behind `BinomialProfile` at p != 1/2: the reverse pair, and the same shift downwards,
+    are those of 1 - p.
+
+    Parameters
+    ----------
+    trials, shift : int
+        N and the movement, at least 1.
+    probability : float
+        p in (0, 1).
+    """
+
+    trials: int
+    shift: int
+    probability: float
+
+    @property
+    def pure_epsilon(self) -> None:
+        """None: the largest outputs are impossible under the smaller value."""
+        return None
+
+    @property
+    def infinite_mass(self) -> float:
+        """Probability of an infinite loss, rounded up."""
+        return _one_loss(self.trials, self.shift, self.probability)[2]
+
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the losses, unless there are very many."""
+        return _loss_of(self.trials, self.shift, self.probability)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return self.bounds(epsilon)[1]
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the sum, and at ε < 0 the sum of the reverse pair."""
+        right, left = (
+            _bounds_at(self.trials, self.shift, p, np.abs(epsilon))
+            for p in (self.probability, 1.0 - self.probability)
+        )
+        return _two_sided(epsilon, right, left)
 
 
 @dataclass(frozen=True)
@@ -52,11 +181,12 @@ class BinomialProfile(PrivacyProfile):
     The noise is log-concave, so for one coordinate the likelihood ratio of a shift is monotone and the pair
     with the largest shift has the smaller ones as post-processings: the worst data set moves every coordinate
     by ``shift``. At p = 1/2 the reflection y -> N + shift - y makes all signs equivalent; else the largest δ
-    over the numbers r of upward shifts counts. Rounding data to whole numbers at random is covered, δ being
+    over the numbers r of upward shifts counts; which way is worse may then differ from release to release, and
+    with what was released before (`alternatives`). Rounding data to whole numbers at random is covered, δ being
     jointly convex.
 
-    One coordinate: δ(ε) = Σ_y (P(y) - e^ε Q(y))^+ summed term by term, exact (relative error below 1e-11,
-    upwards). Several: the losses on a grid that dominates them, tilted, convolved by FFT, all errors added;
+    One coordinate: δ(ε) = Σ_y (P(y) - e^ε Q(y))^+ summed term by term, exact, rounded upwards (and downwards by
+    `bounds`). Several: the losses on a grid that dominates them, tilted, convolved by FFT, all errors added;
     its ε is above the exact one by a few parts in 10⁵ (p = 1/2) or 10⁴. Losses of probability below 1e-30 count as
     infinite there.
 
@@ -123,10 +253,30 @@ class BinomialProfile(PrivacyProfile):
             return [LossProduct(parts, (d,))]
         return [LossProduct(parts, (up, d - up)) for up in range(d + 1)]
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        flat = np.ravel(epsilon).tolist()
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the losses of one coordinate at p = 1/2, unless there are very many."""
+        return None if self._many or len(self._laws) > 1 else _loss_of(self.trials, self.shift, 0.5)
+
+    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+        """Return the upward and the downward shift of one coordinate at p != 1/2; else the profile itself."""
+        if self._many or len(self._laws) == 1:
+            return (self,)
+        return tuple(BinomialShift(self.trials, self.shift, p) for p in self._laws)
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the larger sum; for several coordinates the computed curve is the curve."""
         if self._many:
-            values = [max(product.delta(x) for product in self._products) for x in flat]
-        else:
-            values = [max(_one_curve(self.trials, self.shift, p, x) for p in self._laws) for x in flat]
+            return super().bounds(epsilon)
+
+        lower, upper = zip(
+            *(_bounds_at(self.trials, self.shift, p, np.abs(epsilon)) for p in self._laws), strict=True
+        )
+        both = np.maximum.reduce(lower), np.maximum.reduce(upper)
+        return _two_sided(epsilon, both, both)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        if not self._many:
+            return self.bounds(epsilon)[1]
+        flat = np.ravel(epsilon).tolist()
+        values = [max(product.delta(x) for product in self._products) for x in flat]
         return np.asarray(values).reshape(np.shape(epsilon))

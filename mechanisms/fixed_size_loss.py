@@ -33,12 +33,10 @@ from scipy.special import logsumexp
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
-from mechanisms.quadrature import NODE_ERROR, Panels, layer_cake
-from mechanisms.subsampled_gaussian_loss import log_mixture
+from mechanisms.quadrature import NEED, NODE_ERROR, Panels, layer_cake
+from mechanisms.subsampled_gaussian_loss import log_drop, log_mixture
 
-_NEED = 46.0  # what is left out is about e^{-46} of M(s)
 _CELLS = 120
-_REFINEMENTS = 14
 
 
 @dataclass(frozen=True)
@@ -75,11 +73,11 @@ class FixedSizeGaussianLoss(PrivacyLoss):
         """Return the part of (1/2, ∞) that counts for ``power`` s + 1 or -s."""
         sigma = self.sigma
         if power < 0.0:
-            return 0.5, max(1.0, sigma * math.sqrt(2.0 * _NEED))
+            return 0.5, max(1.0, sigma * math.sqrt(2.0 * NEED))
         spread = power * math.log(2.0) + math.log(3.0)
-        reach = sigma * math.sqrt(2.0 * (_NEED + spread))
+        reach = sigma * math.sqrt(2.0 * (NEED + spread))
         log_shifted = power * (power - 1.0) / (2.0 * sigma * sigma) + power * math.log(self.rate)
-        return (max(0.5, power - reach) if log_shifted >= _NEED + spread else 0.5), power + reach
+        return (max(0.5, power - reach) if log_shifted >= NEED + spread else 0.5), power + reach
 
     def _log_bounds(self, panels: Panels, power: float, height: float) -> FloatArray:
         """Return ln of the largest modulus of φ_σ e^{(power + it) l} in each ellipse; inf where y >= πσ²."""
@@ -104,18 +102,15 @@ class FixedSizeGaussianLoss(PrivacyLoss):
         return np.asarray(bounded - math.log(self.sigma * math.sqrt(2.0 * math.pi)))
 
     def _panels(self, s: float, power: float, height: float) -> tuple[Panels, float]:
-        """Return panels whose rules err by less than e^{-_NEED}, relative to 1 or B/2, and ln of that error."""
+        """Return panels, and ln of their rules' error over 1 or B/2, whichever is larger."""
         variance, b = self.sigma**2, s + 1.0
         low, high = self._range(s, power)
         least = max(0.0, b * (b - 1.0) / (2.0 * variance) + b * math.log(self.rate) - math.log(2.0))
         half = min(self.sigma, variance, 12.0 * variance / (height + 1.0))
-        for _ in range(_REFINEMENTS):
-            panels = Panels.between(low, high, half)
-            error = panels.log_error(self._log_bounds(panels, power, height)) - least
-            if error <= -_NEED:
-                break
-            half *= 0.7
-        return panels, error
+        panels, error = Panels.refined(
+            low, high, half, lambda panels: self._log_bounds(panels, power, height), least
+        )
+        return panels, error - least
 
     def _masses(
         self, s: float, height: float
@@ -133,7 +128,7 @@ class FixedSizeGaussianLoss(PrivacyLoss):
             losses.append(side * own)
             places.append(x)
             halves.append(np.repeat(panels.halves, x.size // panels.halves.size))
-            error += math.exp(min(700.0, log_error)) + 2.0 * math.exp(-_NEED)
+            error += math.exp(min(700.0, log_error)) + 2.0 * math.exp(-NEED)
         return (
             np.concatenate(log_masses),
             np.concatenate(losses),
@@ -243,19 +238,17 @@ class FixedSizeLaplaceLoss(PrivacyLoss):
         elif fall < top:
             high = max(1e-3 * e, math.log1p(math.expm1(fall) / q)) if fall < 600.0 else e
         least = max(0.0, power * top - e - math.log(2.0))
-        half = min(1.0, e, 12.0 / (height + 1.0))
-        for _ in range(_REFINEMENTS):
-            panels = Panels.between(low, high, half)
+
+        def log_bounds(panels: Panels) -> FloatArray:
             ends = panels.centres[:, None] + panels.reach[:, None] * np.array([-1.0, 1.0])
             logs = np.max(power * log_mixture(q, ends), axis=1) - 0.5 * (e + ends[:, 0]) - math.log(4.0)
             logs = logs + panels.height * height
-            if power < 0.0:  # |Im l| < π: Re m lies within ln cos(Im l / 2) of its value on the real line
-                logs = logs + power * np.log(np.cos(np.minimum(0.5 * panels.height, 1.5)))
-            error = panels.log_error(np.where(panels.height < 3.0, logs, np.inf)) - least
-            if error <= -_NEED:
-                break
-            half *= 0.6
-        return panels, error
+            if power < 0.0:
+                logs = logs + power * log_drop(q, e, panels.height)
+            return np.where(panels.height < 3.0, logs, np.inf)
+
+        panels, error = Panels.refined(low, high, min(1.0, e, 12.0 / (height + 1.0)), log_bounds, least)
+        return panels, error - least
 
     def _masses(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return ln(mass e^{sL}), the losses, half-widths (0 for the atoms), and the quadrature's error over M(s)."""

@@ -13,10 +13,9 @@ from scipy.special import logsumexp
 from mechanisms.arrays import FloatArray
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
-from mechanisms.quadrature import ALLOWANCE, NODE_ERROR, Panels
-from mechanisms.subsampled_gaussian_loss import log_mixture
+from mechanisms.quadrature import NEED, NODE_ERROR, Panels
+from mechanisms.subsampled_gaussian_loss import log_drop, log_mixture
 
-_NEED = 46.0  # what quadrature leaves out is about e^{-46} of M(s)
 _SHIFTS = np.array([0.42, 0.3, 0.2, 0.12, 0.06, 0.02])  # paths tried for the envelope, over πσ²
 
 
@@ -61,10 +60,10 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
         """Return ends outside of which less than 2e^{-46} of M(s) lies."""
         b, q, sigma = s + 1.0, self.rate, self.sigma
         spread = b * math.log(2.0) - s * math.log1p(-q) + math.log(3.0)
-        reach = sigma * math.sqrt(2.0 * (_NEED + spread))
+        reach = sigma * math.sqrt(2.0 * (NEED + spread))
         log_shifted = b * (b - 1.0) / (2.0 * sigma * sigma) + b * math.log(q)
         # Left of b - R the integrand is below 2^b (1-q)^{-s} (φ_σ(x) + B φ_σ(x - b)).
-        return (b - reach if log_shifted >= _NEED + spread else -reach), b + reach
+        return (b - reach if log_shifted >= NEED + spread else -reach), b + reach
 
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return v(x), l(x) and l(-x)."""
@@ -82,9 +81,9 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
         """Return the strip a, the step g, and ln of the growth of the integrand in the strip, without t."""
         sigma = self.sigma
         flat = math.sqrt(1.0 + s / (4.0 * sigma * sigma))  # ln cos(y) is about -y²/2
-        a = min(sigma * math.sqrt(2.0 * _NEED) / flat, 0.5 * math.pi * sigma * sigma)
+        a = min(sigma * math.sqrt(2.0 * NEED) / flat, 0.5 * math.pi * sigma * sigma)
         growth = a * a / (2.0 * sigma * sigma) - s * math.log(math.cos(a / (2.0 * sigma * sigma)))
-        rate = (_NEED + growth) / a + self._turn * height / (sigma * sigma)
+        rate = (NEED + growth) / a + self._turn * height / (sigma * sigma)
         return a, 2.0 * math.pi / rate, growth
 
     def _nodes(self, s: float, step: float) -> FloatArray:
@@ -123,7 +122,7 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
         relative = 16.0 + 4.0 * np.abs(gaussian)
         relative = relative + (s + 1.0 + top) * rounding_of(v, right) + (s + top) * rounding_of(back, left)
         return fourier_of_masses(
-            log_masses, losses, ROUNDING * relative, quadrature + 4.0 * math.exp(-_NEED), t
+            log_masses, losses, ROUNDING * relative, quadrature + 4.0 * math.exp(-NEED), t
         )
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
@@ -155,7 +154,7 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
         for a in _SHIFTS * (math.pi * variance):
             theta, moved = a / variance, a * a / (2.0 * variance)
             growth = moved - s * math.log(math.cos(theta))
-            step = 2.0 * math.pi * a / (_NEED + growth)
+            step = 2.0 * math.pi * a / (NEED + growth)
             x = self._nodes(s, step)
             if x.size * heights.size > 2_000_000:
                 continue
@@ -163,8 +162,8 @@ class PoissonReplacedGaussianLoss(PrivacyLoss):
             logs = -0.5 * (x / self.sigma) ** 2 + math.log(step / (self.sigma * math.sqrt(2.0 * math.pi)))
             logs = logs + (s + 1.0) * r_right - s * r_left
             own = logsumexp(logs - np.multiply.outer(heights, i_right + i_left), axis=1)
-            left_out = math.log(4.0) - _NEED - s * math.log(math.cos(0.5 * theta))
-            rest = log_m + np.logaddexp(math.log(2.1) - _NEED - moved, left_out)
+            left_out = math.log(4.0) - NEED - s * math.log(math.cos(0.5 * theta))
+            rest = log_m + np.logaddexp(math.log(2.1) - NEED - moved, left_out)
             best = np.minimum(best, moved + np.logaddexp(own, rest))
         return best + 1e-9
 
@@ -232,21 +231,10 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
         """Minus the supremum."""
         return -self.supremum
 
-    def _half(self, s: float, height: float) -> float:
-        """Return the half-width of panels on which the integrands grow by less than e^{45} in the ellipses."""
-        steepest = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * math.exp(-self._e))
-        # |Im l0| <= 2.7 h: h(t)(2.7) and 2.9 h (s + 2) steepest, and cos(2.7 h)^{-s} (with h <= 0.5)
-        return min(
-            0.5,
-            self._e,
-            0.3 * ALLOWANCE / 2.7 / (height + 1.0),
-            0.3 * ALLOWANCE / 2.9 / ((s + 1.0) * steepest + 1.0),
-            math.sqrt(0.3 * ALLOWANCE / max(0.4 * s, 1e-300)) / 2.7 * 0.5,
-        )
-
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
-        return 0.1 * 64.0 * (1.0 + self._e / self._half(s, height))
+        half = min(0.5, self._e, 8.0 / (height + 1.0))
+        return 0.1 * 64.0 * (2.0 + self._e / half)
 
     def _heavy(self, power: float) -> tuple[float, float]:
         """Return the part of (-e, e) outside of which e^{power m(l0)} is below e^{-60-e} of its largest value."""
@@ -270,14 +258,20 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
         losses = [np.array([top - low]), np.array([low - top])]
         shifts = [np.zeros(2)]
         errors = []
+        least = max(0.0, float(log_masses[0][0]))
         for power, rest, side in ((s + 1.0, -s * low, 1.0), (-s, (s + 1.0) * low, -1.0)):
-            panels = Panels.between(*self._heavy(power), self._half(s, height))
-            real = panels.centres[:, None] + panels.reach[:, None] * np.array([-1.0, 1.0])
-            up = np.max(power * self._mixture(real), axis=1)
-            bounds = up - 0.5 * (e + real[:, 0]) - math.log(4.0) + rest + panels.height * height
-            if power < 0.0:  # |Im l0| < π: Re m lies within ln cos(Im l0 / 2) of its value on the real line
-                bounds = bounds + power * np.log(np.cos(0.5 * panels.height))
-            errors.append(panels.log_error(bounds))
+
+            def log_bounds(panels: Panels, power: float = power, rest: float = rest) -> FloatArray:
+                real = panels.centres[:, None] + panels.reach[:, None] * np.array([-1.0, 1.0])
+                up = np.max(power * self._mixture(real), axis=1)
+                logs = up - 0.5 * (e + real[:, 0]) - math.log(4.0) + rest + panels.height * height
+                if power < 0.0:
+                    logs = logs + power * log_drop(self.rate, e, panels.height)
+                return np.where(panels.height < 3.0, logs, np.inf)
+
+            first, last = self._heavy(power)
+            panels, error = Panels.refined(first, last, min(1.0, e, 12.0 / (height + 1.0)), log_bounds, least)
+            errors.append(error)
             nodes, log_weights = panels.rule()
             own = self._mixture(nodes)
             log_masses.append(log_weights - 0.5 * (e + nodes) - math.log(4.0) + power * own + rest)
@@ -288,7 +282,7 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
             masses,
             np.concatenate(losses),
             np.concatenate(shifts),
-            math.exp(min(700.0, float(np.logaddexp(errors[0], errors[1])) - max(0.0, float(masses[0]))))
+            math.exp(min(700.0, float(np.logaddexp(errors[0], errors[1])) - least))
             + 4.0 * e * math.exp(-60.0),
         )
 

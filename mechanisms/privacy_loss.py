@@ -110,6 +110,16 @@ class PrivacyLoss(abc.ABC):
         return 0.0
 
     @property
+    def least_infinite_mass(self) -> float:
+        """P(L = ∞), rounded down."""
+        return self.infinite_mass * (1.0 - 64 * ROUNDING)
+
+    @property
+    def displaced(self) -> float:
+        """How far the true values may be from those of `lattice` (never counted in `supremum` or `infimum`)."""
+        return 0.0
+
+    @property
     def precision(self) -> float:
         """A ρ with sup |M(s+it)| e^{ρt²/2} finite: the loss has an independent Gaussian part of variance ρ."""
         return 0.0
@@ -228,19 +238,37 @@ class LossSum(PrivacyLoss):
         """Sum of the infima, rounded down."""
         return _outwards(math.fsum(loss.infimum * n for loss, n in self._terms), -math.inf)
 
-    @cached_property
-    def _mass(self) -> float:
-        if all(loss.infinite_mass == 0.0 for loss in self.losses):
+    def _mass(self, masses: list[float]) -> float:
+        if not any(masses):
             return 0.0
-        if any(loss.infinite_mass >= 1.0 for loss in self.losses):
+        if max(masses) >= 1.0:
             return 1.0
-        log_rest = math.fsum(n * math.log1p(-loss.infinite_mass) for loss, n in self._terms)
-        return min(1.0, -math.expm1(log_rest) * (1.0 + 16 * ROUNDING))
+        return -math.expm1(
+            math.fsum(n * math.log1p(-p) for p, (_, n) in zip(masses, self._terms, strict=True))
+        )
+
+    @cached_property
+    def _masses(self) -> tuple[float, float]:
+        low, high = (
+            self._mass([getattr(loss, name) for loss in self.losses])
+            for name in ("least_infinite_mass", "infinite_mass")
+        )
+        return low * (1.0 - 16 * ROUNDING), min(1.0, high * (1.0 + 16 * ROUNDING))
 
     @property
     def infinite_mass(self) -> float:
         """1 - Π (1 - p_i)^{n_i}, rounded up."""
-        return self._mass
+        return self._masses[1]
+
+    @property
+    def least_infinite_mass(self) -> float:
+        """1 - Π (1 - p_i)^{n_i}, rounded down."""
+        return self._masses[0]
+
+    @property
+    def displaced(self) -> float:
+        """The parts' together."""
+        return math.fsum(loss.displaced * n for loss, n in self._terms)
 
     @property
     def precision(self) -> float:

@@ -192,6 +192,15 @@ class PrivacyProfile(abc.ABC):
         """
         return (self,)
 
+    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+        """Return the pairs of real data sets whose curves' maximum this one is, at every ε; default: itself.
+
+        With several, another pair may be worst at another ε, hence in each of several releases another one, chosen
+        by what was released before. The maximum is the curve of a pair; its composition is an upper bound, which
+        two or more releases need not attain.
+        """
+        return (self,)
+
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
         """Return the Rényi curve α -> D_α (Mironov 2017) at orders above 1, the larger of both directions.
 

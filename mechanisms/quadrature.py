@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,10 @@ IMAGINARY_AXIS = 0.5 * (_RATIO - 1.0 / _RATIO)
 """Imaginary semi-axis of a panel's ellipse over the panel's half-width."""
 NODE_ERROR = 1e-14
 """Nodes and weights of the rule on [-1, 1] are taken to be within this (the weights relative to themselves)."""
-ALLOWANCE = 45.0
-"""By how much, in the logarithm, the integrand may grow in an ellipse: the rule still errs by less than 1e-18."""
+NEED = 46.0
+"""Rules are refined until their error is below e^{-46}, about 1e-20, of the whole."""
+_MOST_PANELS = 4096
+_REFINEMENTS = 24
 _LOG_FACTOR = math.log(64.0 / 15.0 / (1.0 - _RATIO**-2)) - 62.0 * math.log(_RATIO)
 
 
@@ -42,11 +45,36 @@ class Panels:
 
     @classmethod
     def between(cls, low: float, high: float, half: float) -> Panels:
-        """Return panels of equal width, at most 2 ``half``."""
-        count = max(1, math.ceil((high - low) / (2.0 * half)))
+        """Return panels of equal width, at most 2 ``half`` (unless they would be too many)."""
+        count = max(1, math.ceil(min((high - low) / (2.0 * half), _MOST_PANELS)))
         own = (high - low) / (2.0 * count)
         centres: FloatArray = low + own * (2.0 * np.arange(count, dtype=np.float64) + 1.0)
         return cls(centres, np.full(count, own))
+
+    @classmethod
+    def refined(
+        cls, low: float, high: float, half: float, log_bounds: Callable[[Panels], FloatArray], least: float
+    ) -> tuple[Panels, float]:
+        """Return panels whose rules err by less than e^{least - `NEED`}, and ln of that error.
+
+        If that takes too many panels the error is larger, and said.
+
+        Parameters
+        ----------
+        half
+            The first half-width to try.
+        log_bounds
+            Ln of a bound on the integrand in each ellipse.
+        least
+            Ln of a lower bound on the whole.
+        """
+        for _ in range(_REFINEMENTS):
+            panels = cls.between(low, high, half)
+            error = panels.log_error(log_bounds(panels))
+            if error - least <= -NEED or panels.centres.size >= _MOST_PANELS:
+                break
+            half *= 0.65
+        return panels, error
 
     @property
     def reach(self) -> FloatArray:
@@ -57,10 +85,6 @@ class Panels:
     def height(self) -> FloatArray:
         """How far each ellipse goes up and down."""
         return IMAGINARY_AXIS * self.halves
-
-    def where(self, kept: FloatArray) -> Panels:
-        """Return some of the panels."""
-        return Panels(self.centres[kept], self.halves[kept])
 
     def rule(self) -> tuple[FloatArray, FloatArray]:
         """Return all nodes and the logarithms of their weights."""

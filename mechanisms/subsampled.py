@@ -11,7 +11,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError, real
-from mechanisms.privacy_loss import PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import up
 
@@ -66,6 +66,49 @@ class SubsampledDirection(PrivacyProfile):
         own = self.base.loss()
         return None if own is None else own.subsampled(self.rate, self.added)
 
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the base's δ at both ends of what its argument may be: it is rounded, most near a largest loss.
+
+        Removed: x = (w-1)/q has 4u, so ln(1+x) is off by 4u |x|/(1+x) and its own rounding. Added: 1 - w(1-q) is off by
+        4u |ln(1-q)| / (-ε - ln(1-q)) of itself; δ increases with it.
+        """
+        q, unit = self.rate, 4.0 * ROUNDING
+        at_most_one = np.minimum(1.0, -np.expm1(np.minimum(epsilon, 0.0)))
+        if self.added:
+            gap = -(epsilon + math.log1p(-q))
+            inside = gap > 0.0
+            keep = -np.expm1(-np.where(inside, gap, 1.0))
+            off = unit * (2.0 + abs(math.log1p(-q)) / np.where(inside, gap, 1.0))
+            at = math.log(q) + np.where(inside, epsilon, 0.0) - np.log(keep)
+            rounding = unit * (1.0 + abs(math.log(q)) + np.abs(epsilon) + np.abs(at))
+            low = keep * np.maximum(0.0, 1.0 - off) * self.base.bounds(at + 2.0 * off + rounding)[0]
+            high = keep * (1.0 + off) * self.base.bounds(at - 2.0 * off - rounding)[1]
+            low = np.where(inside & (off < 0.25), low, 0.0)
+            # Where the distance is mostly rounding: δ at a distance that is larger for certain.
+            far = -np.expm1(-np.maximum(gap, 0.0) - unit * (1.0 + abs(math.log1p(-q))))
+            high = np.where(inside & (off < 0.25), high, far)
+        else:
+            x = np.maximum(np.expm1(np.minimum(epsilon, 30.0)) / q, -1.0)
+            inside = x > -1.0
+            at, base = self._argument(epsilon), np.where(inside, 1.0 + x, 1.0)
+            off = np.where(
+                epsilon > 30.0, unit * (np.abs(epsilon) + abs(math.log(q)) + 2.0), unit * np.abs(x) / base
+            )
+            off = off + unit * (np.abs(at) + 1.0)
+            low = np.where(inside, q * self.base.bounds(at + off)[0], 0.0)
+            high = np.where(inside, q * self.base.bounds(at - off)[1], at_most_one)
+        low = np.maximum(low * (1.0 - unit), at_most_one * (1.0 - unit))
+        return low, np.minimum(1.0, np.maximum(high, at_most_one) * (1.0 + unit))
+
+    def _argument(self, epsilon: FloatArray) -> FloatArray:
+        """Return ln((w - 1 + q)/q) for a removed record, where it is defined."""
+        q = self.rate
+        # ln(1 + (w-1)/q), and ε - ln q + ln(1 - (1-q)/w) for large ε
+        safe = np.where(epsilon > math.log1p(-q), epsilon, 1.0)
+        near = np.log1p(np.maximum(np.expm1(np.minimum(safe, 30.0)) / q, -1.0 + 1e-16))
+        far = safe - math.log(q) + np.log1p(-(1.0 - q) * np.exp(-np.maximum(safe, 30.0)))
+        return np.where(safe > 30.0, far, near)
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)
 
@@ -77,12 +120,9 @@ class SubsampledDirection(PrivacyProfile):
             at = math.log(q) + np.where(inside, epsilon, 0.0) - np.log(np.where(inside, keep, 1.0))
             return np.where(inside, keep * self.base.delta(at), 0.0)
         inside = epsilon > math.log1p(-q)
-        safe = np.where(inside, epsilon, 1.0)
-        # ln((w - 1 + q)/q) = ln(1 + (w-1)/q), and ε - ln q + ln(1 - (1-q)/w) for large ε
-        near = np.log1p(np.maximum(np.expm1(np.minimum(safe, 30.0)) / q, -1.0 + 1e-300))
-        far = safe - math.log(q) + np.log1p(-(1.0 - q) * np.exp(-np.maximum(safe, 30.0)))
-        at = np.where(safe > 30.0, far, near)
-        return np.where(inside, q * self.base.delta(at), -np.expm1(np.minimum(epsilon, 0.0)))
+        return np.where(
+            inside, q * self.base.delta(self._argument(epsilon)), -np.expm1(np.minimum(epsilon, 0.0))
+        )
 
 
 @dataclass(frozen=True)
@@ -137,6 +177,11 @@ class SubsampledProfile(PrivacyProfile):
     def infinite_mass(self) -> float:
         """Of the base times q."""
         return self._sides[0].infinite_mass
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the larger of both directions."""
+        (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
+        return np.maximum(low, low_added), np.maximum(high, high_added)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)

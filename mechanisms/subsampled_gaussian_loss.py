@@ -161,3 +161,13 @@ def log_mixture(q: float, v: FloatArray) -> FloatArray:
     near = np.log1p(q * np.expm1(np.minimum(v, 30.0)))
     far = v + math.log(q) + np.log1p((1.0 - q) / q * np.exp(-np.maximum(v, 30.0)))
     return np.where(v > 30.0, far, near)
+
+
+def log_drop(q: float, high: float, height: FloatArray) -> FloatArray:
+    """Return a lower bound on Re m(l + iy) - m(l), m(l) = ln(1 - q + q e^l), for real l <= high, |y| <= height < π.
+
+    |α + βe^{iy}|² = (α+β)² (1 - 4κ(1-κ) sin²(y/2)), κ = β/(α+β) = dm/dl, which increases with l.
+    """
+    steepest = 1.0 / (1.0 + (1.0 - q) / q * math.exp(-min(high, 700.0)))
+    bend = 4.0 * steepest * (1.0 - steepest) if steepest < 0.5 else 1.0
+    return 0.5 * np.log1p(-bend * np.sin(0.5 * np.minimum(height, 3.0)) ** 2)

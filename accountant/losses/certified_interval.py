@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -51,6 +52,11 @@ class CertifiedInterval:
         low = self if self.lower >= other.lower else other
         high = self if self.upper >= other.upper else other
         return CertifiedInterval(low.lower, high.upper, low.lower_by, high.upper_by)
+
+    def with_lower(self, others: Iterable[CertifiedInterval]) -> CertifiedInterval:
+        """Return this upper end with the largest lower end of some other intervals."""
+        low = max(others, key=lambda other: other.lower)
+        return CertifiedInterval(low.lower, self.upper, low.lower_by, self.upper_by)
 
     def __str__(self) -> str:
         return f"[{self.lower!r}, {self.upper!r}] ({self.lower_by}; {self.upper_by})"

@@ -38,6 +38,10 @@ NOTHING = "nothing"
 _CEILING = "mass near the largest loss"
 
 _LEAST_DELTA = 1e-290
+_FIXED_WIDTH = 1e-6
+"""Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of a profile's releases that meet the first of two alternatives; any give a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class ComposedLoss:
 
     Intervals are those of the composed dominating pairs. If every profile is `exact` they are those of the
     mechanisms' worst case; if not, the upper end is still a guarantee, and the lower end says how tight it is.
+    Where the worst pair of data sets may differ from release to release (`PrivacyProfile.alternatives`) the lower end
+    is that of fixed data sets: each release's pair the same, or in the same proportions.
 
     Parameters
     ----------
@@ -95,8 +101,16 @@ class ComposedLoss:
 
     @property
     def exact(self) -> bool:
-        """Whether every profile is exact."""
-        return all(profile.exact for profile, _ in self.releases)
+        """Whether every profile is exact and has one worst pair of data sets, whatever was released before."""
+        return all(profile.exact for profile, _ in self.releases) and not self._switches
+
+    @cached_property
+    def _switches(self) -> bool:
+        """Whether the worst pair of data sets may differ from release to release."""
+        several = any(
+            len(side.alternatives()) > 1 for profile, _ in self.releases for side in profile.directions()
+        )
+        return several and sum(count for _, count in self.releases) > 1
 
     @cached_property
     def pure_epsilon(self) -> Fraction | None:
@@ -143,6 +157,10 @@ class ComposedLoss:
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
         for direction in self._directions:
             result = result.largest(direction.epsilon(target, width))
+        if self._switches:
+            result = result.with_lower(
+                [data.epsilon(target, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
+            )
         return result if self.pure_epsilon is None else result.intersect(_at_most(up(self.pure_epsilon)))
 
     def delta(self, epsilon: float, *, width: float = 1e-9) -> CertifiedInterval:
@@ -162,7 +180,28 @@ class ComposedLoss:
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
         for direction in self._directions:
             result = result.largest(direction.delta(at, width))
-        return result
+        return (
+            result.with_lower([data.delta(at, width) for data in self._fixed_data])
+            if self._switches
+            else result
+        )
+
+    @cached_property
+    def _fixed_data(self) -> tuple[_Direction, ...]:
+        """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases."""
+        found = []
+        for direction in self._directions:
+            for share in _SHARES:
+                parts: list[tuple[PrivacyProfile, int]] = []
+                for profile, count in zip(direction.profiles, direction.counts, strict=True):
+                    one, other = (profile.alternatives() * 2)[:2]
+                    first = round(share * count)
+                    parts += [(own, n) for own, n in ((one, first), (other, count - first)) if n]
+                merged: dict[PrivacyProfile, int] = {}
+                for profile, count in parts:
+                    merged[profile] = merged.get(profile, 0) + count
+                found.append(_Direction(tuple(merged), tuple(merged.values())))
+        return tuple(dict.fromkeys(found))
 
     def _largest_loss(self) -> CertifiedInterval:
         total = self.pure_epsilon
@@ -253,10 +292,10 @@ class _Direction:
             return self._grid_epsilon(delta, width)
         mass = self.loss.infinite_mass
         if mass >= delta:
-            lower = math.inf if mass * (1.0 - 64 * ROUNDING) > delta else 0.0
+            lower = math.inf if self.loss.least_infinite_mass > delta else 0.0
             return CertifiedInterval(lower, math.inf, "infinite loss", "infinite loss")
         high = (delta - mass) * (1.0 - 4 * ROUNDING)
-        low = (delta - mass * (1.0 - 64 * ROUNDING)) * (1.0 + 4 * ROUNDING)
+        low = (delta - self.loss.least_infinite_mass) * (1.0 + 4 * ROUNDING)
         if mass == 0.0:
             high = low = delta
         ends = [self._finite_epsilon(target, width) for target in dict.fromkeys((high, low))]
@@ -302,7 +341,7 @@ class _Direction:
         if self.loss is None:
             return self._grid_delta(epsilon, width)
         loss, mass = self.loss, self.loss.infinite_mass
-        low_mass = mass * (1.0 - 64 * ROUNDING)
+        low_mass = loss.least_infinite_mass
         if epsilon >= loss.supremum:
             return CertifiedInterval(low_mass, mass, PURE, PURE)
         near = near_ceiling(loss, 1.0, epsilon=epsilon)

@@ -15,8 +15,9 @@ largest distance to them, is a line below φ everywhere. In the first cell 1 - w
 so wherever the line ends below one of them. y_j is the lower of the two lines at node j; each cell's chord is then
 below its line, and so is the lower convex hull of these points.
 
-A relative error r of the curves moves the dots by r, the extended chords by up to 3r of the curve; it is paid as a
-factor (1 ± 8r)^n on all masses.
+Rounding. Dots are certified bounds on the curve near the node; a chord is extended from an upper bound through a lower
+one. With w_j computed as e^{x_j}, all is exact for nodes within 4u (|x_j| + 1) of those meant; composed, the loss is
+off by the sum of that, and δ is read that much to the side.
 """
 
 from __future__ import annotations
@@ -114,8 +115,7 @@ class GridLoss(PrivacyLoss):
 def rounded_up(profile: PrivacyProfile, spacing: Fraction, first: int, last: int) -> GridLoss:
     """Return the loss on the grid whose curve joins the dots of the profile's: never below it."""
     h = float(spacing)
-    values = np.asarray(profile.delta(h * np.arange(first, last + 1, dtype=np.float64)))
-    values = np.minimum.accumulate(values)
+    values = np.minimum.accumulate(_nodes_bounds(profile, spacing, first, last)[1])
     steps = np.diff(values) / math.expm1(h)  # slope to the right, times w_j
     right = np.append(steps, 0.0)
     left = np.append((values[0] - 1.0), steps * math.exp(h))
@@ -129,14 +129,16 @@ def rounded_down(profile: PrivacyProfile, spacing: Fraction, first: int, last: i
     """Return a loss on the grid whose curve is never above the profile's."""
     h = float(spacing)
     x = h * np.arange(first, last + 1, dtype=np.float64)
-    w, values = np.exp(x), np.minimum.accumulate(np.asarray(profile.delta(x)))
+    values, above = _nodes_bounds(profile, spacing, first, last)
+    w, values = np.exp(x), np.minimum.accumulate(values)
     slopes = np.diff(values) / np.diff(w)
-    before = np.append(-1.0, slopes[:-1])
-    after = np.append(slopes[1:], 0.0)
+    # Below φ: the line through an upper and then a lower bound, beyond the second; mirrored, before the first.
+    before = np.append(-1.0, np.maximum(-1.0, (values[1:-1] - above[:-2]) / np.diff(w)[:-1]))
+    after = np.append(np.minimum(0.0, (above[2:] - values[1:-1]) / np.diff(w)[1:]), 0.0)
     # Where the two neighbouring chords meet inside the cell; heights are relative to the cell's left end.
     width = np.diff(w)
     fall = np.diff(values)
-    spread = np.maximum(after - before, 1e-300)
+    spread = np.where(after == before, 1e-300, after - before)
     meet = np.clip((fall - after * width) / -spread, 0.0, width)
     lowest = np.maximum(before * meet, fall - after * (width - meet))
     gap = np.maximum(0.0, slopes * meet - lowest) + 8.0 * ROUNDING * values[:-1]
@@ -159,6 +161,15 @@ def rounded_down(profile: PrivacyProfile, spacing: Fraction, first: int, last: i
     return GridLoss(first, spacing, masses)
 
 
+def _nodes_bounds(
+    profile: PrivacyProfile, spacing: Fraction, first: int, last: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the curve near the nodes."""
+    x = float(spacing) * np.arange(first, last + 1, dtype=np.float64)
+    off = 4.0 * ROUNDING * (np.abs(x) + 1.0)
+    return profile.bounds(x + off)[0], profile.bounds(x - off)[1]
+
+
 def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
     """Return the indices of the lower convex hull (Andrew's monotone chain)."""
     hull: list[int] = []
@@ -179,10 +190,10 @@ class Grid:
     name = "grid"
 
     def __init__(
-        self, above: LatticeContour, below: LatticeContour, mass: float, factor: float, start: float
+        self, above: LatticeContour, below: LatticeContour, mass: float, off: float, start: float
     ) -> None:
-        """Take the two engines, P_∞ of the upper one, the factor of the curves' errors, and a guess."""
-        self._above, self._below, self._mass, self._factor = above, below, mass, factor
+        """Take the two engines, P_∞ of the upper one, how far the nodes may be off in sum, and a guess."""
+        self._above, self._below, self._mass, self._off = above, below, mass, off
         self.s, self.start = above.s, start
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
@@ -192,8 +203,9 @@ class Grid:
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
         """Return (lower, upper) with lower <= δ(ε) <= upper."""
-        high = (self._above.bounds(epsilon)[1] + self._mass) * self._factor
-        return self._below.bounds(epsilon)[0] / self._factor, min(1.0, high)
+        off = self._off + 2.0 * ROUNDING * abs(epsilon)
+        high = (self._above.bounds(epsilon - off)[1] + self._mass) * (1.0 + 4.0 * ROUNDING)
+        return self._below.bounds(epsilon + off)[0], min(1.0, high)
 
 
 def grid(
@@ -238,8 +250,8 @@ def grid(
         if engine is None:
             return None
         engines.append((engine, loss.infinite_mass, own.epsilon if own is not None else 0.0))
-    error = math.fsum(8.0 * profile.relative_error * n for profile, n in zip(profiles, counts, strict=True))
-    return Grid(engines[0][0], engines[1][0], engines[0][1], math.exp(error), engines[0][2])
+    off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
+    return Grid(engines[0][0], engines[1][0], engines[0][1], off, engines[0][2])
 
 
 def _saddle(loss: PrivacyLoss, delta: float | None, epsilon: float | None) -> Saddle | None:

@@ -185,5 +185,7 @@ def lattice_contour(
     lattice = common_lattice(values, Fraction(period) / most_points)
     if lattice is None:
         return None
+    if loss.displaced:
+        lattice = CommonLattice(lattice.origin, lattice.spacing, lattice.moved + 1.001 * loss.displaced)
     nodes = math.ceil(period / float(lattice.spacing)) + 2
     return LatticeContour(loss, lattice, saddle, nodes, further) if nodes <= most_points else None
