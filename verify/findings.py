@@ -30,6 +30,7 @@ class FindingKind(StrEnum):
     FLOATING_POINT = "floating-point"
     FOREIGN_RANDOMNESS = "foreign-randomness"
     IGNORES_GENERATOR = "ignores-generator"
+    IMPURE_MAP = "impure-map"
     INTERRUPTED = "interrupted"
     MASK = "mask"
     MECHANISM = "mechanism"
@@ -161,6 +162,11 @@ class Statement(Enum):
     OUTPUT_DIFFERS = (
         FindingKind.RAW_OUTPUT,
         "the output differs {which} although every released value is the same: it is computed from raw data",
+    )
+    IMPURE_MAP = (
+        FindingKind.IMPURE_MAP,
+        "a function in map gives another result for the same value {after}: it depends on more than its argument, and "
+        "what it remembers of others leaves with no noise of theirs",
     )
     RUNS_DIFFER = (
         FindingKind.UNREPEATABLE,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+
 from accountant.place import calling_place
 from accountant.refusals import AssumptionRefused
-from mechanisms import Assumption
+from mechanisms import Assumption, Domain
 
 
 class Assuming:
@@ -31,3 +36,8 @@ class Assuming:
                 raise AssumptionRefused(assumption, calling_place())
             if assumption not in self._assumed:
                 self._assumed = (*self._assumed, assumption)
+
+    def try_function(
+        self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
+    ) -> None:
+        """Do nothing: a function is not called more often than its results are used."""

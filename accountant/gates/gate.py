@@ -12,6 +12,7 @@ A learner talks to a gate and nothing else, so the same learner runs under every
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,6 +92,11 @@ class Gate(Protocol):
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep what a release rests on and nobody checked; a strict gate refuses."""
+
+    def try_function(
+        self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
+    ) -> None:
+        """Try whether a declared function depends on nothing but its argument; only gates of a verifier do."""
 
     def close(self, why: str, where: Place) -> None:
         """Shut the gate: an error has told something about private data."""

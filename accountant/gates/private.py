@@ -19,8 +19,8 @@ from accountant.gates.declared import declared_function
 from accountant.gates.provenance import UNTRACKED, Provenance
 from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
-from mechanisms import Box, Categories, Domain, DomainError, Transformation
-from mechanisms.assumptions import examined
+from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
+from mechanisms.assumptions import assumptions_of, examined
 from mechanisms.float_bounds import on_grid
 
 if TYPE_CHECKING:
@@ -183,17 +183,20 @@ class Private:
             self._gate.assume(*assumptions, declared)
             with self._closing():
                 results = self._placed(own, self._apply(function, self._values))
+            self._gate.try_function(function, self._values, self._domain)
             return self._in(own, results)
         assert stability is not None
         self._gate.assume(declared)
         with self._closing():
             results, offset = self._apply_in_form(function)
+        self._gate.try_function(function, self._values, self._domain)
         self._gate.check_stability(self._values, results, stability)
         origin = self._provenance.stretched(stability, results.shape[-1], offset, 0)
         return Private(self._gate, results, origin)
 
     def _transformed(self, transformation: Transformation) -> Private:
-        own, assumptions = examined(transformation)
+        # It is applied at once: unlike a mechanism, it cannot change between a charge and a draw, and needs no copy.
+        assumptions = assumptions_of(transformation)
         self._gate.assume(*assumptions)
         known = self._domain if self._parts == 1 else None
         if known is None:
@@ -202,19 +205,25 @@ class Private:
                 if self._categorical
                 else Box(-math.inf, math.inf, self.shape[-1])
             )
-        into, more = examined(own.into(known))
-        self._gate.assume(*more)
+        into = transformation.into(known)
+        if assumptions:  # else it is a domain of this library, as the transformation is
+            into, more = examined(into)
+            self._gate.assume(*more)
+        bounded = bool(np.isfinite(into.widths).all())
+        if not bounded and isinstance(transformation, Chain):  # what is rounded off between its parts counts
+            value = self
+            for part in transformation.parts:
+                value = value._transformed(part)
+            return value
         with self._closing():
-            results = self._apply(own.apply, self._values)
-            if np.isfinite(into.widths).all():
-                results = self._placed(into, results)
-            else:
-                results = _finite(results).reshape(*self._values.shape[:2], -1)
-        if np.isfinite(into.widths).all():
+            results = self._apply(transformation.apply, self._values)
+            leading = self._values.shape[:2]
+            results = self._placed(into, results) if bounded else _finite(results).reshape(*leading, -1)
+        if bounded:
             return self._in(into, results)
-        offset = float(np.abs(own.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
+        offset = float(np.abs(transformation.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
         units = self.shape[-1] + 2  # law 2 of transformations
-        origin = self._provenance.stretched(own.stability, results.shape[-1], offset, units)
+        origin = self._provenance.stretched(transformation.stability, results.shape[-1], offset, units)
         return Private(self._gate, results, origin)
 
     def _placed(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -114,6 +114,7 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
         self.positions = structure.size
+        self.symbol = FirstAbove()  # the clicked position, or K
         self.randomizer = RandomizedResponse(size=self.positions + 1, epsilon=check_epsilon(epsilon))
         odds = math.exp(-epsilon)
         self.false_rate = odds / (1.0 + self.positions * odds)  # q
@@ -133,6 +134,6 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
         """Average the user's randomized symbol into the displayed items."""
         self.check_feedback(feedback)
         shown = self.shown
-        message = self.gate.release(self.randomizer, feedback.map(FirstAbove()))  # the clicked position, or K
+        message = self.gate.release(self.randomizer, feedback.map(self.symbol))
         self.estimates.add(shown, self._click[message[:, 0]])
         self.rounds.add(None, self)

@@ -26,6 +26,7 @@ from verify.learners.accounting_run import (
     run_accounting,
 )
 from verify.learners.coupled_run import RELEASED_VIEWS, add_coupled, try_coupled
+from verify.learners.function_trials import add_function_trials
 from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
@@ -104,7 +105,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     build, problem, claim = case.build, case.problem, case.claim
     effort, progress = conduct.effort, conduct.progress
     root = np.random.SeedSequence(conduct.seed)
-    data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed = root.spawn(5)
+    data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed, trial_seed = root.spawn(6)
     drawn = problem.draw_records(np.random.default_rng(data_seed), effort.accounting_rounds + 1)
 
     progress(0.0, "accounting runs")
@@ -129,6 +130,7 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     coupled = try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
         add_coupled(evidence, coupled, neighbours, data, claim, conduct.reproduce, effort.false_alarm)
+    add_function_trials(evidence, case, drawn, trial_seed)
     trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
     return Groundwork(evidence, drawn, neighbours, coupled, trusted, _proved(evidence, claim))
 

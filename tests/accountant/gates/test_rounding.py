@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Coupled, Simulation
 from accountant.gates.movement import ROUNDING_SHARE
-from accountant.refusals import RoundingExceeded
+from accountant.refusals import RoundingExceeded, SensitivityExceeded
 from algorithms.durable.durable_run import DurableRun
 from mechanisms import (
     Affine,
@@ -206,6 +206,20 @@ def test_digits_that_were_cut_off_are_refused_or_charged(leak: Any) -> None:
         assert computed == [None] * 3
         return
     assert max(computed) - min(computed) <= charged * (1 + ROUNDING_SHARE)
+
+
+@pytest.mark.parametrize("through", [lambda value: value * 1.0, lambda value: value])
+def test_digits_that_a_chain_cuts_off_are_charged_or_refused(through: Any) -> None:
+    computed = []
+    calibrated = Laplace(scale=1.0, sensitivity=Sensitivity(*[100.0] * 3))
+    for point in (100.0, 200.0):
+        gate = accountant()
+        value = through(gate.private([point], Interval(100, 200), "ann"))
+        value = value.map(Affine(1.0, 2.0**60) >> Affine(1.0, -(2.0**60)))
+        computed.append(value._values.item())
+        with pytest.raises(SensitivityExceeded):
+            gate.release(calibrated, value)
+    assert computed == [0.0, 256.0]
 
 
 def test_adding_a_large_public_number_and_taking_it_away_is_refused_with_a_reason() -> None:
