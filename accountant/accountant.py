@@ -72,9 +72,10 @@ class Accountant(Closing, Assuming, Accounts):
     cannot be copied: each copy would spend the same budget.
 
     What it takes on trust is in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
-    ``map(..., stability=...)`` declare what is true; ``strict=True`` refuses them. Besides, that functions given to
-    `Private.map` are pure, and that rounding in sums of floats (relative to
-    the largest number that is added, about 1e-16 for each addition) is negligible beside the sensitivity.
+    ``map(..., stability=...)`` declare what is true, and that functions given to `Private.map` depend on nothing but
+    their argument; ``strict=True`` refuses them. Rounding is not: values are rounded to a grid on which sums are exact
+    (`mechanisms.float_bounds`), and a release that floating point could move by more than 1e-6 of what its mechanism is
+    calibrated for is refused (`RoundingExceeded`).
 
     Parameters
     ----------
