@@ -31,7 +31,7 @@ from accountant.ledger import Entry, Ledger, declassification
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.quote import Quote, Reservation
-from accountant.refusals import ForeignValue, RecordWaiting, TrustViolation
+from accountant.refusals import ForeignValue, RecordWaiting
 from accountant.summary import Summary, summarise
 from accountant.tenure import Tenure
 from accountant.terms import (
@@ -42,7 +42,7 @@ from accountant.terms import (
     checked_theorem,
     checked_trust,
 )
-from accountant.trust import Trust
+from accountant.trust import Trust, check_holders, check_shuffler
 from mechanisms import (
     Assumption,
     AssumptionKind,
@@ -88,7 +88,8 @@ class Accountant(Closing, Assuming, Accounts):
         Instead of a composition: what the releases of every record will be. The run is held to it, and gets
         the tight numbers that need it (see `guarantee`).
     trust
-        `Trust.LOCAL` refuses releases that hold more than one record.
+        `Trust.LOCAL` refuses releases that hold more than one record, `Trust.SHUFFLE` whatever does not leave as
+        shuffled messages.
     noise
         Where noise comes from. By default OpenDP's floating-point-safe samplers; pass a
         `numpy.random.Generator` for reproducible tests and simulation. The source is on the record.
@@ -223,7 +224,8 @@ class Accountant(Closing, Assuming, Accounts):
         ValueError
             If the mask is not boolean or not of the value's shape.
         TrustViolation
-            Under `Trust.LOCAL`, if the released value holds more than one record.
+            Under `Trust.LOCAL`, if the released value holds more than one record; under `Trust.SHUFFLE`, if it is no
+            sum of messages of single records that leaves through a shuffler of all of them.
         SensitivityExceeded
             If a record moves the value further than the mechanism is calibrated for, or in another metric.
         TheoremMissing
@@ -291,7 +293,7 @@ class Accountant(Closing, Assuming, Accounts):
                 waiting = held.waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
-            asked += [(entry, times) for entry in self._entries(own, given, None, place)]
+            asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
             self._check_budget(self._together(asked), place)
 
@@ -377,7 +379,10 @@ class Accountant(Closing, Assuming, Accounts):
         self.check_open()
         check_owner(self, private)
         with self._charging:
-            records = [record for _, group in self._movements(private, None, place) for record in group]
+            movements = self._movements(private, None, place)
+            self._check_holders(movements, place)
+            self._check_shuffler(None, private, None, place)
+            records = [record for _, group in movements for record in group]
             entries = [declassification(records, place, reason, self.composition.infinite)]
             return self._publish(entries, private, None, None, (), place)
 
@@ -415,11 +420,22 @@ class Accountant(Closing, Assuming, Accounts):
     # --- checks ----------------------------------------------------------------------------------
 
     def _entries(
-        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None, place: Place
+        self,
+        mechanism: Mechanism,
+        private: Private | PrivateSums,
+        where: Mask | None,
+        place: Place,
+        *,
+        leaves: bool = True,
     ) -> list[Entry]:
-        """Return what a release charges, once everything but the budget is checked."""
+        """Return what a release charges, once everything but the budget is checked.
+
+        A value that waits in sums and does not yet leave is not held to be a shuffler's output.
+        """
         movements = self._movements(private, where, place)
-        self._check_trust(movements, place)
+        self._check_holders(movements, place)
+        if leaves:
+            self._check_shuffler(mechanism, private, where, place)
         rounding = cast("Traced | TracedSums", private._provenance).rounding(where)
         if rounding:
             movements = [
@@ -443,14 +459,16 @@ class Accountant(Closing, Assuming, Accounts):
             raise ForeignValue("this value did not enter through `private`: it has no account", place)
         return private._provenance.movements(where)
 
-    def _check_trust(self, movements: list[Movement], place: Place) -> None:
+    def _check_holders(self, movements: list[Movement], place: Place) -> None:
         if self.trust is Trust.LOCAL:
-            holders = sum(len(records) for _, records in movements)
-            if holders > 1:
-                raise TrustViolation(
-                    f"the released value holds {holders} records; under local trust every message holds one",
-                    place,
-                )
+            check_holders(sum(len(records) for _, records in movements), place)
+
+    def _check_shuffler(
+        self, mechanism: Mechanism | None, private: Private | PrivateSums, where: Mask | None, place: Place
+    ) -> None:
+        if self.trust is Trust.SHUFFLE:
+            sums = private._provenance
+            check_shuffler(mechanism, sums.records(where) if isinstance(sums, TracedSums) else None, place)
 
     # --- summary and durable state ---------------------------------------------------------------
 

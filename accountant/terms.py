@@ -51,7 +51,7 @@ def checked_theorem(composition: object, plan: object) -> Composition:
 def checked_trust(trust: object) -> Trust:
     """Return the trust model; raise `ValueError` unless it is a `Trust`: its name would enforce nothing."""
     if not isinstance(trust, Trust):
-        raise ValueError(f"trust={trust!r}: must be Trust.CENTRAL or Trust.LOCAL")
+        raise ValueError(f"trust={trust!r}: must be Trust.CENTRAL, Trust.LOCAL or Trust.SHUFFLE")
     return trust
 
 

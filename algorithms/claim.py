@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal, get_args
 
 Model = Literal["central", "local", "shuffle"]
+MODELS: tuple[str, ...] = get_args(Model)
 
 
 class View(Enum):
@@ -41,6 +44,11 @@ class ClaimForm:
         When two data sets are neighbours.
     source
         Where the claim is made.
+
+    Raises
+    ------
+    ValueError
+        If the model is none of the three, exactly as they are written, the view no `View`, or the unit no text.
     """
 
     model: Model
@@ -49,6 +57,15 @@ class ClaimForm:
     source: str
     neighbours: str = "one record replaced by any other"
 
+    def __post_init__(self) -> None:
+        _check_one_of("model", self.model, MODELS)
+        if not isinstance(self.view, View):
+            names = [f"View.{view.name}" for view in View]
+            raise ValueError(
+                f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
+            )
+        _check_unit(self.unit)
+
     def at(self, epsilon: float, delta: float = 0.0) -> Claim:
         """Return the claim with its numbers filled in."""
         return Claim(self.model, epsilon, delta, self.unit, self.neighbours, self.view.value, self.source)
@@ -56,12 +73,13 @@ class ClaimForm:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An (epsilon, delta)-differential-privacy claim.
+    """An (epsilon, delta)-differential-privacy claim; `view` is the words of a `View`.
 
     Raises
     ------
     ValueError
-        If epsilon is not a positive finite number or delta is not a number in [0, 1).
+        If epsilon is not a positive finite number or delta is not a number in [0, 1); if the model is none of the
+        three, the view not the words of a `View`, or the unit no text.
     """
 
     model: Model
@@ -73,6 +91,9 @@ class Claim:
     source: str = ""
 
     def __post_init__(self) -> None:
+        _check_one_of("model", self.model, MODELS)
+        _check_one_of("view", self.view, [view.value for view in View])
+        _check_unit(self.unit)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise ValueError(f"{name}={value!r}: must be a number")
@@ -80,6 +101,26 @@ class Claim:
             raise ValueError(f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0")
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta={self.delta!r}: a claim's delta must be in [0, 1)")
+
+
+def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
+    if type(value) is not str or value not in known:
+        listed = ", ".join(map(repr, known))
+        raise ValueError(f"{name}={value!r}: must be one of {listed}{_near(value, known)}")
+
+
+def _check_unit(unit: object) -> None:
+    if not isinstance(unit, str) or not unit.strip():
+        raise ValueError(f"unit={unit!r}: must say in words what one record is")
+
+
+def _near(value: Any, known: Sequence[str]) -> str:
+    """Return the known word that may be meant, as the end of a sentence."""
+    if not isinstance(value, str):
+        return ""
+    lower = {word.lower(): word for word in known}
+    close = get_close_matches(value.lower(), lower, n=1)
+    return f" (did you mean {lower[close[0]]!r}?)" if close else ""
 
 
 ONE_ROUND_CENTRAL = "one round: the outcome vector of that round"

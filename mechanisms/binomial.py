@@ -44,11 +44,14 @@ class Binomial(BuiltInMechanism):
         p, 1/2 by default.
     delta : float, optional
         The nominal δ at which ``epsilon`` and basic composition read the profile.
+    clients : int, optional
+        Whose random bits the noise is: N / clients bits of each client who sends a message. Then the mechanism is a
+        shuffler, and the only kind that a gate of shuffle trust releases through.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or shift exceeds trials.
+        If a parameter is out of range, shift exceeds trials, or trials are no multiple of clients.
     """
 
     trials: int
@@ -56,6 +59,7 @@ class Binomial(BuiltInMechanism):
     dimension: int = 1
     probability: float = 0.5
     delta: float | None = None
+    clients: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("trials", "shift", "dimension"):
@@ -65,6 +69,10 @@ class Binomial(BuiltInMechanism):
             raise ParameterError(f"shift = {self.shift}: must be at most trials = {self.trials}")
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
+        if self.clients is not None:
+            object.__setattr__(self, "clients", whole("clients", self.clients, least=1))
+            if self.trials % self.clients:
+                raise ParameterError(f"clients = {self.clients}: trials = {self.trials} must be a multiple")
 
     @cached_property
     def sensitivity(self) -> Sensitivity:

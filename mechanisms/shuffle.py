@@ -206,6 +206,7 @@ class ShuffledMean:
             dimension=self.size,
             probability=self.probability,
             delta=self.delta,
+            clients=self.clients,
         )
 
     @property

@@ -12,6 +12,7 @@ from accountant.gates.private import Private, refuse_read
 from accountant.gates.provenance import Traced, TracedSums
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue
+from accountant.trust import Trust, check_message
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -71,6 +72,8 @@ class PrivateSums:
             occurs twice.
         RecordWaiting, BudgetExceeded, SensitivityExceeded, TheoremMissing
             With `release`, under an accountant: if a record is to be refused.
+        TrustViolation
+            Under `Trust.SHUFFLE`, if the values hold more than one record.
         """
         add_to_all((self,), values, at, () if release is None else ((release, values, 1),))
 
@@ -185,6 +188,9 @@ def add_to_all(
     gate.check_open()
     # An accountant's lock: a release beside it has all of the values and their records, or none.
     with gate._charging:
+        assert isinstance(values._provenance, Traced)
+        if gate.trust is Trust.SHUFFLE:
+            check_message(len(values._provenance.influences))
         if releases:
             gate.admit(releases, holding)
         for each in sums:

@@ -387,6 +387,11 @@ class TracedSums:
             groups.setdefault(sensitivity, []).append(record)
         return list(groups.items())
 
+    def records(self, where: np.ndarray | None) -> list[list[RecordId]]:
+        """List the records of each of the coordinates `where`, one as often as it was added."""
+        chosen = self._entries if where is None else map(self._entries.__getitem__, np.flatnonzero(where[0]))
+        return [[record for record, _ in entries] for entries in chosen]
+
     def rounding(self, where: np.ndarray | None) -> float:
         """Return how much further than its movement, in L1 norm, floating point may take a record."""
         bounds = (

@@ -21,7 +21,7 @@ QUARTER = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
     [
         ({"budget": 1.0}, r"budget=1\.0: must be a Budget"),
         ({"budget": Budget}, "budget=<class .*>: must be a Budget"),
-        ({"trust": "local"}, r"trust='local': must be Trust\.CENTRAL or Trust\.LOCAL"),
+        ({"trust": "local"}, r"trust='local': must be Trust\.CENTRAL, Trust\.LOCAL or Trust\.SHUFFLE"),
         ({"trust": None}, "trust=None: must be"),
         ({"noise": 3}, "noise=3: must be a noise source"),
         ({"noise": "x"}, "noise='x': must be a noise source"),
@@ -68,6 +68,11 @@ def test_a_gate_that_trusts_nobody_takes_local_learners_only() -> None:
             check_gate(local, model, "Mine")
         check_gate(Accountant(Budget(1.0)), model, "Mine")
         check_gate(Simulation(0, 1), model, "Mine")
+    shuffled = Accountant(Budget(1.0), trust=Trust.SHUFFLE)
+    check_gate(shuffled, "shuffle", "Mine")
+    for model in ("central", "local"):
+        with pytest.raises(TrustViolation, match=f"Mine works in the {model} model, without a shuffler"):
+            check_gate(shuffled, model, "Mine")
     for gate in (None, 7, Accountant, Budget(1.0)):
         with pytest.raises(ValueError, match=r"gate=.*: must be a gate"):
             check_gate(gate, "local", "Mine")

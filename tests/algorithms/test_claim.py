@@ -45,3 +45,46 @@ def test_claims_are_values():
         "one user's message",
         CUCBLDP1.claim.source,
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"), [("Local", "'local'"), ("shuffled", "'shuffle'"), ("centralised", "'central'")]
+)
+def test_a_misspelt_model_is_refused_with_the_near_word(model, meant):
+    with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
+        ClaimForm(model, View.ACTIONS, "one user", "a test")
+    with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
+        Claim(model, 1.0, 0.0, "one user", "one record replaced", View.ACTIONS.value)
+
+
+@pytest.mark.parametrize("model", [None, 1, ["local"], "", "x"])
+def test_what_is_no_model_is_refused(model):
+    with pytest.raises(ValueError, match=r"model=.*must be one of 'central', 'local', 'shuffle'$"):
+        ClaimForm(model, View.ACTIONS, "one user", "a test")
+
+
+class AlmostText(str):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = str.__hash__
+
+
+def test_a_model_that_only_claims_to_be_one_is_refused():
+    with pytest.raises(ValueError, match="model="):
+        ClaimForm(AlmostText("mine"), View.ACTIONS, "one user", "a test")
+
+
+def test_a_view_is_a_view():
+    with pytest.raises(ValueError, match=r"view='View.RELEASE'.*did you mean 'View.RELEASES'"):
+        ClaimForm("central", "View.RELEASE", "one user", "a test")
+    with pytest.raises(ValueError, match=r"view=.*did you mean 'everything that is released'"):
+        Claim("central", 1.0, 0.0, "one user", "one record replaced", "everything that was released")
+
+
+@pytest.mark.parametrize("unit", ["", "  ", None, 3])
+def test_a_claim_says_what_one_record_is(unit):
+    with pytest.raises(ValueError, match="unit="):
+        ClaimForm("central", View.ACTIONS, unit, "a test")
+    with pytest.raises(ValueError, match="unit="):
+        Claim("central", 1.0, 0.0, unit, "one record replaced", View.ACTIONS.value)

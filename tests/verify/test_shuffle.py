@@ -1,5 +1,7 @@
 """What the verifier says of shuffle protocols, from the view of the analyzer."""
 
+from pathlib import Path
+
 import pytest
 
 from mechanisms import Binomial, ShuffledMean
@@ -28,3 +30,25 @@ def test_an_upper_curve_alone_refutes_nothing() -> None:
     noise = Binomial(trials=400, shift=1, dimension=3, delta=1e-3)
     report = verify(noise, epsilon=noise.epsilon * (1 - 1e-6), delta=1e-3, effort="quick")
     assert report.verdict == "unproven"
+
+
+SUBJECTS = Path(__file__).parent / "subjects" / "shuffles.py"
+
+
+@pytest.mark.parametrize(
+    ("learner", "why"),
+    [
+        ("NoShuffler", "through Laplace; under shuffle trust"),
+        ("NoiseOfTheServer", "through Binomial; under shuffle trust"),
+        ("AbsentClients", "the bits of 5 clients"),
+    ],
+)
+def test_a_shuffle_claim_needs_a_shuffler(learner: str, why: str) -> None:
+    result = verify(f"{SUBJECTS}:{learner}", epsilon=1.0, delta=1e-3, effort="quick", horizon=20)
+    assert result.verdict == "unproven"
+    assert why in next(finding.message for finding in result.findings if finding.kind == "trust")
+
+
+def test_a_learner_with_a_shuffler_is_certified() -> None:
+    result = verify(f"{SUBJECTS}:Shuffles", epsilon=1.0, delta=1e-3, effort="quick", horizon=20)
+    assert result.verdict == "certified", result.reasons

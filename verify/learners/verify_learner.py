@@ -142,7 +142,7 @@ def _account(
     build, problem, claim = case.build, case.problem, case.claim
     rounds = len(drawn) - 1
     plays = [_player(problem, data) for data in (drawn, *constant_data(problem.record_domain, rounds))]
-    trust = Trust.LOCAL if claim.model == "local" else Trust.CENTRAL
+    trust = Trust(claim.model)
     accounting = run_accounting(build, plays, rounds=rounds, trust=trust, seed=seed)
     add_accounting(evidence, accounting)
     upper = evidence.upper

@@ -124,7 +124,7 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     ]
 
     conduct.progress(0.0, "accounting runs")
-    trust = Trust.LOCAL if claim.model == "local" else Trust.CENTRAL
+    trust = Trust(claim.model)
     plays = [_player(clients, environment) for clients in datasets]
     accounting = run_accounting(build, plays, rounds=case.horizon, trust=trust, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
