@@ -113,6 +113,11 @@ class MaximumCoverage:
             )
         return max(float(self.reward(self._edges(chunk), means).max()) for chunk in self._node_sets())
 
+    def super_arms(self) -> Iterator[tuple[int, ...]]:
+        """Yield the edges of every set of left nodes."""
+        for nodes in self._node_sets():
+            yield from map(tuple, self._edges(nodes).tolist())
+
     def _node_sets(self) -> Iterator[IntArray]:
         """Yield all sets of left nodes, a chunk of rows at a time."""
         remaining = combinations(range(self.left), self.chosen)

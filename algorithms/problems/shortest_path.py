@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -141,6 +141,19 @@ class ShortestPath:
     def optimum(self, means: FloatArray) -> float:
         """Return minus the least expected total delay of a path."""
         return float(self.reward(self.solve(means[np.newaxis]), means)[0])
+
+    def super_arms(self) -> Iterator[tuple[int, ...]]:
+        """Yield the edges of every path, in the order walked."""
+        leaving: dict[Hashable, list[int]] = defaultdict(list)
+        for edge, (tail, _) in enumerate(self.edges):
+            leaving[tail].append(edge)
+        ways: list[tuple[Hashable, tuple[int, ...]]] = [(self.source, ())]
+        while ways:
+            vertex, walked = ways.pop()
+            if vertex == self.sink:
+                yield walked
+            else:
+                ways.extend((self.edges[edge][1], (*walked, edge)) for edge in leaving[vertex])
 
     @cached_property
     def _vertices(self) -> dict[Hashable, int]:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from algorithms.problems import Matroid, Problem, RankedLists, TopK
+from mechanisms.arrays import IntArray
+
+GapMethod = Literal["closed form", "enumeration"]
+
+_MOST_SUPER_ARMS = 2_000_000
+_CHUNK = 1 << 14
+_ROUNDING = 1e-12  # a super arm that is worse by no more than a sum's rounding is as good
 
 
 class GapsUnavailable(ValueError):
-    """The gaps of this structure are not available in closed form."""
+    """The gaps of this structure have no closed form, and its super arms cannot be enumerated."""
+
+
+@runtime_checkable
+class Enumerable(Protocol):
+    """A structure that lists its super arms."""
+
+    def super_arms(self) -> Iterator[tuple[int, ...]]:
+        """Yield every super arm as its arms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +55,43 @@ class Gaps:
     Attributes
     ----------
     suboptimal
-        One `Gap` per arm that is worse than some arm of the best super arm.
+        One `Gap` per arm that is worse than some arm of the best super arm. Empty where arms are not exchanged one by
+        one (`method` is enumeration).
     optimal
-        For each arm of the best super arm that is better than some arm outside, its least such gap.
+        For each arm of the best super arm that is better than some arm outside, its least such gap; empty likewise.
     members
-        For every arm but loops, a lower bound on the least regret of a bad super arm that holds it
-        (``Delta^i_min`` of Chen et al. 2020), if the reward is the sum of the means. A bad super arm may hold
-        arms of the best one, so theirs is a sum over all arms. Exact for top-K sets and an arm outside that
-        ties with none inside.
+        For every arm that some bad super arm holds, a lower bound on the least regret of one that does
+        (``Delta^i_min`` of Chen et al. 2020). Exact by enumeration, and in closed form for top-K sets and arms outside
+        that tie with none inside.
     largest_regret
-        The largest regret of one round.
+        The largest regret of one round, ``alpha opt - min r``.
+    method
+        How they were found.
     """
 
     suboptimal: tuple[Gap, ...]
     optimal: tuple[float, ...]
     members: tuple[float, ...]
     largest_regret: float
+    method: GapMethod = "closed form"
+
+    @property
+    def least(self) -> float:
+        """The least gap of all; 1 where there is none."""
+        return min((*(gap.least for gap in self.suboptimal), *self.members), default=1.0)
+
+
+def problem_gaps(problem: Problem) -> Gaps:
+    """Return the gaps of an instance: in closed form, else by enumeration.
+
+    Raises
+    ------
+    GapsUnavailable
+        If the structure is of no known kind and does not list its super arms (``super_arms()``), or too many.
+    """
+    if isinstance(problem.structure, TopK | Matroid | RankedLists):
+        return exchange_gaps(problem)
+    return enumerated_gaps(problem)
 
 
 def exchange_gaps(problem: Problem) -> Gaps:
@@ -60,6 +99,11 @@ def exchange_gaps(problem: Problem) -> Gaps:
 
     For structures in which the best super arm consists of the best arms by exchange: top-K sets,
     matroids (loops, which no basis holds, do not count) and ranked lists.
+
+    Members. Let A be a bad basis and A* the best. Brualdi's bijection from ``A - A*`` to ``A* - A`` makes A's regret a
+    sum of nonnegative ``w(a*) - w(e)`` with a positive one. If A holds e outside A*, one of them is e's; if it holds i
+    of A*, all of them exchange arms a* other than i. So i is in no bad super arm unless another arm of A* is better
+    than some arm outside, and then at the least such price; with K = 1, in none.
 
     Raises
     ------
@@ -74,25 +118,61 @@ def exchange_gaps(problem: Problem) -> Gaps:
     outside = np.setdiff1d(np.arange(structure.arms), best)
     if isinstance(structure, Matroid):
         outside = np.setdiff1d(outside, np.asarray(sorted(structure.loops), dtype=np.int64))
-    suboptimal = []
-    alone = []  # outside arms whose place in a super arm costs their least gap at least
-    for arm in outside:
-        above = problem.means[best] - problem.means[arm]
-        tied = bool((above == 0).any())
-        above = above[above > 0]
+    gap = problem.means[best][:, np.newaxis] - problem.means[outside]  # one row for each arm of the best
+    positive = np.where(gap > 0, gap, np.inf)
+    suboptimal, members = [], []
+    for column in range(len(outside)):
+        above = gap[gap[:, column] > 0, column]
         if above.size:
             suboptimal.append(Gap(float(above.min()), float(above.max()), int(above.size)))
-            if not tied:
-                alone.append(float(above.min()))
-    optimal = []
-    for arm in best:
-        below = problem.means[arm] - problem.means[outside]
-        below = below[below > 0]
-        if below.size:
-            optimal.append(float(below.min()))
-    # Any other arm is in a bad super arm only beside an exchange that costs the least gap of all.
-    least_of_all = min((gap.least for gap in suboptimal), default=0.0)
-    others = len(best) + len(outside) - len(alone) if suboptimal else 0
-    members = (*alone, *(least_of_all,) * others)
+            tied = bool((gap[:, column] == 0).any())  # its own exchange may be free, and another one cost
+            members.append(float(positive.min() if tied else above.min()))
+        elif len(best) > 1 and np.isfinite(positive).any():
+            members.append(float(positive.min()))
+    least_of_row = positive.min(axis=1, initial=np.inf)
+    for row in range(len(best)):
+        others = np.delete(least_of_row, row)
+        if others.size and np.isfinite(others.min()):
+            members.append(float(others.min()))
+    optimal = tuple(least_of_row[np.isfinite(least_of_row)].tolist())
     largest = problem.optimum - float(problem.expected_reward(worst[np.newaxis])[0])
-    return Gaps(tuple(suboptimal), tuple(optimal), members, largest)
+    return Gaps(tuple(suboptimal), optimal, tuple(members), largest)
+
+
+def enumerated_gaps(problem: Problem) -> Gaps:
+    """Return the gaps of a structure that lists its super arms, against alpha times the optimum.
+
+    Raises
+    ------
+    GapsUnavailable
+        If it does not, or lists more than 2,000,000.
+    """
+    structure = problem.structure
+    name = type(structure).__name__
+    if not isinstance(structure, Enumerable):
+        raise GapsUnavailable(
+            f"{name}: its gaps have no closed form here, and it has no super_arms() to enumerate"
+        )
+    benchmark = structure.alpha * problem.optimum
+    least = np.full(structure.arms, np.inf)
+    largest, seen = 0.0, 0
+    remaining = iter(structure.super_arms())
+    while rows := list(islice(remaining, _CHUNK)):
+        seen += len(rows)
+        if seen > _MOST_SUPER_ARMS:
+            raise GapsUnavailable(f"{name}: it has more than {_MOST_SUPER_ARMS:,} super arms to enumerate")
+        padded = _padded(rows, structure.size)
+        regret = benchmark - problem.expected_reward(padded)
+        largest = max(largest, float(regret.max()))
+        bad = regret > _ROUNDING * max(1.0, abs(benchmark))
+        held = padded[bad]
+        np.minimum.at(least, held[held >= 0], np.repeat(regret[bad], (held >= 0).sum(axis=1)))
+    members = tuple(least[np.isfinite(least)].tolist())
+    return Gaps((), (), members, largest, "enumeration")
+
+
+def _padded(rows: list[tuple[int, ...]], size: int) -> IntArray:
+    padded = np.full((len(rows), size), -1, dtype=np.int64)
+    for row, arms in enumerate(rows):
+        padded[row, : len(arms)] = arms
+    return padded

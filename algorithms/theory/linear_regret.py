@@ -8,16 +8,13 @@ certified learners' theorem has one failure event and exact widths.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import sympy as sp
 
 from algorithms.linear.g_optimal import support_bound
 from algorithms.problems.linear import LinearBandit
-from mechanisms import Gaussian, Sensitivity
+from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
 
-T, epsilon, mu = sp.symbols("T epsilon mu", positive=True)  # those of `algorithms.theory.regret`
-d, n_actions, alpha, delta, support = sp.symbols("d k_A alpha delta S", positive=True)
+d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
 sigma_client, reward = sp.symbols("sigma_xi B", nonnegative=True)
 _l = sp.Symbol("l", integer=True, positive=True)
 
@@ -25,14 +22,6 @@ _NEEDS_BOUND = sp.Piecewise((sp.oo, sp.Eq(reward, 0)), (sp.Integer(0), True))
 
 SHUFFLED = sp.Rational(13, 10)
 """How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
-
-
-class LinearTheorem(NamedTuple):
-    """A bound, where it is from, and where it applies."""
-
-    bound: sp.Expr
-    source: str
-    regime: str
 
 
 def _printed_dpe() -> dict[str, sp.Expr]:
@@ -108,7 +97,7 @@ def _printed_pe() -> dict[str, sp.Expr]:
 def _certified_dpe() -> dict[str, sp.Expr]:
     """2S + 8 + 4 Σ (2 h_l + S) √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
     s = support
-    phases = sp.floor(sp.log(T / 2 + 1, 2))
+    phases = FloorLog2(T + 2) - 1
     x = sp.log(2 * n_actions * sp.Max(phases, 1) * T)
     h, clients = 2**_l, sp.ceiling(2 ** (alpha * _l) - sp.Rational(1, 10**9))
     unbounded = sp.Piecewise((1, sp.Eq(reward, 0)), (0, True))
@@ -132,7 +121,7 @@ def _certified_dpe() -> dict[str, sp.Expr]:
 def _certified_pe() -> dict[str, sp.Expr]:
     """2 (h_1 + S) + 2 + 4 Σ (2 h_l + S) √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
     s = support
-    phases = sp.Max(1, sp.floor(sp.log(T / s + 1, 2)))
+    phases = sp.Max(1, FloorLog2(sp.floor(T / s + 1)))
     x = sp.log(2 * n_actions * phases * T)
     h = s * 2 ** (_l - 1)
 
@@ -158,43 +147,85 @@ _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dp
     "dp-pe-shuffle": "C.7",
 }
 
-LINEAR_THEOREMS: dict[str, LinearTheorem] = {
+_CORRECTED = {
+    "published/dp-pe-local": "its width is 4 S d times larger than the exact form, at most 2 d / h, needs",
+    "published/dp-dpe-shuffle": "the variance behind A.2 should have 540 for 360",
+    "published/dp-pe-shuffle": "its proof puts in Algorithm 2's noise for Algorithm 4's; here Eq. 60's",
+}
+
+
+def _reward_bound(instance: Instance) -> float:
+    """Return the learner's own B, 0 for none."""
+    return float(instance.settings.get("reward_bound", 0.0))
+
+
+def _linear(instance: Instance) -> LinearBandit:
+    assert isinstance(instance.problem, LinearBandit)
+    return instance.problem
+
+
+def _bounded(instance: Instance) -> bool:
+    """Whether rewards lie in [-1, 1] and B is no less."""
+    return _linear(instance).rewards == "signs" and not 0 < _reward_bound(instance) < 1
+
+
+def _wide(instance: Instance) -> bool:
+    """The same, or rewards have no bound and B is wide enough for no report to be clipped."""
+    return _bounded(instance) or (_linear(instance).rewards != "signs" and _reward_bound(instance) == 0)
+
+
+LINEAR_BOUNDS: dict[str, RegretBound] = {
     **{
-        name: LinearTheorem(
-            bound,
-            f"{_PAPER}Theorem {_NUMBERS[name.removeprefix('published/')]} with its proof's constants",
-            "d >= 3 and rewards in [-B, B] (regret; the privacy claim has a verdict of its own)",
+        name: RegretBound(
+            constant=bound,
+            per_arm=sp.S.Zero,
+            source=f"{_PAPER}Theorem {_NUMBERS[name.removeprefix('published/')]} with its proof's constants",
+            regime="d >= 3, so that S = 4 d ln ln d + 16 bounds a support, and rewards in [-B, B]",
+            applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
+            printed="the same up to constants",
+            correction=_CORRECTED.get(name, ""),
         )
         for name, bound in (_printed_dpe() | _printed_pe()).items()
     },
     **{
-        name: LinearTheorem(
-            bound,
-            "exact widths and one failure event (Theorem 7)"
+        name: RegretBound(
+            constant=bound,
+            per_arm=sp.S.Zero,
+            source="exact widths and one failure event (Theorem 7)"
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
-            "every epsilon > 0 and T >= 1",
+            regime="every epsilon > 0 and T >= 1; no report is clipped",
+            applies=_wide,
         )
-        for name, bound in (_certified_dpe() | _certified_pe()).items()
+        for name, bound in _certified_dpe().items()
+    },
+    **{
+        name: RegretBound(
+            constant=bound,
+            per_arm=sp.S.Zero,
+            source="exact widths and one failure event (Theorem 7, one client per play)"
+            + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
+            regime="every epsilon > 0 and T >= 1; rewards in [-B, B]",
+            applies=_bounded,
+        )
+        for name, bound in _certified_pe().items()
     },
 }
 """The theorems by the learner's registered name."""
 
 
-def linear_values(
-    problem: LinearBandit, *, epsilon_value: float, horizon: int, delta_value: float, alpha_value: float = 0.8
-) -> dict[sp.Symbol, float]:
+def linear_values(instance: Instance) -> dict[sp.Symbol, float]:
     """Return the value of every symbol on an instance."""
+    problem = _linear(instance)
     k, dimension = problem.actions.shape
-    unit = Sensitivity(1.0, 1.0, 1.0)
     return {
-        T: horizon,
+        T: instance.horizon,
         d: dimension,
         n_actions: k,
-        alpha: alpha_value,
+        alpha: float(instance.settings.get("alpha", 0.8)),
         sigma_client: problem.sigma,
-        reward: 1 if problem.rewards == "signs" else 0,
-        epsilon: epsilon_value,
-        delta: delta_value,
-        mu: 1.0 / Gaussian.for_epsilon_delta(epsilon_value, delta_value, sensitivity=unit).sigma,
+        reward: (_reward_bound(instance) or 1.0) if problem.rewards == "signs" else 0.0,
+        epsilon: instance.epsilon,
+        delta: instance.delta,
+        mu: unit_mu(instance.epsilon, instance.delta),
         support: support_bound(dimension),
     }

@@ -7,8 +7,9 @@ import pytest
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
-from algorithms.theory.linear_regret import LINEAR_THEOREMS
+from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.regret import BOUNDS
+from algorithms.theory.regret_bound import Instance
 from mechanisms import Gaussian, Sensitivity
 
 EPSILON, DELTA, ALPHA, SIGMA, D, K = 5.0, 1e-3, 0.8, 0.1, 4, 15
@@ -19,11 +20,11 @@ MU = 1 / Gaussian.for_epsilon_delta(EPSILON, DELTA, sensitivity=Sensitivity(1, 1
 
 
 def bound(name: str, horizon: int, problem: object = PROBLEM) -> float:
-    return BOUNDS[name].evaluate(problem, epsilon_value=EPSILON, horizon=horizon, delta_value=DELTA)  # type: ignore[arg-type]
+    return BOUNDS[name].evaluate(Instance(problem, EPSILON, horizon, DELTA))  # type: ignore[arg-type]
 
 
 def test_all_linear_learners_have_a_theorem_but_fixed_u() -> None:
-    assert set(LINEAR_THEOREMS) == set(linear_learners) - {"published/dpe-fixed-u"}
+    assert set(LINEAR_BOUNDS) == set(linear_learners) - {"published/dpe-fixed-u"}
 
 
 @pytest.mark.parametrize("t", [10, 4096, 10**6])
@@ -95,35 +96,30 @@ def test_certified_standard_theorems(t: int) -> None:
 
 
 def test_a_theorem_for_bounded_rewards_says_nothing_of_others() -> None:
-    for name in LINEAR_THEOREMS:
+    for name in LINEAR_BOUNDS:
         finite = name in ("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle")
         assert math.isfinite(bound(name, 1000, UNBOUNDED)) == finite
 
 
-@pytest.mark.parametrize("name", [name for name in LINEAR_THEOREMS if name.startswith("published/")])
+@pytest.mark.parametrize("name", [name for name in LINEAR_BOUNDS if name.startswith("published/")])
 def test_a_printed_learner_keeps_the_best_action(name: str) -> None:
     build = linear_learners[name].build(PROBLEM, epsilon=EPSILON, delta=DELTA, horizon=1500)
     assert simulate_phases(build, PROBLEM, runs=2, seed=9).best_kept.all()
 
 
-@pytest.mark.parametrize(
-    ("name", "epsilon", "horizon"),
-    [
-        ("dpe", EPSILON, 20_000),
-        ("dp-dpe-central", 200.0, 30_000),
-        ("dp-dpe-shuffle", 200.0, 30_000),
-        ("published/dpe", EPSILON, 60_000),
-    ],
-)
-def test_simulated_regret_is_below_the_bound(name: str, epsilon: float, horizon: int) -> None:
-    """Where the bound lies below the regret of uniform play; the other theorems need more rounds than fit here.
+def test_bounds_take_the_learners_settings() -> None:
+    faster = Instance(PROBLEM, EPSILON, 1000, DELTA, {"alpha": 0.5})
+    assert BOUNDS["dpe"].evaluate(faster) != bound("dpe", 1000)
+    wider = Instance(PROBLEM, EPSILON, 1000, DELTA, {"reward_bound": 2.0})
+    assert BOUNDS["dp-pe-central"].evaluate(wider) > bound("dp-pe-central", 1000)
 
-    Learners lose a twentieth of it, so a false alarm is out of the question.
-    """
-    problem = linear_problems["linear"].build(dimension=2, actions=5)
-    below = BOUNDS[name].evaluate(problem, epsilon_value=epsilon, horizon=horizon, delta_value=DELTA)
-    assert below < problem.gaps.mean() * horizon
-    build = linear_learners[name].build(problem, epsilon=epsilon, delta=DELTA, horizon=horizon)
-    trace = simulate_phases(build, problem, runs=4, seed=9)
-    assert trace.best_kept.all()
-    assert trace.regret.max() < below
+
+def test_regimes() -> None:
+    plane = linear_problems["linear"].build(dimension=2, actions=5)
+    for name in LINEAR_BOUNDS:
+        covers = BOUNDS[name].covers
+        assert covers(Instance(PROBLEM, EPSILON, 1000))
+        assert covers(Instance(plane, EPSILON, 1000)) != name.startswith("published/")  # S needs d >= 3
+        assert not covers(Instance(PROBLEM, EPSILON, 1000, settings={"reward_bound": 0.5}))  # clips
+        distributed = name in ("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle")
+        assert covers(Instance(UNBOUNDED, EPSILON, 1000)) == distributed

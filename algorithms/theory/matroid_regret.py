@@ -1,0 +1,58 @@
+"""Regret theorems of matroid bandits."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from algorithms.theory.regret_bound import (
+    Delta,
+    Delta_max,
+    FloorLog2,
+    K,
+    L,
+    R_max,
+    RegretBound,
+    T,
+    b,
+    epsilon,
+    k,
+    rho,
+    spread,
+    x,
+)
+
+_batches = FloorLog2(T + 1)
+_matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
+
+MATROID_BOUNDS: dict[str, RegretBound] = {
+    "omm": RegretBound(
+        constant=sp.Integer(0),
+        per_arm=spread(8 * sp.log(T)) + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,
+        source="Kveton et al. 2014, gap-dependent bound (sum of gaps bounded by k Delta_max)",
+        regime="every T >= 1",
+    ),
+    "dpucb-mat": RegretBound(
+        constant=K,
+        per_arm=spread(8 * x) + 16 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
+        definitions=_matroid,
+        source="bijective exchange, batches of doubling size, one failure event (Theorem 4U)",
+    ),
+    "dpts-mat": RegretBound(
+        constant=K + 1,
+        per_arm=spread(sp.Rational(81, 2) * x) + 24 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
+        per_optimal=2 * sp.Integer(61) / Delta,
+        definitions=_matroid,
+        source="Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
+    ),
+    "published/dpucb-mat": RegretBound(
+        # Lemma Q of 2 r >= u at r = sqrt(3 x / n) + 3 b x / n: n <= 12 x / u^2 + 12 b x / u; feeds <= 4 n.
+        # Failures: 3 (K t)^-3 for each element and count, of which there are 1 + log2 t in round t.
+        constant=sp.Rational(9, 2) * L * R_max / K**3,
+        per_arm=spread(48 * x) + 48 * b * x * sp.Min(k, 1 + sp.log(rho)),
+        definitions=((x, sp.log(K * T)), (b, K / epsilon)),
+        source="matroid bandits paper, Theorem 2; its constants derived here",
+        printed="sum_e O(ln(KT) / Delta_e + min(K, ln(KT)) K ln(KT) / epsilon)",
+        correction="its Lemma 4 sums failures to O(1 / (K^2 n^2)), without the one of round 1, K^-3",
+    ),
+}
+"""Regret bounds on matroids by the registered name."""

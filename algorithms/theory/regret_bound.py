@@ -1,0 +1,259 @@
+"""A regret theorem as data: SymPy expressions with named symbols, where it applies, its source, its corrections.
+
+A bound is ``constant + sum over suboptimal arms of per_arm + sum over optimal arms of per_optimal + sum over the
+arms of bad super arms of per_member``, with abbreviations (x, b, rho ...) defined by further expressions.
+
+Summation. If at most ``a / u^2 + c / u`` charged plays have gap >= u, for every u in ``[Delta, Delta_max]``, their
+regret ``int_0 N(u) du`` is at most ``a (2 / Delta - 1 / Delta_max) + c (1 + ln(Delta_max / Delta))``: N(Delta) on
+``[0, Delta]`` and the integral beyond. `spread` is its first term.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy as sp
+
+from algorithms.learner import DEFAULT_DELTA
+from algorithms.problems import LinearBandit, Problem, Value
+from algorithms.theory.gaps import Gaps, problem_gaps
+from mechanisms import Gaussian, Sensitivity
+
+T, epsilon, K, L, B, B1 = sp.symbols("T epsilon K L B_inf B_1", positive=True)
+Delta, Delta_max, rho, k = sp.symbols("Delta Delta_max rho k", positive=True)
+R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
+w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
+x, b, A, v, N = sp.symbols("x b A v N", positive=True)
+sigma, F, M = sp.symbols("sigma F M", positive=True)
+
+
+class FloorLog2(sp.Function):  # type: ignore[misc]
+    """``floor(log2(z))``, exact for whole numbers: a logarithm in floating point may fall just below one."""
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, z: sp.Expr) -> sp.Expr | None:
+        """Return the number for a positive integer."""
+        return sp.Integer(int(z).bit_length() - 1) if z.is_Integer and z > 0 else None
+
+    def _latex(self, printer: sp.printing.printer.Printer) -> str:
+        return rf"\left\lfloor \log_2 {printer.parenthesize(self.args[0], 50)} \right\rfloor"
+
+
+_NUMERICAL = [
+    {"FloorLog2": lambda z: int(z).bit_length() - 1, "coth": lambda z: 1.0 / math.tanh(z)},
+    "math",
+]
+
+
+def spread(a: sp.Expr, largest: sp.Expr = Delta_max) -> sp.Expr:
+    """Return the regret of at most ``a / u^2`` plays of gap >= u, for every u from Delta to `largest`."""
+    return a * (2 / Delta - 1 / largest)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What a theorem is evaluated on.
+
+    Attributes
+    ----------
+    problem
+        A problem or linear bandit.
+    epsilon, delta
+        The learner's privacy; delta counts for learners with Gaussian noise.
+    horizon
+        T.
+    settings
+        The learner's own settings, where they are not its defaults.
+    """
+
+    problem: Problem | LinearBandit
+    epsilon: float
+    horizon: int
+    delta: float = DEFAULT_DELTA
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+    @functools.cached_property
+    def gaps(self) -> Gaps:
+        """The gaps of the problem.
+
+        Raises
+        ------
+        GapsUnavailable
+            As `problem_gaps`.
+        """
+        return problem_gaps(self.problem)  # type: ignore[arg-type]
+
+    @property
+    def trivial_regret(self) -> float:
+        """T times the largest regret of a round: what no learner can exceed."""
+        if isinstance(self.problem, LinearBandit):
+            return self.horizon * float(self.problem.gaps.max())
+        return self.horizon * self.gaps.largest_regret
+
+
+@dataclass(frozen=True)
+class RegretBound:
+    """An upper bound on the expected regret after T rounds.
+
+    Attributes
+    ----------
+    constant, per_arm, per_optimal, per_member
+        SymPy expressions. Free symbols: T, epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
+        R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
+        probability), w_K (the least mean of the K best arms), mu (1/sigma of the Gaussian mechanism that is
+        (epsilon, delta)-differentially private at distance 1); in `per_arm` Delta and Delta_max (an arm's least
+        and largest gap), rho (their ratio) and k (how many optimal arms are better); in `per_optimal` and
+        `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
+        (`algorithms.theory.linear_regret`).
+    source
+        The paper and theorem.
+    regime
+        Where the theorem applies, in words.
+    definitions
+        Abbreviations, in the order in which they are put in.
+    applies
+        The regime as a predicate.
+    printed
+        The theorem as its paper states it, where that differs.
+    correction
+        What was wrong with that, or was left open.
+    unproved
+        What no proof covers; empty for a theorem.
+    """
+
+    constant: sp.Expr
+    per_arm: sp.Expr
+    source: str
+    regime: str = "every epsilon > 0 and T >= 1"
+    per_optimal: sp.Expr = sp.S.Zero
+    per_member: sp.Expr = sp.S.Zero
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
+    applies: Callable[[Instance], bool] = field(default=lambda instance: True)
+    printed: str = ""
+    correction: str = ""
+    unproved: str = ""
+
+    def covers(self, instance: Instance) -> bool:
+        """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""
+        return float(instance.settings.get("noise_multiplier", 1.0)) == 1.0 and self.applies(instance)
+
+    def evaluate(self, instance: Instance) -> float:
+        """Return the bound's value on an instance; infinite where the theorem says nothing.
+
+        Raises
+        ------
+        GapsUnavailable
+            If the instance's gaps cannot be had.
+        """
+        return sum(value for _, value in self._summands(instance, whole=True))
+
+    def dominant(self, instance: Instance) -> tuple[sp.Expr, float]:
+        """Return the summand of the bound that is largest on an instance, and its value there, summed over arms.
+
+        Raises
+        ------
+        GapsUnavailable
+            If the instance's gaps cannot be had.
+        """
+        return max(self._summands(instance, whole=False), key=lambda summand: summand[1])
+
+    def latex(self) -> str:
+        """Return the bound in LaTeX, abbreviations last."""
+        sums = (
+            (self.constant, "{}"),
+            (self.per_arm, r"\sum_{{e}} \left[ {} \right]"),
+            (self.per_optimal, r"\sum_{{a^*}} \left[ {} \right]"),
+            (self.per_member, r"\sum_{{i}} \left[ {} \right]"),
+        )
+        bound = " + ".join(form.format(sp.latex(part)) for part, form in sums if part != 0)
+        return ", ".join(
+            [bound, *(f"{sp.latex(symbol)} = {sp.latex(value)}" for symbol, value in self.definitions)]
+        )
+
+    def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
+        """Return the parts, or the terms they add, with their values summed over the arms that they count."""
+        if isinstance(instance.problem, LinearBandit):
+            from algorithms.theory.linear_regret import linear_values
+
+            values = linear_values(instance)
+            parts = [self.constant] if whole else sp.Add.make_args(self.constant)
+            return [(part, _number(self._function(part), values)) for part in parts]
+        common = _values(instance)
+        gaps = instance.gaps
+        per_arm = [
+            {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
+            for gap in gaps.suboptimal
+        ]
+        summed: list[tuple[sp.Expr, list[dict[sp.Symbol, float]]]] = [
+            (self.constant, [{}]),
+            (self.per_arm, per_arm),
+            (self.per_optimal, [{Delta: least} for least in gaps.optimal]),
+            (self.per_member, [{Delta: least} for least in gaps.members]),
+        ]
+        return [
+            (part, sum(_number(self._function(part), common | own) for own in owned))
+            for expression, owned in summed
+            for part in ([expression] if whole else sp.Add.make_args(expression))
+        ]
+
+    def _function(self, expression: sp.Expr) -> Callable[[Mapping[sp.Symbol, float]], float]:
+        return _compiled(expression, self.definitions)
+
+
+@functools.cache
+def _compiled(
+    expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+) -> Callable[[Mapping[sp.Symbol, float]], float]:
+    """Return an expression as a function of its symbols' values: once, as a search over T asks it often."""
+    for symbol, definition in reversed(definitions):
+        expression = expression.subs(symbol, definition)
+    symbols = sorted(expression.free_symbols, key=str)
+    function = sp.lambdify(symbols, expression, modules=_NUMERICAL)
+    return lambda values: float(function(*(values[symbol] for symbol in symbols)))
+
+
+def _number(
+    function: Callable[[Mapping[sp.Symbol, float]], float], values: Mapping[sp.Symbol, float]
+) -> float:
+    try:
+        number = function(values)
+    except ZeroDivisionError:  # p_0 = 0
+        return math.inf
+    return math.inf if math.isnan(number) else number
+
+
+def _values(instance: Instance) -> dict[sp.Symbol, float]:
+    """Return the value of every symbol that is not about one arm."""
+    problem, gaps = instance.problem, instance.gaps
+    assert not isinstance(problem, LinearBandit)
+    structure = problem.structure
+    best = np.sort(problem.means)[::-1][: structure.size]
+    return {
+        T: instance.horizon,
+        epsilon: instance.epsilon,
+        delta: instance.delta,
+        K: structure.size,
+        L: structure.arms,
+        B: structure.smoothness_linf,
+        B1: structure.smoothness_l1,
+        R_max: gaps.largest_regret,
+        Delta_0: gaps.least,
+        p0: float(np.prod(1 - best[:-1])),
+        w_K: float(best[-1]),
+        mu: unit_mu(instance.epsilon, instance.delta),
+    }
+
+
+@functools.lru_cache(maxsize=1024)
+def unit_mu(epsilon_value: float, delta_value: float) -> float:
+    """Return 1/sigma of the Gaussian mechanism that is (epsilon, delta)-differentially private at distance 1."""
+    return (
+        1.0
+        / Gaussian.for_epsilon_delta(epsilon_value, delta_value, sensitivity=Sensitivity(1.0, 1.0, 1.0)).sigma
+    )

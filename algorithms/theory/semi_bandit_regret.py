@@ -1,0 +1,224 @@
+"""Regret theorems of combinatorial semi-bandits (Chen et al. 2020, and their repairs)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from algorithms.problems import LinearBandit
+from algorithms.theory.regret_bound import (
+    B1,
+    B,
+    Delta,
+    Delta_0,
+    F,
+    FloorLog2,
+    Instance,
+    K,
+    L,
+    N,
+    R_max,
+    RegretBound,
+    T,
+    b,
+    delta,
+    epsilon,
+    mu,
+    sigma,
+    spread,
+    v,
+    x,
+)
+
+_batches = FloorLog2(T + 1)
+_message_exponent = (x, sp.log(2 * L * T**2))
+
+# Accumulated batches: radius at most sqrt(x / 2n) + F / n, and an arm's N-th feed has n >= (N - 1) / 2.
+_batch_exponent = (x, sp.log(2 * L * _batches * T))
+_laplace_tail = (F, b * (2 * sp.sqrt(_batches * x) + x))
+_all_fed = 20 * K * B1**2 * x / Delta + 8 * B1 * F * (1 + sp.Max(0, sp.log(N))) + 4 * B1 * sp.sqrt(x) + R_max
+_feeds = (N, 16 * B1**2 * K**2 * x / Delta**2 + 16 * K * B1 * F / Delta)
+
+# A tree: radius at most sqrt(x / 2n) + F / n after n feeds; F with the noises of all levels at once.
+_nodes = FloorLog2(T) + 1
+_tree_exponent = (x, sp.log(4 * L * T**2))
+_tree_tail = (F, b * (2 * sp.sqrt(_nodes * x) + x))
+_printed_regime: dict[str, Any] = {
+    "regime": "T >= 10 and L <= T: for fewer rounds the printed radius is too small for its own noise",
+    "applies": lambda instance: instance.horizon >= 10,
+}
+
+
+def _size(instance: Instance) -> int:
+    """Return K."""
+    assert not isinstance(instance.problem, LinearBandit)
+    return instance.problem.structure.size
+
+
+SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
+    "cucb": RegretBound(
+        constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
+        per_arm=sp.S.Zero,
+        source="Chen, Wang & Yuan 2013, Theorem 1, with f(z) = B_inf z and Delta_0 the least gap",
+    ),
+    "cucb-ldp1": RegretBound(
+        constant=3 * L * R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(128 * K**2 * B**2 * sp.log(T) / epsilon**2, R_max),
+        source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
+        "O(m Delta_max) taken as 3 m Delta_max",
+        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error",
+        applies=lambda instance: instance.epsilon <= 3.65 * _size(instance),
+        printed="O(sum_i K^2 B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
+        correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
+        "epsilon <= 3.65 K only (T^-1 up to 7.48 K); beyond, the regret is larger than the bound",
+    ),
+    "cucb-ldp2": RegretBound(
+        constant=3 * L * R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(128 * B**2 * sp.log(T) / epsilon**2, R_max),
+        source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
+        "O(m Delta_max) taken as 3 m Delta_max",
+        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error",
+        applies=lambda instance: instance.epsilon <= 3.65,
+        printed="O(sum_i B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
+        correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
+        "epsilon <= 3.65 only (T^-1 up to 7.48); beyond, the regret is larger than the bound",
+    ),
+    "cucb-ldp-bit": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(2 * B**2 * sp.coth(epsilon / 2) ** 2 * x, R_max) + R_max,
+        definitions=(_message_exponent,),
+        source="one randomized bit of the least-counted arm (Theorem 1a)",
+    ),
+    "cucb-ldp-laplace-one": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(4 * B**2 * v * x, R_max) + 4 * B * b * x * (1 + sp.log(R_max / Delta)) + R_max,
+        definitions=((b, 1 / epsilon), (v, sp.Rational(1, 2) + 4 * b**2), _message_exponent),
+        source="one outcome of the least-counted arm with Laplace noise (Theorem 1b)",
+    ),
+    "cucb-ldp-laplace-all": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=20 * K * B1**2 * v * x / Delta
+        + 4 * B1 * b * x * (1 + sp.Max(0, sp.log(N)))
+        + 4 * B1 * sp.sqrt(x * v)
+        + R_max,
+        definitions=(
+            (b, K / epsilon),
+            (v, sp.Rational(1, 2) + 4 * b**2),
+            _message_exponent,
+            (N, 16 * B1**2 * K**2 * x * v / Delta**2 + 8 * K * B1 * b * x / Delta),
+        ),
+        source="all outcomes with Laplace noise (Theorem 1c)",
+    ),
+    "cucb-ldp-gaussian": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
+        definitions=((v, sp.Rational(1, 4) + K / mu**2), _message_exponent),
+        source="all outcomes with Gaussian noise (Theorem 3, B_1)",
+    ),
+    "cucb-batch-all": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=_all_fed,
+        definitions=((b, K / epsilon), _batch_exponent, _laplace_tail, _feeds),
+        source="accumulated batches of all arms, B_1 (Theorem 2d, summed as Theorem 2b)",
+    ),
+    "cucb-batch-least": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(4 * B**2 * x, R_max) + 8 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
+        definitions=((b, 1 / epsilon), _batch_exponent, _laplace_tail),
+        source="accumulated batches of the least-counted arm (Theorem 2d)",
+    ),
+    "cucb-batch-gaussian": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=_all_fed,
+        definitions=(
+            (sigma, sp.sqrt(K) / mu),
+            _batch_exponent,
+            (F, sigma * sp.sqrt(2 * _batches * x)),
+            _feeds,
+        ),
+        source="accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
+    ),
+    "cucb-dp": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=10 * K * B1**2 * x / Delta
+        + 4 * B1 * F * (1 + sp.Max(0, sp.log(N)))
+        + 2 * sp.sqrt(2 * x) * B1
+        + R_max,
+        definitions=(
+            (b, K * _nodes / epsilon),
+            _tree_exponent,
+            _tree_tail,
+            (N, 8 * B1**2 * K**2 * x / Delta**2 + 8 * K * B1 * F / Delta),
+        ),
+        source="Chen et al. 2020, Theorem 8, for the exact noise and radius (summed as Theorem 1c)",
+    ),
+    "cucb-dp-least": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
+        definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
+        source="a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
+    ),
+    "published/cucb-dp": RegretBound(
+        constant=3 * L * R_max,
+        per_arm=sp.S.Zero,
+        per_member=(256 + 8 * sp.sqrt(96)) * K * B1**2 * x / Delta
+        + (8 * sp.sqrt(96) + 48 + 48 * sp.log(N)) * K * B1 * sp.log(T) ** 3 / epsilon,
+        definitions=(
+            (x, sp.log(L * T)),
+            (
+                N,
+                sp.Max(
+                    256 * B1**2 * K**2 * x / Delta**2, 96 * B1 * K**2 * sp.log(T) ** 3 / (epsilon * Delta)
+                ),
+            ),
+        ),
+        source="Chen et al. 2020, Theorem 8; constants from its proof, with ln(mT) where the radius has it",
+        printed="O(sum_i K B_1^2 ln^2 T / Delta_i) + O(m K B_1 ln^3 T ln(B_1 K ln T / (Delta epsilon)) / epsilon)",
+        correction="its proof gives ln T in the first term",
+        **_printed_regime,
+    ),
+    "published/cucb-dp-least": RegretBound(
+        constant=R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(16 * B**2 * x, R_max)
+        + 48 * B * sp.log(T) ** 3 / epsilon * (1 + sp.log(R_max / Delta))
+        + R_max,
+        definitions=((x, sp.log(L * T)),),
+        source="Chen et al. 2020, end of section 3.2, stated there without proof (counted as in Theorem 1b)",
+        **_printed_regime,
+    ),
+    "published/cucb-ldp-gaussian": RegretBound(
+        constant=(
+            128
+            * K
+            * sp.log(sp.Rational(5, 4) / delta)
+            * sp.log(T + L)
+            * B**2
+            / (sp.Min(epsilon**2, 2) * Delta_0**2)
+            + 2 * (1 + sp.log(T))
+            + 1
+        )
+        * L
+        * R_max,
+        per_arm=sp.S.Zero,
+        source="cascading bandits paper, Theorem 10, with f(z) = B_inf z",
+        regime="every epsilon, delta <= 0.85: there 12 <= 64 K ln(1.25 / delta) / epsilon^2 where epsilon^2 <= 2",
+        applies=lambda instance: instance.delta <= 0.85,
+        printed="[128 K ln(1.25 / delta) ln T / (min(epsilon^2, 2) f^-1(Delta_min)^2) + pi^2 / 3 + 1] m Delta_max",
+        correction="rounds start at m + 1, so ln(T + m); the radius fails with probability 2 t^-2 for each count, "
+        "which sums to 2 (1 + ln T) over counts and rounds, not to pi^2 / 3",
+    ),
+}
+"""Regret bounds of semi-bandits by the registered name."""
