@@ -65,9 +65,10 @@ class Accounts:
         charge = self._charges.get(key)
         if charge is None:
             if not mechanism.sensitivity.covers(sensitivity):
+                norms = _told_apart(sensitivity, mechanism.sensitivity)
                 raise SensitivityExceeded(
-                    f"one record can move the value by {_norms(sensitivity)}, but this "
-                    f"{type(mechanism).__name__} is calibrated for {_norms(mechanism.sensitivity)}",
+                    f"one record can move the value by {norms[0]}, but this {type(mechanism).__name__} is "
+                    f"calibrated for {norms[1]}",
                     place,
                 )
             try:
@@ -194,5 +195,13 @@ class Accounts:
         return record, self.composition.guarantee(total, self.budget)
 
 
-def _norms(sensitivity: Sensitivity) -> str:
-    return f"(l1 = {sensitivity.l1:.6g}, l2 = {sensitivity.l2:.6g}, linf = {sensitivity.linf:.6g})"
+def _told_apart(*sensitivities: Sensitivity) -> list[str]:
+    """Return the norms of sensitivities that differ, with as many digits as it takes to see that."""
+    for digits in (6, 17):
+        shown = [
+            f"(l1 = {s.l1:.{digits}g}, l2 = {s.l2:.{digits}g}, linf = {s.linf:.{digits}g})"
+            for s in sensitivities
+        ]
+        if len({*shown}) > 1:
+            break
+    return shown

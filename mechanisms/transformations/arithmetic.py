@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -178,11 +180,12 @@ def _most_equal(row: IntArray) -> int:
 class LinearMap(Transformation):
     """``matrix @ x`` for every vector x.
 
-    Domain out: the box around all results. Proof: ``Σ_j a_ij x_j`` lies between the sums of the lower and of the upper
-    ends of ``a_ij [lower, upper]``; of an L2 ball it is at most ``radius ‖a_i‖₂`` (Cauchy and Schwarz), of an L1 ball
-    ``radius max_j |a_ij|`` (Hölder). The box is widened by ``2⁻⁵² (n + 2) Σ_j |a_ij| max |x_j|``, more than the n
-    products and n - 1 sums round off together (each is off by at most 2⁻⁵³ of a number not larger than the sum). The
-    terms are added in order, so that a result depends on its own vector only. Stability:
+    Domain out: the box around all results. Proof for intervals and boxes: a product, a sum and rounding to the nearest
+    float are monotone, and the terms are added in a fixed order, so that computed results lie between the computed
+    results of the corners where every ``a_ij x_j`` is least and largest. Of a one-hot vector the result is a column,
+    exactly. Of an L2 ball it is at most ``radius ‖a_i‖₂`` (Cauchy and Schwarz), of an L1 ball ``radius max_j |a_ij|``
+    (Hölder), and the box is widened by ``2⁻⁵² (n + 2) Σ_j |a_ij| max |x_j|``, more than the n products and n - 1 sums
+    round off together (each is off by at most 2⁻⁵³ of a number not larger than the sum). Stability:
     ``‖A (x - y)‖₁ <= max_j Σ_i |a_ij| ‖x - y‖₁``.
 
     Parameters
@@ -217,36 +220,37 @@ class LinearMap(Transformation):
             )
         if math.isinf(lower) or math.isinf(upper):
             return Box(-math.inf, math.inf, rows)
-        largest = max(abs(Fraction(lower)), abs(Fraction(upper)))
-        lows, highs = [], []
-        for row in self.matrix.tolist():
-            entries = [Fraction(entry) for entry in row]
-            low, high = _ends(entries, domain, Fraction(lower), Fraction(upper))
-            slack = sum(map(abs, entries)) * largest * (columns + 2) / 2**52 + Fraction(columns, 2**1073)
-            lows.append(low - slack)
-            highs.append(high + slack)
-        return Box(-up(-min(lows)), up(max(highs)), rows)
+        if isinstance(domain, OneHot):
+            reached = np.column_stack([self.matrix, np.zeros(rows)]) if domain.allow_none else self.matrix
+            return Box(float(reached.min()), float(reached.max()), rows)
+        if isinstance(domain, Ball) and domain.order != math.inf:
+            far = max(_reach(row, domain, Fraction(upper)) for row in self.matrix.tolist())
+            return Box(-far, far, rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            ends = self.matrix * lower, self.matrix * upper
+            low, high = _in_order(np.minimum(*ends).T).min(), _in_order(np.maximum(*ends).T).max()
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return Box(-math.inf, math.inf, rows)
+        return Box(float(low), float(high), rows)
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``matrix @ values``, over the last axis."""
-        result: FloatArray = np.zeros((*values.shape[:-1], self.matrix.shape[0]))
-        for column in range(self.matrix.shape[1]):
-            result += values[..., column, None] * self.matrix[:, column]
-        return result
+        columns = range(self.matrix.shape[1])
+        return _in_order(values[..., column, None] * self.matrix[:, column] for column in columns)
 
 
-def _ends(
-    entries: list[Fraction], domain: Domain, lower: Fraction, upper: Fraction
-) -> tuple[Fraction, Fraction]:
-    """Return between which numbers the exact products of one row with the vectors of a domain lie."""
-    if isinstance(domain, OneHot):
-        reached = [*entries, Fraction(0)] if domain.allow_none else entries
-        return min(reached), max(reached)
-    if isinstance(domain, Ball) and domain.order == 1:
-        far = upper * max(map(abs, entries))
-        return -far, far
-    if isinstance(domain, Ball) and domain.order == 2:
-        far = Fraction(square_root_up(upper * upper * sum(entry * entry for entry in entries)))
-        return -far, far
-    products = [sorted((entry * lower, entry * upper)) for entry in entries]
-    return sum((p[0] for p in products), Fraction(0)), sum((p[1] for p in products), Fraction(0))
+def _in_order(terms: Iterable[FloatArray]) -> FloatArray:
+    """Return the sum from the first term to the last: what it is does not depend on how many are computed at once."""
+    return functools.reduce(np.add, terms)
+
+
+def _reach(row: list[float], ball: Ball, radius: Fraction) -> float:
+    """Return a bound on the computed product of a row with the vectors of a ball."""
+    entries = [abs(Fraction(entry)) for entry in row]
+    norm = (
+        max(entries)
+        if ball.order == 1
+        else Fraction(square_root_up(Fraction(sum(entry * entry for entry in entries))))
+    )
+    slack = sum(entries) * radius * (len(row) + 2) / 2**52 + Fraction(len(row), 2**1073)
+    return up(radius * norm + slack)

@@ -215,6 +215,27 @@ def test_a_linear_map_knows_how_far_its_vectors_reach() -> None:
     assert math.isinf(float(LinearMap(matrix).into(Box(-math.inf, math.inf, 2)).widths[0]))
 
 
+def test_a_linear_map_that_rounds_nothing_widens_nothing() -> None:
+    assert LinearMap(np.eye(3)).into(Box(0, 1, 3)) == Box(0, 1, 3)
+    assert LinearMap([[0.1, 0.0], [0.0, -3.0]]).into(Box(0, 0.7, 2)) == Box(-3 * 0.7, 0.1 * 0.7, 2)
+    assert LinearMap(np.eye(3)).into(Ball(2.0, 3, math.inf)) == Box(-2, 2, 3)
+    assert LinearMap([[1e308, 1e308]]).into(Box(0, 1e308, 2)) == Box(-math.inf, math.inf, 1)
+
+
+@given(
+    rows=st.lists(st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=4), min_size=1, max_size=3),
+    data=st.data(),
+)
+def test_no_result_lies_outside_by_rounding(rows: list[list[float]], data: st.DataObject) -> None:
+    low, high = sorted(data.draw(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=2)))
+    ends = st.sampled_from([low, high]) | st.floats(low, high)
+    values = np.array(data.draw(st.lists(st.lists(ends, min_size=4, max_size=4), min_size=1, max_size=5)))
+    linear = LinearMap(rows)
+    into: Any = linear.into(Box(low, high, 4))
+    assert (into.lower <= linear(values)).all()
+    assert (linear(values) <= into.upper).all()
+
+
 @pytest.mark.parametrize(
     ("transformation", "domain"),
     [
