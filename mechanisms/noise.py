@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 from mechanisms.randomness import Randomness
 
 
@@ -51,11 +52,20 @@ class NumpyNoise:
     randomness : Randomness or numpy.random.Generator
         Every method draws a fixed number of variates for each value (no rejection), so that a
         lane's draws stay its own under `LaneStreams`.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
     """
 
     secure = False
 
     def __init__(self, randomness: Randomness | np.random.Generator) -> None:
+        if not callable(getattr(randomness, "standard_exponential", None)):
+            raise ParameterError(
+                f"randomness = {randomness!r}: must be a generator, such as numpy.random.default_rng(), or a Randomness"
+            )
         self._randomness: Randomness = randomness
         bits = getattr(randomness, "bit_generator", None)
         kind = bits if isinstance(bits, str) else type(randomness if bits is None else bits).__name__

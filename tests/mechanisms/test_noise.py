@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from mechanisms import (
     NoiseSource,
     NumpyNoise,
     OpenDPNoise,
+    ParameterError,
     RandomizedResponse,
     Sensitivity,
     noise_source,
@@ -32,6 +34,12 @@ def test_sources_name_themselves() -> None:
     assert NumpyNoise(LaneStreams(0, 64)).name == "numpy:SFC64"
     assert not NumpyNoise(LaneStreams(0, 64)).secure
     assert OpenDPNoise().name == "opendp"
+
+
+@pytest.mark.parametrize("wrong", [0, None, "PCG64", np.random.PCG64(0)])
+def test_a_seed_is_no_generator(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=r"randomness = .*: must be a generator"):
+        NumpyNoise(wrong)
     assert OpenDPNoise().secure
     for source in (NumpyNoise(LaneStreams(0, 64)), OpenDPNoise()):
         assert isinstance(source, NoiseSource)
