@@ -14,84 +14,48 @@ Refuted(...)
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from accountant.plans.formulas import (
+    Case,
+    Enclosure,
+    NotShown,
+    Statement,
+    Undefined,
+    check_declared,
+    enclose,
+    formula,
+)
 from accountant.plans.plan import Plan, Step
+from accountant.plans.values import Above, Values, Whole, exact_number
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT
 
 if TYPE_CHECKING:
-    import sympy as sp
+    pass
 
-
-@dataclass(frozen=True)
-class Whole:
-    """A whole number that is at least `least`, a number or an expression in earlier symbols."""
-
-    least: Any
-
-
-@dataclass(frozen=True)
-class Above:
-    """A real number above `bound`, a number or an expression in earlier symbols."""
-
-    bound: Any
-
-
-@dataclass(frozen=True)
-class Values:
-    """The domain of a statement: what each symbol may be, in an order in which bounds refer backwards."""
-
-    symbols: Mapping[Any, Whole | Above]
-
-    def shifted(self) -> tuple[dict[Any, Any], frozenset[Any]]:
-        """Return every symbol as its bound plus a new one that is not negative, and those that are positive."""
-        import sympy as sp
-
-        replaced: dict[Any, Any] = {}
-        positive = set()
-        for symbol, kind in self.symbols.items():
-            if isinstance(kind, Whole):
-                offset = sp.Symbol(f"{symbol}_", integer=True, nonnegative=True)
-                replaced[symbol] = sp.sympify(kind.least).subs(replaced) + offset
-            else:
-                offset = sp.Symbol(f"{symbol}_", positive=True)
-                positive.add(offset)
-                replaced[symbol] = sp.sympify(kind.bound).subs(replaced) + offset
-        return replaced, frozenset(positive)
-
-    def samples(self) -> Iterator[dict[Any, Any]]:
-        """Iterate over exact values in the domain, small ones first."""
-        import sympy as sp
-
-        steps_of = {Whole: (0, 1, 2, 3, 7, 96), Above: (sp.Integer(1), sp.Rational(1, 10), sp.Integer(10))}
-        choices = [steps_of[type(kind)] for kind in self.symbols.values()]
-        ranked = sorted(itertools.product(*(range(len(steps)) for steps in choices)), key=sum)
-        for chosen in ranked:
-            point: dict[Any, Any] = {}
-            for (symbol, kind), steps, i in zip(self.symbols.items(), choices, chosen, strict=True):
-                offset = steps[i]
-                low = kind.least if isinstance(kind, Whole) else kind.bound
-                point[symbol] = sp.sympify(low).subs(point) + offset
-            yield point
-
-    def holds(self, point: Mapping[Any, Any]) -> bool:
-        """Whether a point lies in the domain."""
-        import sympy as sp
-
-        for symbol, kind in self.symbols.items():
-            value = sp.sympify(point[symbol])
-            if isinstance(kind, Whole):
-                if not value.is_integer or value < sp.sympify(kind.least).subs(point):
-                    return False
-            elif not value > sp.sympify(kind.bound).subs(point):
-                return False
-        return True
+__all__ = [
+    "Above",
+    "Computed",
+    "Declassified",
+    "Proved",
+    "Refuted",
+    "SymbolicCalibrated",
+    "SymbolicGaussian",
+    "SymbolicLaplace",
+    "SymbolicPlan",
+    "SymbolicResponse",
+    "SymbolicStep",
+    "Unknown",
+    "Values",
+    "Whole",
+    "prove",
+]
 
 
 @dataclass(frozen=True)
@@ -112,7 +76,12 @@ class SymbolicLaplace:
     @property
     def epsilon(self) -> Any:
         """1 / scale."""
-        return 1 / self.scale
+        return 1 / formula("scale", self.scale)
+
+    @property
+    def mu_squared(self) -> None:
+        """No formula."""
+        return None
 
     @property
     def positive(self) -> Mapping[str, Any]:
@@ -120,11 +89,9 @@ class SymbolicLaplace:
         return {"the scale": self.scale, "the number of coordinates": self.coordinates}
 
     @property
-    def mu_squared(self) -> Any:
-        """No rational formula: infinity."""
-        import sympy as sp
-
-        return sp.oo
+    def whole(self) -> Mapping[str, Any]:
+        """What has to be a whole number, by name."""
+        return {"the number of coordinates": self.coordinates}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its scale rounded up to a float, and the movement of one coordinate."""
@@ -149,11 +116,14 @@ class SymbolicGaussian:
     coordinates: Any = 1
 
     @property
-    def epsilon(self) -> Any:
+    def epsilon(self) -> float:
         """Infinity: the loss is unbounded."""
-        import sympy as sp
+        return math.inf
 
-        return sp.oo
+    @property
+    def mu_squared(self) -> Any:
+        """1 / variance."""
+        return 1 / formula("variance", self.variance)
 
     @property
     def positive(self) -> Mapping[str, Any]:
@@ -161,9 +131,9 @@ class SymbolicGaussian:
         return {"the variance": self.variance, "the number of coordinates": self.coordinates}
 
     @property
-    def mu_squared(self) -> Any:
-        """1 / variance."""
-        return 1 / self.variance
+    def whole(self) -> Mapping[str, Any]:
+        """What has to be a whole number, by name."""
+        return {"the number of coordinates": self.coordinates}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its sigma rounded up to a float, and the movement of one coordinate."""
@@ -180,22 +150,24 @@ class SymbolicResponse:
     epsilon: Any
 
     @property
+    def mu_squared(self) -> None:
+        """No formula."""
+        return None
+
+    @property
     def positive(self) -> Mapping[str, Any]:
         """What has to be above 0, by name."""
         return {"epsilon": self.epsilon, "one less than the number of categories": self.size - 1}
 
     @property
-    def mu_squared(self) -> Any:
-        """No rational formula: infinity."""
-        import sympy as sp
-
-        return sp.oo
+    def whole(self) -> Mapping[str, Any]:
+        """What has to be a whole number, by name."""
+        return {"the number of categories": self.size}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
-        """Return the mechanism at these values."""
-        mechanism = RandomizedResponse(
-            size=int(_number(self.size, point)), epsilon=float(_number(self.epsilon, point))
-        )
+        """Return the mechanism, its epsilon rounded down to a float."""
+        below = -up(-_number(self.epsilon, point))
+        mechanism = RandomizedResponse(size=int(_number(self.size, point)), epsilon=below)
         return mechanism, mechanism.sensitivity
 
 
@@ -215,16 +187,19 @@ class SymbolicCalibrated:
     make: Callable[[Mapping[Any, Any]], Mechanism]
 
     @property
+    def mu_squared(self) -> None:
+        """No formula."""
+        return None
+
+    @property
     def positive(self) -> Mapping[str, Any]:
         """What has to be above 0, by name."""
         return {"epsilon": self.epsilon}
 
     @property
-    def mu_squared(self) -> Any:
-        """No formula: infinity."""
-        import sympy as sp
-
-        return sp.oo
+    def whole(self) -> Mapping[str, Any]:
+        """Nothing."""
+        return {}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism at these values."""
@@ -239,21 +214,24 @@ class Declassified:
     reason: str
 
     @property
+    def epsilon(self) -> float:
+        """Infinity."""
+        return math.inf
+
+    @property
+    def mu_squared(self) -> float:
+        """Infinity."""
+        return math.inf
+
+    @property
     def positive(self) -> Mapping[str, Any]:
         """Nothing: it has no parameters."""
         return {}
 
     @property
-    def epsilon(self) -> Any:
-        """Infinity."""
-        import sympy as sp
-
-        return sp.oo
-
-    @property
-    def mu_squared(self) -> Any:
-        """Infinity."""
-        return self.epsilon
+    def whole(self) -> Mapping[str, Any]:
+        """Nothing: it has no parameters."""
+        return {}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return no mechanism."""
@@ -294,17 +272,37 @@ class SymbolicPlan:
     def __post_init__(self) -> None:
         if not self.records:
             raise ValueError("records = {}: a plan must say what at least one kind of record is part of")
+        if self.currency not in ("epsilon", "mu_squared"):
+            raise ValueError(f"currency={self.currency!r}: it must be 'epsilon' or 'mu_squared'")
+        object.__setattr__(self, "records", {kind: tuple(steps) for kind, steps in self.records.items()})
+        if type(self.values) is not Values:
+            raise ValueError(
+                f"values={self.values!r}: it must be Values({{symbol: Whole(...) or Above(...)}})"
+            )
+        for kind, steps in self.records.items():
+            for step in steps:
+                if type(step) is not SymbolicStep or type(step.release) not in _RELEASES:
+                    raise ValueError(
+                        f"records: a step of {kind} is {step!r}; it must be a SymbolicStep of one of "
+                        f"{', '.join(release.__name__ for release in _RELEASES)}, and none of a subclass"
+                    )
+                for name, value in _formulas(step).items():
+                    check_declared(name, formula(name, value), self.values.symbols)
 
     def costs(self) -> dict[str, Any]:
-        """Return what each kind of record pays in total, as an expression."""
+        """Return what each kind of record pays in total, as an expression; None where there is no formula for it."""
+        return {kind: self._cost(steps) for kind, steps in self.records.items()}
+
+    def _cost(self, steps: tuple[SymbolicStep, ...]) -> Any:
         import sympy as sp
 
-        return {kind: sp.simplify(sp.Add(*map(self._cost, steps))) for kind, steps in self.records.items()}
-
-    def _cost(self, step: SymbolicStep) -> Any:
-        import sympy as sp
-
-        return sp.sympify(step.count) * getattr(step.release, self.currency)
+        total = _total(steps, self.currency)
+        if total is None or total == math.inf:
+            return None if total is None else sp.oo
+        try:
+            return Statement(self.values.declared, [total]).normal_form(total)
+        except NotShown:
+            return total
 
     def at(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
         """Return the plan of one kind of record at given values, to hold a run to; None if it declassifies."""
@@ -373,118 +371,174 @@ class Unknown:
     reason: str
 
 
+@dataclass(frozen=True)
+class Computed:
+    """A claim that is known as a bound at given values only: it can be refuted, and is never proved.
+
+    Parameters
+    ----------
+    name
+        What is claimed, in words.
+    at_most
+        Returns a number that is proved to be at least what is claimed, at exact values of the symbols.
+    """
+
+    name: str
+    at_most: Callable[[Mapping[Any, Fraction]], Fraction]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def prove(plan: SymbolicPlan, claim: Any) -> Proved | Refuted | Unknown:
     """Decide whether every record's cost is at most `claim` for all values of the domain.
 
-    Every symbol is written as its bound plus a nonnegative one. Before anything is proved, every count is
-    shown to be a whole number of at least 0 and every parameter of noise to be above 0, for a plan that cannot
-    be run has no cost. The claim is proved if cost - claim is then
-    a quotient of polynomials of which the denominator has coefficients >= 0 and is not zero, and the
-    numerator coefficients <= 0. It is refuted by exact evaluation at small values. Else: unknown.
+    Every symbol is written as its bound plus an offset. Before anything is proved, every formula is shown to have
+    a value on the whole domain, every count to be a whole number of at least 0 and every parameter of noise to be
+    above 0, for a plan that cannot be run has no cost. The claim is proved if claim - cost is then a quotient of
+    polynomials of which neither has negative coefficients and the lower one is not zero
+    (`accountant.plans.formulas`). It is refuted by exact evaluation at small values. Else: unknown.
 
     Parameters
     ----------
     plan
         The plan.
     claim
-        An expression in the plan's symbols, or a number.
+        An expression in the plan's symbols, a whole number or a `fractions.Fraction`; or `Computed`.
+
+    Raises
+    ------
+    ValueError
+        If the claim is no formula (a float, text, a relation), or has a symbol that the plan does not declare.
     """
+    if type(plan) is not SymbolicPlan:
+        raise ValueError(f"plan={plan!r}: it must be a SymbolicPlan")
+    if type(claim) is not Computed:
+        claim = formula("claim", claim)
+        check_declared("claim", claim, plan.values.symbols)
+    try:
+        refuted = _refutation(plan, claim)
+        if refuted is not None:
+            return refuted
+        return _proof(plan, claim)
+    except NotShown as doubt:
+        return Unknown(f"it is not shown for all values that {doubt}")
+    except Undefined as error:
+        return Unknown(f"the claim {claim} or the plan has no value that could be told: {error}")
+
+
+def _refutation(plan: SymbolicPlan, claim: Any) -> Refuted | None:
+    """Return a point where the steps can be made and cost more than is claimed, if one of the first ones is."""
     import sympy as sp
 
-    claim = sp.sympify(claim)
-    costs = plan.costs()
+    totals = {kind: _total(steps, plan.currency) for kind, steps in plan.records.items()}
     for point in plan.values.samples():
-        for kind, cost in costs.items():
-            paid, claimed = sp.sympify(cost).subs(point), claim.subs(point)
-            if not (paid.is_extended_real and claimed.is_extended_real):
-                return Unknown(f"{kind}: cost {cost} or claim {claim} is no real number at {point}")
-            if (paid > claimed) == True:  # noqa: E712 (a relation that stays symbolic is not True)
-                return Refuted(kind, point, paid, claimed, cost)
-    for kind, steps in plan.records.items():
-        for step in steps:
-            doubt = _doubt(step, plan.values)
-            if doubt:
+        claimed = claim.at_most(point) if isinstance(claim, Computed) else enclose(claim, point).upper
+        for kind, steps in plan.records.items():
+            total = totals[kind]
+            if total is None or not all(_can_be_made(step, point) for step in steps):
+                continue
+            if total == math.inf:
+                sure = any(
+                    getattr(step.release, plan.currency) == math.inf
+                    and enclose(formula("count", step.count), point).lower > 0
+                    for step in steps
+                )
+                paid = Enclosure(Fraction(0), Fraction(0))
+            else:
+                paid = enclose(total, point)
+                sure = paid.lower > claimed
+            if sure:
+                shown = {symbol: sp.Rational(value) for symbol, value in point.items()}
+                cost = plan.costs()[kind]
+                stated = sp.Float(float(claimed)) if isinstance(claim, Computed) else claim.subs(shown)
+                exact = (
+                    sp.Rational(paid.exact)
+                    if paid.exact is not None and total != math.inf
+                    else cost.subs(shown)
+                )
+                return Refuted(kind, shown, exact, stated, cost)
+    return None
+
+
+def _proof(plan: SymbolicPlan, claim: Any) -> Proved | Unknown:
+    totals = {kind: _total(steps, plan.currency) for kind, steps in plan.records.items()}
+    if isinstance(claim, Computed):
+        return Unknown(f"no counterexample was found, and {claim} is known at given values only")
+    for kind, total in totals.items():
+        if total is None or total == math.inf:
+            return Unknown(f"{kind}: there is no formula for its cost")
+    of_steps = [
+        formula(name, value)
+        for steps in plan.records.values()
+        for step in steps
+        for name, value in _formulas(step).items()
+    ]
+    statement = Statement(plan.values.declared, [claim, *totals.values(), *of_steps])
+    for case in statement.cases():
+        for kind, steps in plan.records.items():
+            for doubt in (doubt for step in steps for doubt in _doubts(step, case)):
                 return Unknown(f"{kind}: it is not shown for all values that {doubt}")
-    for kind, cost in costs.items():
-        if not _never_above(sp.sympify(cost), claim, plan.values):
-            return Unknown(f"{kind}: neither proved nor refuted that {cost} <= {claim}")
-    argument = "cost - claim has no positive coefficient in nonnegative symbols"
-    return Proved(costs, argument)
+            if not case.is_never_above(totals[kind], claim):
+                return Unknown(f"{kind}: neither proved nor refuted that {plan.costs()[kind]} <= {claim}")
+    return Proved(plan.costs(), "claim - cost has no negative coefficient in nonnegative symbols")
 
 
-def _doubt(step: SymbolicStep, values: Values) -> str:
-    """Return which requirement of a step is not shown to hold on the whole domain; empty if none.
+_RELEASES = (SymbolicLaplace, SymbolicGaussian, SymbolicResponse, SymbolicCalibrated, Declassified)
+
+
+def _formulas(step: SymbolicStep) -> dict[str, Any]:
+    """Return every formula of a step, by name."""
+    return {"the count": step.count, **step.release.positive, **step.release.whole}
+
+
+def _total(steps: tuple[SymbolicStep, ...], currency: str) -> Any:
+    """Return the cost of steps as an expression; infinity, or None if one of them has no formula."""
+    import sympy as sp
+
+    costs = [getattr(step.release, currency) for step in steps]
+    if any(cost is None for cost in costs):
+        return None
+    if math.inf in costs:
+        return math.inf
+    return sp.Add(*(formula("the count", step.count) * cost for step, cost in zip(steps, costs, strict=True)))
+
+
+def _doubts(step: SymbolicStep, case: Case) -> Iterator[str]:
+    """Iterate over requirements of a step that are not shown to hold on the whole domain.
 
     Costs of impossible steps (half a release, noise of negative scale) would cancel those of real ones.
     """
-    import sympy as sp
-
-    replaced, _ = values.shifted()
-    count = sp.simplify(sp.sympify(step.count).subs(replaced))
-    if count.is_integer is not True:
-        return f"the count {step.count} is a whole number"
-    if not (count.is_nonnegative or _never_above(sp.Integer(0), sp.sympify(step.count), values)):
-        return f"the count {step.count} is at least 0"
+    count = formula("the count", step.count)
+    if not case.is_whole(count):
+        yield f"the count {step.count} is a whole number"
+    if not case.is_not_negative(count):
+        yield f"the count {step.count} is at least 0"
+    for name, value in step.release.whole.items():
+        if not case.is_whole(formula(name, value)):
+            yield f"{name} {value} is a whole number"
     for name, value in step.release.positive.items():
-        if not _is_positive(sp.sympify(value), values):
-            return f"{name} {value} is above 0"
-    return ""
+        if not case.is_positive(formula(name, value)):
+            yield f"{name} {value} is above 0"
 
 
-def _is_positive(expression: sp.Expr, values: Values) -> bool:
-    """Whether an expression is a quotient of polynomials with coefficients >= 0 that are nowhere zero."""
-    import sympy as sp
-
-    replaced, positive = values.shifted()
-    shifted = sp.simplify(expression.subs(replaced))
-    if shifted.is_positive:
-        return True
-    symbols = sorted(set().union(*(new.free_symbols for new in replaced.values())), key=str)
-    for part in sp.fraction(sp.together(shifted)):
-        try:
-            polynomial = sp.Poly(part, *symbols)
-        except sp.PolynomialError:
-            return False
-        if not (_has_sign(polynomial, 1) and _is_nonzero(polynomial, positive)):
-            return False
-    return True
-
-
-def _never_above(cost: sp.Expr, claim: sp.Expr, values: Values) -> bool:
-    import sympy as sp
-
-    replaced, positive = values.shifted()
-    top, bottom = sp.fraction(sp.together(sp.simplify((cost - claim).subs(replaced))))
-    symbols = sorted(set().union(*(new.free_symbols for new in replaced.values())), key=str)
-    try:
-        numerator, denominator = sp.Poly(top, *symbols), sp.Poly(bottom, *symbols)
-    except sp.PolynomialError:
+def _can_be_made(step: SymbolicStep, point: Mapping[Any, Fraction]) -> bool:
+    """Whether a step surely meets its requirements at a point."""
+    count = enclose(formula("the count", step.count), point).exact
+    if count is None or count < 0 or count.denominator != 1:
         return False
-    if _has_sign(denominator, -1):
-        numerator, denominator = -numerator, -denominator
-    return (
-        _has_sign(denominator, 1)
-        and _is_nonzero(denominator, positive)
-        and (numerator.is_zero or _has_sign(numerator, -1))
-    )
-
-
-def _has_sign(polynomial: sp.Poly, sign: int) -> bool:
-    return all(c.is_number and c.is_real and (sign * c > 0) == True for c in polynomial.coeffs())  # noqa: E712
-
-
-def _is_nonzero(polynomial: sp.Poly, positive: frozenset[Any]) -> bool:
-    """Whether one term with a positive coefficient consists of positive symbols only."""
-    return any(
-        all(symbol in positive for symbol, power in zip(polynomial.gens, powers, strict=True) if power)
-        for powers in polynomial.monoms()
+    sizes = [enclose(formula(name, value), point).exact for name, value in step.release.whole.items()]
+    if any(size is None or size.denominator != 1 for size in sizes):
+        return False
+    return all(
+        enclose(formula(name, value), point).lower > 0 for name, value in step.release.positive.items()
     )
 
 
 def _number(expression: Any, point: Mapping[Any, Any]) -> Fraction:
-    """Return the exact value of an expression; floats count as what they are."""
-    import sympy as sp
-
-    exact = {symbol: sp.Rational(*Fraction(value).as_integer_ratio()) for symbol, value in point.items()}
-    value = sp.nsimplify(sp.sympify(expression).subs(exact), rational=True)
-    return Fraction(int(value.p), int(value.q))
+    """Return the exact value of an expression; floats among the values count as what they are."""
+    exact = {symbol: exact_number(value) for symbol, value in point.items()}
+    value = enclose(formula("expression", expression), exact).exact
+    if value is None:
+        raise ValueError(f"{expression} is not rational at {dict(point)}: no mechanism can have it exactly")
+    return value

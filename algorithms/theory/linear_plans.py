@@ -16,10 +16,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from accountant.plans.plan import Plan, Step
 from accountant.plans.symbolic import (
     Above,
+    Computed,
     Proved,
     Refuted,
     SymbolicCalibrated,
@@ -116,27 +119,22 @@ def linear_proof(name: str, *, replacement: bool = False) -> Proved | Refuted | 
             return Unknown(
                 "the loss of binomial noise has no formula; `verify` computes it for given numbers"
             )
-        return prove(plan, _analytic_mu()(epsilon) ** 2)
+        return prove(plan, Computed("mu(epsilon)^2", _analytic_mu_squared))
     return prove(plan, epsilon if plan.currency == "epsilon" else mu**2)
 
 
-@functools.cache
-def _analytic_mu() -> Any:
-    """Return the function mu(epsilon) of the analytic Gaussian mechanism at the printed delta."""
-    import sympy
+def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
+    """Return a number above mu(epsilon)², mu the one of the analytic Gaussian mechanism at the printed delta.
 
-    unit, delta = Sensitivity(1.0, 1.0, 1.0), _PRINTED_DELTA[0] / _PRINTED_DELTA[1]
-
-    class AnalyticMu(sympy.Function):  # type: ignore[misc]
-        @classmethod
-        def eval(cls, epsilon: sp.Expr) -> sp.Expr | None:
-            if not epsilon.is_number:
-                return None
-            return sympy.Float(
-                1.0 / Gaussian.for_epsilon_delta(float(epsilon), delta, sensitivity=unit).sigma
-            )
-
-    return AnalyticMu
+    Less noise than it has by a millionth has a delta that is certified to be larger.
+    """
+    epsilon, delta = float(point[linear_symbols()[3]]), _PRINTED_DELTA[0] / _PRINTED_DELTA[1]
+    unit = Sensitivity(1.0, 1.0, 1.0)
+    sigma = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=unit).sigma * (1.0 - 1e-6)
+    least = Plan((Step(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon).lower
+    if not least > delta:
+        raise ArithmeticError(f"epsilon={epsilon}: the noise of the analytic Gaussian mechanism is not known")
+    return 1 / Fraction(sigma) ** 2
 
 
 def _shuffled(point: Mapping[Any, Any]) -> Mechanism:

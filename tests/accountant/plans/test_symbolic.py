@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from accountant.plans.symbolic import (
     Above,
+    Computed,
     Declassified,
     Proved,
     Refuted,
@@ -189,6 +190,162 @@ def test_nothing_is_proved_of_steps_that_cannot_be_made(name):
     answer = prove(SymbolicPlan(Values({eps: Above(0)}), {"a record": IMPOSSIBLE[name]}), eps)
     assert isinstance(answer, Unknown)
     assert "not shown" in answer.reason
+
+
+def costs_at_most(domain, count, scale, claim):
+    return prove(SymbolicPlan(Values(domain), {"r": (SymbolicStep(SymbolicLaplace(scale), count),)}), claim)
+
+
+p = sp.Symbol("p", positive=True)
+n = sp.Symbol("n", integer=True)
+UNDER = sp.Symbol("K_", integer=True, nonnegative=True)
+FALSE = {
+    "a symbol with a name the prover might use": lambda: costs_at_most(
+        {K: Whole(1), eps: Above(0)}, K, 1 / eps, (UNDER + 1) * eps
+    ),
+    "two symbols with one name": lambda: costs_at_most(
+        {K: Whole(1), sp.Symbol("K"): Whole(1), eps: Above(0)}, K, 1 / eps, sp.Symbol("K") * eps
+    ),
+    "a symbol with the name of a declared one": lambda: costs_at_most(
+        {K: Whole(1), eps: Above(0)}, K, 1 / eps, sp.Symbol("K") * eps
+    ),
+    "positive by itself, but not in its domain": lambda: costs_at_most(
+        {p: Whole(-3)}, 1, 1 / (sp.Abs(p) + 1), 1 + p
+    ),
+    "whole by itself, but not in its domain": lambda: costs_at_most({n: Above(0)}, 1, 1 / n, sp.floor(n)),
+    "even by itself": lambda: costs_at_most(
+        {sp.Symbol("e", even=True): Whole(1)}, sp.Symbol("e", even=True) / 2, 1, sp.Symbol("e", even=True)
+    ),
+    "bounds that refer forward": lambda: costs_at_most(
+        {K: Whole(L), L: Whole(1), eps: Above(0)}, L, 1 / eps, K * eps
+    ),
+    "bounds in a circle": lambda: costs_at_most({K: Whole(L), L: Whole(K)}, L, 1, K),
+    "a float that was rounded": lambda: costs_at_most({eps: Above(0)}, 3, 1 / eps, 3 * (1 - 1e-17) * eps),
+    "floats in a plan": lambda: costs_at_most(
+        {eps: Above(0)}, 1, 0.1 / eps, sp.Integer(10) * eps * (1 - sp.Rational(1, 10**17))
+    ),
+    "a float for a bound": lambda: costs_at_most({p: Above(0.1)}, 1, 1 / p, p),
+    "text": lambda: costs_at_most({K: Whole(1)}, K, 1, "K"),
+    "a relation": lambda: costs_at_most({K: Whole(1)}, K, 1, K < 7),
+    "no number": lambda: costs_at_most({K: Whole(1)}, K, 1, True),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_false_statements_by_what_symbols_and_numbers_mean_are_refused(name):
+    """Each of them was proved, or could have been: SymPy had rewritten it by what is not so."""
+    with pytest.raises(ValueError, match=r"declared|two symbols|does not follow|is a float|a formula is"):
+        FALSE[name]()
+
+
+class Shrinking(sp.Symbol):
+    """A symbol that simplifies as it likes."""
+
+    def _eval_power(self, exponent):
+        return sp.Integer(0)
+
+
+class Always(sp.Function):
+    is_nonnegative = is_positive = is_integer = True
+
+    def _eval_subs(self, old, new):
+        return sp.Integer(1)
+
+
+class Cheap(SymbolicLaplace):
+    @property
+    def epsilon(self):
+        return sp.Integer(0)
+
+
+ZERO = sp.Add(1, -1, evaluate=False)
+OUTSIDE = {
+    "nan": sp.nan,
+    "infinity": sp.oo,
+    "complex infinity": sp.zoo,
+    "complex": K + sp.I,
+    "a function of a symbol": sp.Function("K")(K) ** 2 + K,
+    "an indexed base": sp.IndexedBase("K")[1] + K,
+    "a piecewise": sp.Piecewise((K, K < 200), (0, True)),
+    "a remainder": K + sp.Mod(K, 200) - 199,
+    "an absolute value": sp.Abs(K - 200) + K - 104,
+    "an exponential": sp.exp(K),
+    "a constant": sp.pi * K,
+    "a user's function": Always(K) * K**2,
+    "a sum that was never evaluated": sp.Sum(K, (L, 1, 0)),
+    "a matrix element": sp.MatrixSymbol("M", 1, 1)[0, 0] + K,
+    "a huge power": K**100,
+    "a power with a symbol": K**L,
+    "zero times infinity": sp.Add(sp.Mul(0, sp.oo, evaluate=False), 2 * K, evaluate=False),
+    "a division by zero": sp.Add(2 * K, ZERO / sp.Add(K, -K, evaluate=False), evaluate=False),
+    "a division by what may be zero": sp.Add(2 * K, ZERO / (K - 150), evaluate=False),
+    "not evaluated": sp.Mul(ZERO, K, evaluate=False),
+    "a logarithm of what may be 0": sp.log(K - 1) + 10**9 * K,
+    "a root of what may be negative": sp.sqrt(150 - K) + K,
+    "a logarithm that is negative far away": K + sp.log(1000 / eps),
+    "a floor that is negative far away": K + sp.floor(1000 - eps),
+    "a pole beyond the values tried": K + 1 / (K - 150) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_outside_of_the_language_or_has_no_value_proves_nothing(name):
+    claim = OUTSIDE[name]
+    if name == "an indexed base":  # it has a symbol of its own
+        with pytest.raises(ValueError, match="not declared"):
+            prove(plan(1, K), claim)
+    else:
+        answer = prove(plan(1, K), claim)
+        assert isinstance(answer, Refuted if name == "not evaluated" else Unknown)
+
+
+def test_classes_of_others_are_refused():
+    shrinking = Shrinking("K", positive=True)
+    with pytest.raises(ValueError, match="not a Symbol of SymPy"):
+        Values({shrinking: Whole(1)})
+    with pytest.raises(ValueError, match="none of a subclass"):
+        SymbolicPlan(DOMAIN, {"r": (SymbolicStep(Cheap(1 / eps), K),)})
+    with pytest.raises(ValueError, match="not declared"):
+        prove(plan(shrinking, K), 1)
+
+
+def test_no_values_are_changed_after_they_were_checked():
+    symbols = {K: Whole(1), L: Whole(K), eps: Above(0)}
+    values = Values(symbols)
+    symbols[K] = Whole(-5)
+    assert values == DOMAIN
+
+
+def test_choices_floors_roots_and_logarithms():
+    domain = {T: Whole(1), K: Whole(1), eps: Above(0)}
+    nodes = sp.floor(sp.log(T, 2)) + 1
+    assert isinstance(costs_at_most(domain, nodes, nodes / eps, eps), Proved)
+    assert isinstance(costs_at_most(domain, sp.Min(2, K), sp.Min(2, K) / eps, eps), Proved)
+    assert isinstance(
+        costs_at_most(domain, sp.Min(2, K), 2 / eps, eps), Unknown
+    )  # true; Min <= 2 is not used
+    assert isinstance(costs_at_most(domain, K, sp.sqrt(K) / eps, sp.sqrt(K) * eps), Proved)
+    refuted = costs_at_most(domain, nodes, (nodes - 1 + eps) / eps, eps)
+    assert isinstance(refuted, Refuted)
+    # floor(log2 T) at powers of 2, where logarithms cannot tell
+    at_powers = costs_at_most({T: Whole(4), eps: Above(0)}, nodes, 1 / eps, sp.Rational(5, 2) * eps)
+    assert isinstance(at_powers, Refuted)
+    assert (at_powers.point[T], at_powers.cost) == (4, 3)
+
+
+def test_what_has_no_formula_in_a_currency_is_unknown_there():
+    """A Laplace release is Gaussian DP with some mu: it is not infinite."""
+    values = Values({eps: Above(0)})
+    laplace = SymbolicPlan(values, {"r": (SymbolicStep(SymbolicLaplace(1 / eps)),)}, currency="mu_squared")
+    assert isinstance(prove(laplace, eps), Unknown)
+    raw = SymbolicPlan(values, {"r": (SymbolicStep(Declassified("as printed")),)}, currency="mu_squared")
+    assert isinstance(prove(raw, eps), Refuted)
+
+
+def test_a_computed_claim_is_never_proved():
+    generous = Computed("a lot", lambda point: Fraction(10**9))
+    assert isinstance(prove(plan(1, 1), generous), Unknown)
+    assert isinstance(prove(plan(1, 1), Computed("little", lambda point: Fraction(1, 2))), Refuted)
 
 
 def test_a_plan_says_something_of_some_record():

@@ -14,6 +14,7 @@ from algorithms.problems import linear_problems
 from algorithms.theory import linear_plans
 from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_plan, linear_proof, linear_symbols
 from algorithms.theory.plans import privacy_proof
+from mechanisms import Gaussian, Sensitivity
 
 CERTIFIED = [name for name in LINEAR_PLANNED if not name.startswith("published/")]
 PRINTED = [name for name in LINEAR_PLANNED if name.startswith("published/")]
@@ -66,7 +67,7 @@ def test_the_ledger_agrees_with_the_formula(name: str) -> None:
         pass
     record, _ = accountant.worst()
     cost = linear_plan(name).costs()["one client"]
-    analytic = linear_plans._analytic_mu()(2.0)
+    analytic = 1.0 / Gaussian.for_epsilon_delta(2.0, 0.25, sensitivity=Sensitivity(1.0, 1.0, 1.0)).sigma
     assert float(accountant.ledger.spent(record).values[0]) == pytest.approx(
         float(cost.subs({S: 3, EPSILON: 2.0, MU: analytic})), rel=1e-9
     )
