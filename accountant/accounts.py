@@ -158,7 +158,8 @@ class Accounts:
         record
             The record.
         delta
-            The probability with which epsilon may be exceeded at some moment; the budget's by default.
+            However the moment was chosen by what was released, the run until then is (epsilon, delta)-DP for the
+            record with the epsilon read; the budget's delta by default.
 
         Raises
         ------

@@ -121,7 +121,8 @@ def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
     """Say what a release asks for and what is left, with enough digits to see that it is not enough.
 
     What is asked is rounded up and what is left down; numbers that are not asked for are left out. Where one
-    number suffices (a Rényi order), only the one that is nearest to being enough is named.
+    number suffices (a Rényi order), only the one that is nearest to being enough is named, or the first number,
+    which must be enough beside it (delta), if it is not.
     """
     pairs = [
         (name, math.inf if needed is None else up(needed), math.inf if available is None else -up(-available))
@@ -129,7 +130,10 @@ def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
         if needed != 0
     ] or [(name, 0.0, 0.0) for name, _ in list(asked.parts())[:1]]
     if getattr(asked, "any_suffices", False):
-        pairs = [max(pairs, key=lambda pair: pair[2] / pair[1] if pair[1] < math.inf else 0.0)]
+        first = next(name for name, _ in asked.parts())
+        beside = [pair for pair in pairs if pair[0] == first and pair[1] > pair[2]]
+        others = [pair for pair in pairs if pair[0] != first] or pairs
+        pairs = beside or [max(others, key=lambda pair: pair[2] / pair[1] if pair[1] < math.inf else 0.0)]
     asked_words, left_words = [], []
     for name, needed, available in pairs:
         digits = 17 if f"{needed:.6g}" == f"{available:.6g}" else 6

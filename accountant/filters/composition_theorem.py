@@ -76,7 +76,9 @@ class Composition(Protocol):
         """Whether one total is worse than another."""
 
     def odometer(self, spent: Any, delta: float) -> Cost:
-        """Return the (epsilon, delta) that covers a loss at whatever moment one looks or stops.
+        """Return the (epsilon, delta) of the run so far, at whatever moment one looks or stops by what was released.
+
+        With L the loss and ε the reading then, E(1 - e^{ε-L})^+ <= δ, whatever the rule for stopping.
 
         Raises
         ------

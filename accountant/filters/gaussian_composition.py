@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import UnsupportedCharge, promised
-from accountant.filters.spend import Spend, difference, needs_delta
+from accountant.filters.conversions import pure_to_gaussian
+from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.spend import Spend, difference
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.losses.certified_interval import CertifiedInterval
 from mechanisms import Gaussian, GaussianProfile, Mechanism, Sensitivity
 from mechanisms.profile import gaussian_mu_at
-from mechanisms.rounding import divide_up, square_root_up
+from mechanisms.rounding import divide_up, square_root_up, up
 from mechanisms.sensitivity import UNIT
 
-_NAMES = ("mu²",)
+_NAMES = ("mu²", "delta")
 _ULPS = 1 + 4 * 2.0**-52  # calibration rounds sigma, and the ratio to the sensitivity
 
 
 @dataclass(frozen=True)
-class GaussianComposition:
+class GaussianComposition(DeclaredFailures):
     """Sums of μ², exact: with Gaussian noise no filter can be tighter.
 
     A mechanism is μ-GDP if telling D from D′ is no easier than telling N(0, 1) from N(μ, 1) (Dong, Roth &
@@ -33,103 +34,120 @@ class GaussianComposition:
     Koskela, Tobaben & Honkela 2023, "Individual privacy accounting with Gaussian differential privacy",
     whose supermartingale is the hockey-stick divergence with the unspent Gaussian still to come).
 
-    A release costs the square of its profile's `gaussian_mu`, which every pure mechanism has too.
+    A release costs the square of its profile's `gaussian_mu`, which every pure mechanism has too. One that is
+    only (ε, δ)-DP costs the square of the μ of ε-DP, and δ of the share for failures (`DeclaredFailures`).
     """
 
-    name = "Gaussian DP filter"
+    name: ClassVar[str] = "Gaussian DP filter"
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
-        """Return μ² in this currency."""
-        (square,) = values
-        return Spend(_NAMES, (square,))
+        """Return (μ², delta) in this currency; older files have μ² alone."""
+        square, delta = values if len(values) == 2 else (*values, Fraction(0))
+        return Spend(_NAMES, (square, delta))
 
     @property
     def zero(self) -> Spend:
         """Nothing spent."""
-        return self.amount((Fraction(0),))
+        return self.amount((Fraction(0), Fraction(0)))
 
     @property
     def infinite(self) -> Spend:
         """What a declassification costs."""
-        return self.amount((None,))
-
-    def settings(self) -> dict[str, Any]:
-        """Return no parameters."""
-        return {}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> GaussianComposition:
-        """Rebuild from `settings`."""
-        return cls()
-
-    def check(self, budget: Budget) -> None:
-        """Raise `ValueError` unless the budget has a delta."""
-        needs_delta(self.name, budget)
+        return self.amount((None, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
-        """Return μ² of the mechanism at the record's sensitivity.
+        """Return (μ², delta) of the mechanism at the record's sensitivity.
 
         Raises
         ------
         UnsupportedCharge
-            If no μ is known for which the mechanism is μ-GDP.
+            If no μ is known for which the mechanism is μ-GDP, nor an epsilon at a delta of its own, or it has one and
+            none is declared for that.
         """
-        mu = mechanism.profile(sensitivity).gaussian_mu
+        profile = mechanism.profile(sensitivity)
+        mu, delta = profile.gaussian_mu, 0.0
         if mu is None:
+            delta = mechanism.nominal_delta
+            mu = pure_to_gaussian(profile.epsilon(delta)) if 0 < delta < 1 else math.inf
+        if math.isinf(mu):
             raise UnsupportedCharge(
                 f"no Gaussian-DP parameter is known for {type(mechanism).__name__}: its loss is unbounded and "
                 "not dominated by a Gaussian's"
             )
-        return self.amount((Fraction(mu) ** 2,))
+        return self.amount((Fraction(mu) ** 2, self.paid_by_failures(mechanism, delta)))
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether μ² is at most what implies (epsilon, delta)."""
-        (square,) = spent.values
-        if math.isinf(budget.epsilon) or budget.delta == 1.0:
-            return True
-        return square is not None and square <= square_limit(budget.epsilon, budget.delta)
+        """Whether μ² and delta are each within their limit."""
+        square, delta = spent.values
+        square_most, delta_most = self._limits(budget)
+        assert delta is not None
+        if delta_most is not None and delta > delta_most:
+            return False
+        return square_most is None or (square is not None and square <= square_most)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the epsilon that μ implies at the budget's delta (exact: Dong, Roth & Su 2022, Corollary 2.13)."""
-        (square,) = spent.values
-        delta = Fraction(budget.delta)
-        if budget.delta == 1.0 or square == 0:
-            return Cost(Fraction(0), delta)
-        if square is None or delta == 0:
-            return Cost(None, delta)
-        epsilon = GaussianProfile(square_root_up(square)).epsilon(budget.delta)
+        """Return the epsilon that μ implies at the budget's delta, the declared share of it being for failures.
+
+        Exact for losses that are Gaussian: Dong, Roth & Su 2022, Corollary 2.13.
+        """
+        square, delta = spent.values
+        assert delta is not None
+        if budget.delta == 1.0:
+            return Cost(Fraction(0), Fraction(1))
+        if delta > self.split(budget.delta).failures:
+            return Cost(None, max(Fraction(budget.delta), delta))
+        if square == 0:
+            return Cost(Fraction(0), Fraction(budget.delta))
+        share = self._for_losses(budget.delta)
+        if square is None or share <= 0.0:
+            return Cost(None, Fraction(budget.delta))
+        epsilon = GaussianProfile(square_root_up(square)).epsilon(share)
         if self.fits(spent, budget):  # the inverse may end a few units in the last place above
             epsilon = min(epsilon, budget.epsilon)
-        return Cost(Fraction(epsilon), delta)
+        return Cost(Fraction(epsilon), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
-        """Return the μ² that is left."""
-        if math.isinf(budget.epsilon) or budget.delta == 1.0:
-            return self.infinite
-        return difference(_NAMES, (square_limit(budget.epsilon, budget.delta),), spent)
+        """Return the μ² and delta that are left."""
+        return difference(_NAMES, self._limits(budget), spent)
+
+    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
+        if limits_nothing(budget):
+            return None, self.failure_limit(budget)
+        return square_limit(budget.epsilon, self._for_losses(budget.delta)), self.failure_limit(budget)
+
+    def _for_losses(self, delta: float) -> float:
+        """Return the part of δ for losses as the nearest float that is not above it."""
+        return -up(-self.split(delta).losses)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
         """Whether one total is worse than another."""
-        (mine,), (others,) = spent.values, other.values
-        return others is not None and (mine is None or mine > others)
+        return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
 
         μ-GDP implies μ²/2-zCDP (Dong, Roth & Su 2022, Cor. B.6), so the zCDP odometer applies.
         """
-        concentrated = ZeroConcentratedComposition()
-        (square,) = spent.values
+        concentrated = ZeroConcentratedComposition(failures=self.failures)
+        square, failed = spent.values
         rho = None if square is None else square / 2
-        return concentrated.odometer(concentrated.amount((rho, Fraction(0))), delta)
+        return concentrated.odometer(concentrated.amount((rho, failed)), delta)
 
     def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
-        """Return epsilon at any delta > 0: a run within the budget is μ-GDP as a whole."""
-        if math.isinf(budget.epsilon) or budget.delta == 1.0 or delta == 0.0:
+        """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""
+        if limits_nothing(budget):
             return promised(self.name, budget, delta)
-        mu = square_root_up(square_limit(budget.epsilon, budget.delta))
-        upper = GaussianProfile(mu).epsilon(delta)
-        return CertifiedInterval(0.0, upper, "none", f"budget of the {self.name}")
+        rest = -up(self.split(budget.delta).failures - Fraction(delta))
+        if rest <= 0.0:
+            return promised(self.name, budget, delta)
+        mu = square_root_up(square_limit(budget.epsilon, self._for_losses(budget.delta)))
+        return CertifiedInterval(0.0, GaussianProfile(mu).epsilon(rest), "none", f"budget of the {self.name}")
+
+
+def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
+    square, delta = spent.values
+    assert delta is not None
+    return square is None, square or Fraction(0), delta
 
 
 @functools.lru_cache(maxsize=1024)

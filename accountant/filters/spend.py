@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accountant.budget import Budget
 from mechanisms.rounding import up
 
 
@@ -25,7 +24,8 @@ class Spend:
     values
         Nonnegative; None where no finite number covers the loss.
     any_suffices
-        Whether one number within its limit is enough (Rényi orders), and messages show the best only.
+        Whether one number after the first is enough within its limit (Rényi orders, after delta), and messages show
+        the best only.
 
     Raises
     ------
@@ -71,12 +71,3 @@ def difference(names: tuple[str, ...], limits: tuple[Fraction | None, ...], spen
         else:
             left.append(Fraction(0) if value is None else max(Fraction(0), limit - value))
     return Spend(names, tuple(left), spent.any_suffices)
-
-
-def needs_delta(theorem: str, budget: Budget) -> None:
-    """Raise `ValueError` for a budget that this theorem cannot guarantee."""
-    if budget.delta == 0 and not math.isinf(budget.epsilon):
-        raise ValueError(
-            f"budget = {budget}: the {theorem} guarantees no epsilon at delta = 0; give the budget a delta, or use "
-            "basic composition"
-        )

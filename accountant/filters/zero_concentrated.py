@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import UnsupportedCharge, promised
+from accountant.filters.composition_theorem import UnsupportedCharge
 from accountant.filters.conversions import pure_to_zcdp, zcdp_of
+from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
-from accountant.filters.spend import Spend, difference, needs_delta
-from accountant.losses.certified_interval import CertifiedInterval
+from accountant.filters.spend import Spend, difference
 from mechanisms import Mechanism, Sensitivity
 from mechanisms.rounding import up
 
 _NAMES = ("rho", "delta")
-_LINES = tuple(2.0**k for k in range(-4, 13))  # slopes λ of an odometer's lines
+_ODOMETER_ORDERS = tuple(1.0 + 2.0**k for k in range(-4, 13))
+_ODOMETER_WEIGHTS = (1.0 / len(_ODOMETER_ORDERS),) * len(_ODOMETER_ORDERS)
 
 
 @dataclass(frozen=True)
-class ZeroConcentratedComposition:
+class ZeroConcentratedComposition(DeclaredFailures):
     """Sums of rho, exact: the filter for Gaussian noise, and a good one for small pure losses.
 
     A mechanism is δ-approximately ρ-zCDP if, but for probability δ, its Rényi divergences are at most ρα for
@@ -32,11 +34,14 @@ class ZeroConcentratedComposition:
     (Feldman & Zrnic 2021, Theorem 3.1, for every order at once, since all orders stop together; Lécuyer
     2021; with the δ_i: Whitehouse, Ramdas, Rogers & Wu 2023, the approximate zCDP filter of Section 3).
 
+    The limits are the share for failures that was declared, Σ δ_i <= δ_f, and the ρ that implies (ε, δ - δ_f)-DP; see
+    `DeclaredFailures`, also for what a δ shared as the run goes would cost.
+
     A release costs the ρ of its profile; else ε tanh(ε/2) if it is ε-DP (`pure_to_zcdp`), and δ with it if it
     is (ε, δ)-DP (Bun & Steinke 2016, Section 8).
     """
 
-    name = "zCDP filter"
+    name: ClassVar[str] = "zCDP filter"
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return (rho, delta) in this currency."""
@@ -53,26 +58,13 @@ class ZeroConcentratedComposition:
         """What a declassification costs."""
         return self.amount((None, Fraction(0)))
 
-    def settings(self) -> dict[str, Any]:
-        """Return no parameters."""
-        return {}
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> ZeroConcentratedComposition:
-        """Rebuild from `settings`."""
-        return cls()
-
-    def check(self, budget: Budget) -> None:
-        """Raise `ValueError` unless the budget has a delta."""
-        needs_delta(self.name, budget)
-
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
         """Return (rho, delta) of the mechanism at the record's sensitivity.
 
         Raises
         ------
         UnsupportedCharge
-            If neither a rho nor a finite epsilon is known.
+            If neither a rho nor a finite epsilon is known, or the release has a delta and none is declared for that.
         """
         profile = mechanism.profile(sensitivity)
         rho = zcdp_of(profile)
@@ -84,38 +76,41 @@ class ZeroConcentratedComposition:
             raise UnsupportedCharge(
                 f"no zCDP parameter is known for {type(mechanism).__name__} (RenyiComposition may have one)"
             )
-        return self.amount((Fraction(pure_to_zcdp(epsilon)), Fraction(delta)))
+        return self.amount((Fraction(pure_to_zcdp(epsilon)), self.paid_by_failures(mechanism, delta)))
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
-        """Whether rho is at most what implies the budget's epsilon at the delta that is left."""
+        """Whether rho and delta are each within their limit."""
         rho, delta = spent.values
+        rho_most, delta_most = self._limits(budget)
         assert delta is not None
-        if delta > Fraction(budget.delta):
+        if delta_most is not None and delta > delta_most:
             return False
-        if math.isinf(budget.epsilon) or budget.delta == 1.0:
-            return True
-        return rho is not None and rho <= rho_limit(budget.epsilon, Fraction(budget.delta) - delta)
+        return rho_most is None or (rho is not None and rho <= rho_most)
 
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the epsilon that rho implies at the budget's delta."""
+        """Return the epsilon that rho implies at the budget's delta, the declared share of it being for failures."""
         rho, delta = spent.values
         assert delta is not None
         if budget.delta == 1.0:
             return Cost(Fraction(0), Fraction(1))
-        left = Fraction(budget.delta) - delta
-        if rho is None or left <= 0:
-            epsilon = Fraction(0) if rho == 0 and left == 0 else None
-            return Cost(epsilon, max(Fraction(budget.delta), delta))
-        return Cost(Fraction(epsilon_of_rho(up(rho), float(left) * (1 - 1e-15))), Fraction(budget.delta))
+        split = self.split(budget.delta)
+        if delta > split.failures:
+            return Cost(None, max(Fraction(budget.delta), delta))
+        if rho == 0:
+            return Cost(Fraction(0), Fraction(budget.delta))
+        if rho is None or split.losses <= 0:
+            return Cost(None, Fraction(budget.delta))
+        epsilon = epsilon_of_rho(up(rho), float(split.losses) * (1 - 1e-15))
+        return Cost(Fraction(epsilon), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rho and delta that are left."""
-        delta = spent.values[1]
-        assert delta is not None
-        if math.isinf(budget.epsilon) or budget.delta == 1.0:
-            return self.amount((None, Fraction(budget.delta)))
-        rho = rho_limit(budget.epsilon, max(Fraction(0), Fraction(budget.delta) - delta))
-        return difference(_NAMES, (rho, Fraction(budget.delta)), spent)
+        return difference(_NAMES, self._limits(budget), spent)
+
+    def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
+        if limits_nothing(budget):
+            return None, self.failure_limit(budget)
+        return rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
 
     def exceeds(self, spent: Spend, other: Spend) -> bool:
         """Whether one total is worse than another: by rho, then by delta."""
@@ -124,24 +119,19 @@ class ZeroConcentratedComposition:
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
 
-        exp(λ(L_n - (1+λ)ρ_n)) is a supermartingale, so by Ville's inequality P(∃n: L_n > (1+λ)ρ_n +
-        ln(1/δ)/λ) <= δ (Whitehouse et al. 2023, Section 4: odometers that are tight at one chosen point);
-        δ is shared among 17 lines.
+        exp(λ(L_n - (1+λ)ρ_n)) is a supermartingale (Whitehouse et al. 2023, Section 4); a mixture of 17 of them
+        is bounded as in `loss_mixture`.
         """
         rho, failed = spent.values
         assert failed is not None
-        left = float(Fraction(delta) - failed) * (1 - 1e-15)
-        if left <= 0:
-            raise UnsupportedCharge(f"no bound holds at every moment with delta = {delta:g}")
+        split = self.failures_in_odometer(failed, delta)
         if rho is None:
             return Cost(None, Fraction(delta))
-        weight = math.log(len(_LINES) / left)
-        best = min((1 + slope) * up(rho) + weight / slope for slope in _LINES)
-        return Cost(Fraction(best * (1 + 1e-14)), Fraction(delta))
-
-    def promise(self, budget: Budget, delta: float) -> CertifiedInterval:
-        """Return what (epsilon, delta)-DP of the budget implies."""
-        return promised(self.name, budget, delta)
+        size = up(rho)
+        lines = [order * size for order in _ODOMETER_ORDERS]
+        share = float(split.losses) * (1 - 1e-15)
+        most = loss_at_every_moment(_ODOMETER_ORDERS, _ODOMETER_WEIGHTS, lines, share)
+        return Cost(Fraction(most), Fraction(delta))
 
 
 def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:

@@ -41,7 +41,7 @@ from mechanisms import (
 
 UNIT = Sensitivity(1, 1, 1)
 FILTERS = [
-    AdvancedComposition(),
+    AdvancedComposition(failures=0.1),
     ZeroConcentratedComposition(),
     RenyiComposition(),
     RenyiComposition(orders=(8.0,)),
@@ -132,18 +132,21 @@ def test_the_advanced_filter_stops_where_the_formula_says():
 
 def test_the_advanced_filter_takes_the_better_condition_and_pays_for_deltas():
     budget = Budget(2.0, 1e-6)
-    theorem = AdvancedComposition()
-    exact = theorem.amount((Fraction(2), Fraction(10**6), Fraction(budget.delta)))
+    theorem = AdvancedComposition(failures=0.25)
+    declared = Fraction(budget.delta) / 4
+    exact = theorem.amount((Fraction(2), Fraction(10**6), declared))
     assert theorem.fits(exact, budget)  # the sum of epsilon alone needs no further delta
     assert not theorem.fits(theorem.amount((Fraction(21, 10), Fraction(1), Fraction(0))), budget)
     small = theorem.amount((Fraction(100), Fraction(1, 100), Fraction(0)))
     assert theorem.fits(small, budget)
-    assert not theorem.fits(theorem.amount((Fraction(100), Fraction(1, 100), Fraction(budget.delta))), budget)
-    assert not theorem.fits(theorem.amount((Fraction(0), Fraction(0), Fraction(1, 10**5))), budget)
+    assert theorem.fits(theorem.amount((Fraction(100), Fraction(1, 100), declared)), budget)
+    over = declared + Fraction(1, 10**30)
+    assert not theorem.fits(theorem.amount((Fraction(100), Fraction(1, 100), over)), budget)
+    assert not theorem.fits(theorem.amount((Fraction(0), Fraction(0), over)), budget)
 
 
-def test_renyi_orders_share_delta():
-    """One order gets all of it: its limit is Proposition 12 of Canonne, Kamath & Steinke at δ itself."""
+def test_one_renyi_order_gets_all_of_delta():
+    """Its limit is Proposition 12 of Canonne, Kamath & Steinke at δ itself; two orders have a part each."""
     alone = RenyiComposition(orders=(8.0,))
     budget = Budget(2.0, 1e-6)
     limit = allowance(8.0, 2.0, 1e-6)
@@ -165,11 +168,17 @@ def test_an_infinite_loss_of_small_probability_is_paid_from_delta():
         def profile(self, sensitivity=None):
             return AtomicProfile((Fraction(1, 10), Fraction(-1, 10)), (0.5, 0.5 - 1e-7), 1e-7)
 
-    theorem = RenyiComposition()
-    charge = theorem.charge(Leaky(scale=1.0, sensitivity=UNIT), UNIT)
-    assert charge.values[0] == Fraction(1e-7)
-    _, count = spend_all(theorem, Leaky(scale=1.0, sensitivity=UNIT), Budget(50.0, 1e-6))
-    assert count == 9  # the tenth would leave no delta (10 x 1e-7 > 1e-6 in floats, or no share)
+    leaky = Leaky(scale=1.0, sensitivity=UNIT)
+    theorem = RenyiComposition(failures=0.55)
+    assert theorem.charge(leaky, UNIT).values[0] == Fraction(1e-7)
+    accountant, count = spend_all(theorem, leaky, Budget(50.0, 1e-6))
+    assert count == 5  # the sixth would go beyond 0.55 x 1e-6
+    with pytest.raises(
+        BudgetExceeded, match=r"charges record 'a' delta = 1e-07, and only delta = 5e-08 is left"
+    ):
+        release(accountant, leaky)
+    with pytest.raises(TheoremMissing, match=r"RenyiComposition\(failures=0.1\)"):
+        release(Accountant(Budget(50.0, 1e-6), composition=RenyiComposition()), leaky)
 
 
 # --- conversions ---------------------------------------------------------------------------------
@@ -300,6 +309,8 @@ def test_charges_without_a_theorem_say_so():
         assert len(accountant.ledger) == 0
     with pytest.raises(TheoremMissing, match="names no delta"):
         release(Accountant(Budget(1.0, 1e-6), composition=AdvancedComposition()), unbounded)
+    with pytest.raises(TheoremMissing, match=r"of its own.*AdvancedComposition\(failures=0.1\)"):
+        release(Accountant(Budget(1.0, 1e-6), composition=AdvancedComposition()), MECHANISMS[3])
 
 
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: c.name)
