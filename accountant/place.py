@@ -16,7 +16,10 @@ class Place(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
+        try:
+            path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
+        except OSError:  # the current folder was deleted
+            path = os.pardir
         if path.startswith(os.pardir):
             path = _inside_package(self.file)
         return f"{path}:{self.line}"

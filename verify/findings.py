@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum, unique
 from typing import Any, Protocol
 
+from verify.subject_error import words_of_error
+
 
 @unique
 class FindingKind(StrEnum):
@@ -125,8 +127,8 @@ class Statement(Enum):
     )
     KILLED = (
         FindingKind.TIME_LIMIT,
-        "still running {grace:g} s after the time limit of {seconds:g} s, and killed: it does not return from code "
-        "that is not Python",
+        "it was still running {grace:g} s after the time limit of {seconds:g} s, and killed: it does not return from "
+        "code that is not Python",
     )
 
     # What a ledger shows
@@ -316,7 +318,7 @@ class Statement(Enum):
             Of the words.
         """
         said = {
-            name: f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
+            name: words_of_error(value) if isinstance(value, BaseException) else value
             for name, value in values.items()
         }
         message = self.words.format(**said)

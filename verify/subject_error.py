@@ -5,13 +5,20 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from accountant import (
-    Place,
-)
+from accountant import Place
 
 
 class SubjectError(ValueError):
     """The subject does not exist, does not import, or says nothing that could be verified."""
+
+
+def words_of_error(error: BaseException) -> str:
+    """Return an error's kind and message; whatever raises errors may have made up one that has none."""
+    try:
+        said = str(error)
+    except Exception:
+        said = "(its message cannot be read)"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def failing_place(error: BaseException) -> Place:
@@ -21,4 +28,4 @@ def failing_place(error: BaseException) -> Place:
     for frame in reversed(frames):
         if not own & set(Path(frame.filename).parts):
             return Place(frame.filename, frame.lineno or 0)
-    return Place(frames[-1].filename, frames[-1].lineno or 0)
+    return Place(frames[-1].filename, frames[-1].lineno or 0) if frames else Place("", 0)

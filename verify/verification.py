@@ -112,7 +112,7 @@ def _decided_apart(subject: object, options: Options, tell: Progress) -> Verific
     except AnswerError as error:
         ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
     if not claimed:
-        raise SubjectError(f"{_name(subject)}: before it was known what it claims, {ended.message}")
+        raise SubjectError(f"{_name(subject)}: nothing is known of what it claims: {ended.message}")
     upper = UpperBound(math.inf, 1.0, "none: it left no result")
     return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
 

@@ -15,7 +15,7 @@ from algorithms import ClaimForm, View
 from mechanisms import Box, Interval, Laplace
 from verify import PlainBandit, claimed, verify
 from verify.betting.wealth_file import WealthError
-from verify.command_line import cli
+from verify.commands.command_group import cli
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.replace_one import ReplaceOne
 from verify.transcripts.adversary import ChallengeOnPlay

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,8 +90,6 @@ def shown_progress(name: str) -> Iterator[Progress]:
 def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[[Console], None]) -> None:
     """Print a result on standard output: one JSON object, or a report.
 
-    A reader who has gone (``| head``) has read enough: that is no error, and changes no exit code.
-
     Parameters
     ----------
     as_json
@@ -101,17 +97,10 @@ def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[
     data, report
         The object, and what prints the report; only one of them is called.
     """
-    try:
-        if as_json:
-            click.echo(json.dumps(data(), allow_nan=False))
-        else:
-            report(Console())
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())  # else Python complains when it flushes at its end
-        os.close(nowhere)
+    if as_json:
+        click.echo(json.dumps(data(), allow_nan=False))
+    else:
+        report(Console())
 
 
 def printed(words: str) -> None:

@@ -26,7 +26,7 @@ from verify.findings import Finding
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.printable import printable
-from verify.subject_error import SubjectError, failing_place
+from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.subjects.resolve import is_registered, resolve
 
 _INPUT_ERRORS = (SubjectError, ValueError, OSError)
@@ -194,8 +194,8 @@ def _blaming(subject: LearnerSubject) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        if subject.entry is not None or isinstance(error, ValueError):
+        if subject.entry is not None or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise
         raise SubjectError(
-            f"{subject.name} raised {type(error).__name__}: {error} (at {failing_place(error)})"
+            f"{subject.name} raised {words_of_error(error)} (at {failing_place(error)})"
         ) from error

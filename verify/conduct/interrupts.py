@@ -33,6 +33,11 @@ class _Interrupts:
         elif self._presses >= _ENDING:
             raise KeyboardInterrupt
 
+    @property
+    def pressed(self) -> bool:
+        """Whether anybody has pressed it."""
+        return self._presses > 0
+
     def report_follows(self) -> None:
         """Say that nothing is left to be stopped: from here on the first press does nothing either."""
         self.first = _go_on

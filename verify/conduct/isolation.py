@@ -2,7 +2,8 @@
 
 A subject that ends its process (``os._exit``, a crash in C, memory that runs out) would end the verifier, too, with
 an exit code of its choice; one that never returns from C to Python cannot be stopped by a signal; what it prints would
-stand among the results. In a process of its own each is a finding or an input error.
+stand among the results. In a process of its own each is a finding or an input error, and what it prints is shown line
+by line on standard error, made printable, while it runs.
 
 What comes back is data: one JSON object a line, of one of six kinds. No object is rebuilt from it, and whatever is not
 understood is a finding. What the data mean is for the caller to check and to decide.
@@ -15,6 +16,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import select
 import signal
 import sys
@@ -23,19 +25,25 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from accountant.data_files import DataFileError, from_json
 from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
-from verify.subject_error import SubjectError, failing_place
+from verify.printable import printable
+from verify.subject_error import SubjectError, failing_place, words_of_error
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
 
 MOST_BYTES = 64 * 2**20
 """Of all that a process may report: a hundred times what the longest report takes."""
+
+MOST_SHOWN = 2**20
+"""Bytes of what a process writes to standard output and error that are shown: some 10,000 lines."""
 
 _POLL = 0.5  # seconds between two looks whether it is still alive
 _AT_ONCE = 2**16  # bytes
@@ -74,7 +82,7 @@ def in_own_process(
     """Return the JSON data that `work` returns in a process of its own; or a `Finding` if it left none.
 
     Where processes cannot be forked (Windows), it runs in this one. Ctrl-C reaches the other process, and what it
-    leaves is waited for; a third one kills it.
+    leaves is waited for; a third one kills it. What it writes to standard output or error is shown on standard error.
 
     Parameters
     ----------
@@ -102,47 +110,77 @@ def in_own_process(
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return work(_LocalReports(progress, noted))
-    reading, writing = os.pipe()
+    (reading, writing), (hearing, printing) = os.pipe(), os.pipe()
     context = multiprocessing.get_context("fork")
-    process = context.Process(target=_work_apart, args=(work, reading, writing, tuple(errors)))
-    received = _Received(progress, noted, errors)
+    ends = _Ends(reading, writing, hearing, printing)
+    process = context.Process(target=_work_apart, args=(work, ends, tuple(errors)))
+    received, heard = _Received(progress, noted, errors), _Heard()
+    listened = [reading, hearing]
     with interrupts() as presses:
         process.start()
         os.close(writing)
+        os.close(printing)
         assert process.pid is not None
         presses.first = functools.partial(_interrupt, process.pid)
         deadline = time.monotonic() + seconds + GRACE
         try:
             while time.monotonic() < deadline:
-                alive = process.is_alive()  # asked before the pipe: what was written last is read in any case
-                if not _readable(reading, _POLL if alive else 0.0):
-                    if alive:
-                        continue
-                    return _ended(
-                        process.exitcode
-                    )  # workers of its own hold the pipe open longer than it lived
-                part = os.read(reading, _AT_ONCE)
-                if not part:
-                    process.join(_POLL)  # it is about to end
+                alive = (
+                    process.is_alive()
+                )  # asked before the pipes: what was written last is read in any case
+                ready = _readable(listened, _POLL if alive else 0.0)
+                if hearing in ready:
+                    if text := os.read(hearing, _AT_ONCE):
+                        heard.take(text)
+                    else:
+                        listened.remove(hearing)  # it has closed its standard output and error
+                if reading in ready:
+                    part = os.read(reading, _AT_ONCE)
+                    if not part:
+                        process.join(_POLL)  # it is about to end
+                        return _ended(process.exitcode)
+                    if received.take(part):
+                        return received.answer
+                elif not alive:  # workers of its own may hold the pipes open longer than it lived
                     return _ended(process.exitcode)
-                if received.take(part):
-                    return received.answer
         except _NotUnderstood as error:
             return Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
+        except _Interrupted:
+            if presses.pressed:
+                raise KeyboardInterrupt from None
+            raise SubjectError(
+                "the subject raised KeyboardInterrupt, and nobody has pressed Ctrl-C"
+            ) from None
         finally:
             presses.report_follows()
             for kill, number in ((os.killpg, process.pid), (os.kill, process.pid)):
                 with suppress(ProcessLookupError, PermissionError):
                     kill(number, signal.SIGKILL)
             process.join()
+            if _readable([hearing], 0.0):
+                heard.take(os.read(hearing, _AT_ONCE))  # all that fits into a pipe
+            heard.end()
             os.close(reading)
+            os.close(hearing)
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
 
 
-def _readable(pipe: int, seconds: float) -> bool:
+@dataclass(frozen=True)
+class _Ends:
+    """The ends of both pipes, by number: of what is reported, and of what is written to standard output and error."""
+
+    reading: int
+    writing: int
+    hearing: int
+    printing: int
+
+
+def _readable(pipes: Sequence[int], seconds: float) -> set[int]:
+    """Return the pipes of which something, or their end, can be read at once, or will be in so many seconds."""
     poll = select.poll()
-    poll.register(pipe, select.POLLIN)
-    return bool(poll.poll(1000.0 * seconds))
+    for pipe in pipes:
+        poll.register(pipe, select.POLLIN)
+    return {pipe for pipe, _ in poll.poll(1000.0 * seconds)}
 
 
 def _interrupt(process: int) -> None:
@@ -162,6 +200,37 @@ def _ended(code: int | None) -> Finding:
 
 class _NotUnderstood(ValueError):
     """What came back is not what a process that does the work says."""
+
+
+class _Interrupted(Exception):
+    """The work was ended by a `KeyboardInterrupt`."""
+
+
+class _Heard:
+    """What the other process wrote to standard output and error, which is shown here line by line."""
+
+    def __init__(self) -> None:
+        self._left = MOST_SHOWN
+        self._line = b""
+
+    def take(self, text: bytes) -> None:
+        """Show the lines that are whole now."""
+        *lines, self._line = re.split(rb"[\r\n]+", self._line + text)
+        if len(self._line) > _AT_ONCE:
+            lines, self._line = [*lines, self._line], b""
+        for line in filter(None, lines):
+            self._show(line)
+
+    def end(self) -> None:
+        """Show what was left without the end of a line."""
+        self.take(b"\n")
+
+    def _show(self, line: bytes) -> None:
+        if self._left <= 0 or sys.stderr is None:
+            return
+        self._left -= len(line)
+        shown = printable(line.decode(errors="backslashreplace"))
+        print(f"subject: {shown}" if self._left > 0 else "subject: (more is not shown)", file=sys.stderr)
 
 
 class _Received:
@@ -220,7 +289,7 @@ class _Received:
                 fault.add_note(trace)
                 raise fault
             case {"interrupted": True, **more} if not more:
-                raise KeyboardInterrupt
+                raise _Interrupted
             case {"ended": str() as how, **more} if not more:
                 self.answer = Statement.ENDS_PROCESS.finding(how=how)
                 return True
@@ -287,12 +356,14 @@ def _identity(file: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _work_apart(work: Work, reading: int, writing: int, errors: tuple[type[Exception], ...]) -> None:
+def _work_apart(work: Work, ends: _Ends, errors: tuple[type[Exception], ...]) -> None:
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
-    os.close(reading)
-    reports = _PipeReports(writing)
-    _leave_standard_output()
+    _die_first()
+    os.close(ends.reading)
+    os.close(ends.hearing)
+    reports = _PipeReports(ends.writing)
+    _leave_standard_streams(ends.printing)
     try:
         message = {"answer": work(reports)}
     except KeyboardInterrupt:
@@ -301,23 +372,35 @@ def _work_apart(work: Work, reading: int, writing: int, errors: tuple[type[Excep
         message = {"ended": "ran out of memory"}
     except errors as error:
         kind = next(kind.__name__ for kind in errors if isinstance(error, kind))
-        message = {"error": [kind, str(error)[:_LONGEST]]}
+        message = {"error": [kind, _cut(str(error))]}
     except Exception as error:
         place = failing_place(error)
-        said = f"{type(error).__name__}: {error}"[:_LONGEST]
+        said = _cut(words_of_error(error))
         message = {"fault": [f"{said} (at {place})", traceback.format_exc()[-_LONGEST:]]}
     except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
-        said = f"the subject raised {type(error).__name__}: {error}"[:_LONGEST]
+        said = _cut(f"the subject raised {words_of_error(error)}")
         message = {"error": ["", f"{said} (at {failing_place(error)})"]}
     reports.last(message)
 
 
-def _leave_standard_output() -> None:
-    """Let whatever is written to standard output, by whichever way, go to standard error: it is the report's alone."""
-    try:
-        os.dup2(2, 1)
-    except OSError:  # there is no standard error
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
+def _cut(words: str) -> str:
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def _leave_standard_streams(printing: int) -> None:
+    """Let whatever is written to standard output and error, by whichever way, go to the process that waits.
+
+    Standard output is the report's alone, and what a subject writes is shown as its own.
+    """
+    for number in (1, 2):
+        os.dup2(printing, number)
+    if printing > 2:
+        os.close(printing)
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stdout = sys.stderr
+
+
+def _die_first() -> None:
+    """Ask Linux to end this process, before any other, where memory runs out."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")

@@ -21,7 +21,7 @@ from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
-from verify.subject_error import SubjectError, failing_place
+from verify.subject_error import SubjectError, failing_place, words_of_error
 
 _LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 _EXCERPT = 60  # characters of what a subject prints that a finding shows
@@ -231,9 +231,9 @@ def _given(data: Data) -> Any:
 
 def _raised(error: BaseException) -> Raised:
     """Return what was raised, its message on one line and of a length that can be read."""
-    said = " ".join(str(error).split())
+    said = " ".join(words_of_error(error).split())
     said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
-    return Raised(type(error).__name__, f"{type(error).__name__}: {said}", str(failing_place(error)))
+    return Raised(type(error).__name__, said, str(failing_place(error)))
 
 
 @contextmanager

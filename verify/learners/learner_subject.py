@@ -22,7 +22,7 @@ from algorithms.problems import (
 )
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
-from verify.subject_error import SubjectError, failing_place
+from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.transcripts.neighbours import InitialOutcomes
 
 _DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
@@ -93,7 +93,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         if subject.entry is not None:
             raise
         raise SubjectError(
-            f"{subject.name} could not be built: {type(error).__name__}: {error} (at {failing_place(error)})"
+            f"{subject.name} could not be built: {words_of_error(error)} (at {failing_place(error)})"
         ) from error
 
 

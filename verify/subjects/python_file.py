@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from verify.subject_error import SubjectError
+from verify.subject_error import SubjectError, words_of_error
 
 
 def import_file(path: Path) -> ModuleType:
@@ -34,7 +34,7 @@ def import_file(path: Path) -> ModuleType:
     except BaseException as error:  # whatever a user's file raises
         sys.modules.pop(specification.name, None)
         line = _line_in(error, path)
-        raise SubjectError(f"{path}{line} does not import: {type(error).__name__}: {error}") from error
+        raise SubjectError(f"{path}{line} does not import: {words_of_error(error)}") from error
     finally:
         with suppress(ValueError):  # the file has changed the path itself
             sys.path.remove(str(path.parent))
@@ -44,7 +44,7 @@ def import_file(path: Path) -> ModuleType:
 def _line_in(error: BaseException, path: Path) -> str:
     """Return ``:line`` of the file's own last frame in a traceback."""
     if isinstance(error, SyntaxError):
-        return f":{error.lineno}"
+        return f":{error.lineno}" if error.lineno else ""
     line = ""
     trace = error.__traceback__
     while trace is not None:

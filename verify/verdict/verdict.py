@@ -20,12 +20,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from mechanisms import Assumption
+from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.sentences import both_numbers
 
 Verdict = Literal["certified", "refuted", "unproven"]
 
-EXIT_CODES: Mapping[Verdict, int] = {"certified": 0, "refuted": 1, "unproven": 3}
+EXIT_CODES: Mapping[Verdict, int] = {"certified": GOOD, "refuted": BAD, "unproven": OPEN}
 
 
 class ClaimLike(Protocol):

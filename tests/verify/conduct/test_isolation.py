@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -25,15 +26,15 @@ SUBJECTS = Path(__file__).parents[1] / "subjects" / "misbehaving.py"
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "words"),
+    ("name", "limit", "kind", "words"),
     [
-        ("ends_the_process", "ends-process", "ended itself with exit status 7"),
-        ("never_returns_from_c", "time-limit", "does not return from code that is not Python"),
+        ("ends_the_process", 600.0, "ends-process", "ended itself with exit status 7"),
+        ("never_returns_from_c", 4.0, "time-limit", "does not return from code that is not Python"),
     ],
 )
-def test_a_subject_takes_nothing_down_but_itself(name, kind, words, monkeypatch) -> None:
-    monkeypatch.setattr(isolation, "GRACE", 1.0)
-    result = verify(f"{SUBJECTS}:{name}", epsilon=1.0, effort="quick", time_limit=1.0, isolated=True)
+def test_a_subject_takes_nothing_down_but_itself(name, limit, kind, words, monkeypatch) -> None:
+    monkeypatch.setattr(isolation, "GRACE", 0.5)
+    result = verify(f"{SUBJECTS}:{name}", epsilon=1.0, effort="quick", time_limit=limit, isolated=True)
     assert result.verdict == "unproven"
     assert result.exit_code == 3
     (finding,) = result.findings
@@ -95,7 +96,7 @@ def raises(error):
         (SystemExit(0), SubjectError, "the subject raised SystemExit: 0"),
         (GeneratorExit(), SubjectError, "the subject raised GeneratorExit"),
         (KeyError("lost"), OwnFault, "KeyError: 'lost'"),
-        (KeyboardInterrupt(), KeyboardInterrupt, "^$"),
+        (KeyboardInterrupt(), SubjectError, "nobody has pressed Ctrl-C"),
     ],
 )
 def test_errors_are_raised_here(error, kind, words) -> None:
@@ -189,3 +190,51 @@ def test_a_third_ctrl_c_ends_all() -> None:
     with pytest.raises(KeyboardInterrupt):
         in_own_process(work, interrupt, 60.0)
     assert not multiprocessing.active_children()
+
+
+def test_what_it_writes_is_shown_printable_and_line_by_line(capsys) -> None:
+    def work(reports):
+        print("one\x1b[31m\ntwo\r", end="")
+        sys.__stdout__.write("three\n")
+        sys.__stdout__.flush()
+        os.system("printf 'four\\n\\377'")
+        threading.Thread(target=lambda: time.sleep(1.0) or print("late"), daemon=True).start()
+
+    in_own_process(work, silent, 10.0)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == [
+        f"subject: {text}" for text in ("one\\x1b[31m", "two", "three", "four", "\\xff")
+    ]
+
+
+def test_endless_output_is_shown_up_to_a_point(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(isolation, "MOST_SHOWN", 10_000)
+
+    def work(reports):
+        for _ in range(1_000):
+            os.write(2, b"x" * 999 + b"\n")
+
+    assert in_own_process(work, silent, 10.0) is None
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 11
+    assert lines[-1] == "subject: (more is not shown)"
+
+
+class _Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_error_without_a_message_is_still_said() -> None:
+    with pytest.raises(OwnFault, match=r"_Unspeakable: \(its message cannot be read\)"):
+        in_own_process(raises(_Unspeakable()), silent, 10.0)
+
+
+def test_standard_streams_may_be_closed_in_it() -> None:
+    def work(reports):
+        os.closerange(0, 3)
+        reports.progress(0.5, "half")
+        return "done"
+
+    assert in_own_process(work, silent, 10.0) == "done"

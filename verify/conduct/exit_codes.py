@@ -1,0 +1,21 @@
+"""What the command's exit codes mean; scripts rely on them."""
+
+from __future__ import annotations
+
+GOOD = 0
+"""Certified, within the budget, or done."""
+
+BAD = 1
+"""Refuted, or the budget is exceeded."""
+
+INPUT_ERROR = 2
+"""A usage or input error, or a result that could not be written."""
+
+OPEN = 3
+"""Neither certified nor refuted."""
+
+OWN_ERROR = 4
+"""An error of dpwitness's own."""
+
+INTERRUPTED = 130
+"""Ctrl-C, before there was anything to report."""
