@@ -22,7 +22,7 @@ def from_json(text: str) -> Any:
     """
     try:
         return json.loads(
-            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_without_repetition
+            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=without_repetition
         )
     except json.JSONDecodeError as error:
         raise DataFileError(f"line {error.lineno}: not valid JSON: {error.msg}") from None
@@ -46,7 +46,7 @@ def from_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise DataFileError("not valid TOML: nested too deep") from None
-    except ValueError as error:
+    except ValueError as error:  # also a whole number of more digits than Python converts
         raise DataFileError(f"not valid TOML: {error}") from None
 
 
@@ -61,7 +61,14 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these keys and values.
+
+    Raises
+    ------
+    DataFileError
+        If a key stands in it twice: one of its values would be lost.
+    """
     read = dict(pairs)
     if len(read) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -154,7 +154,7 @@ def mechanism_from_dict(
     if kind is None:
         known = ", ".join(sorted(BuiltInMechanism._registry))
         raise ParameterError(f"kind = {name!r}: must be one of {known}")
-    mechanism: Mechanism = kind._from_fields(fields, functions or {})
+    mechanism: Mechanism = kind._from_fields(fields, {} if functions is None else functions)
     return mechanism
 
 

@@ -84,7 +84,7 @@ class Ceiling:
         try:
             near = float(exact)
         except OverflowError:
-            return cls(math.copysign(math.inf, exact.numerator), 0.0)
+            return cls(math.inf if exact > 0 else -math.inf, 0.0)
         top, low = near.as_integer_ratio()
         # Division of whole numbers is correctly rounded, and twice as fast as a Fraction.
         return cls(near, (exact.numerator * low - top * exact.denominator) / (exact.denominator * low))

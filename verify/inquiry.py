@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from algorithms.catalogue.structured_entries import learner_builder
@@ -10,6 +12,7 @@ from mechanisms.assumptions import altered_library
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.bandits.verify_bandit import verify_bandit
 from verify.conduct.conduct import Conduct
+from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
@@ -19,12 +22,14 @@ from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
 from verify.linear.verify_linear import LinearCase, verify_linear
 from verify.options import Options
 from verify.sampling.tester import Tester
+from verify.subject_error import SubjectError
 from verify.subjects.resolve import Subject
 from verify.transcripts.adversary import Adversary
 from verify.verdict.evidence import Evidence
 from verify.verify_mechanism import MechanismSubject, verify_mechanism
 
 _GROUND_SEED = 0
+_LEAST = 1e-3  # seconds of a limit that is over already
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,18 @@ class Inquiry:
                 bits = self.options.floating_point
                 return claim, verify_function(self.subject, claim, self.conduct, tester, floating_point=bits)
 
+    @contextmanager
+    def _building(self, subject: LearnerSubject) -> Iterator[None]:
+        """Turn a time limit that is over in the block into an input error."""
+        seconds = self.conduct.seconds
+        try:
+            with time_limit(max(seconds - self.conduct.spent, _LEAST)):
+                yield
+        except TimeLimitReached:
+            raise SubjectError(
+                f"{subject.name} cannot be built within the time limit of {seconds:g} s"
+            ) from None
+
     @property
     def _ground(self) -> Conduct:
         """How what comes before the test of a learner or bandit is carried out.
@@ -94,7 +111,8 @@ class Inquiry:
             horizon=effort.accounting_rounds,
             settings=settings,
         )
-        initial = initial_records(build, subject)
+        with self._building(subject):
+            initial = initial_records(build, subject)
         if initial == "separate":
             unit = f"{claim.unit}; before the first, every arm's outcome is a record of its own"
             claim = replace(claim, unit=unit)
@@ -104,14 +122,15 @@ class Inquiry:
     def _of_linear_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
         horizon = linear_rounds(self.conduct.effort, options.horizon)
-        build, problem, _ = build_linear(
-            subject,
-            options.problem,
-            options.settings or {},
-            epsilon=claim.epsilon,
-            delta=claim.delta,
-            horizon=horizon,
-        )
+        with self._building(subject):
+            build, problem, _ = build_linear(
+                subject,
+                options.problem,
+                options.settings or {},
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+                horizon=horizon,
+            )
         if problem.replacement:
             again = "and again in every phase for which it is drawn (the order is public)"
             claim = replace(claim, unit=f"{claim.unit}, {again}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import sys
 import time
@@ -15,9 +16,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
-from mechanisms import ParameterError
+from mechanisms import Assumption, AssumptionKind, ParameterError, assumptions_of
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.betting.bets import Bets
 from verify.betting.wealth_file import WealthError, open_account
@@ -28,6 +30,7 @@ from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import Progress, silent
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, Statement, UpperBound
+from verify.functions.function_subject import FunctionSubject
 from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
 from verify.linear.linear_subject import is_linear, linear_rounds
@@ -39,11 +42,11 @@ from verify.subjects.named_adversary import named_adversary
 from verify.subjects.resolve import Subject, registered_name, resolve
 from verify.subjects.subject_identity import adversary_words, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
-from verify.verdict.answer import Answer, AnswerError
+from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
-from verify.verify_mechanism import MechanismSubject
+from verify.verify_mechanism import MechanismSubject, rebuilt, upper_bound
 
 _INPUT_ERRORS = (
     SubjectError,
@@ -95,19 +98,24 @@ def verify(subject: object, options: Options) -> Verification:
 
 def _decided_apart(subject: object, options: Options, tell: Progress) -> Verification:
     """Let a process of its own import and run the subject; decide here on the data that come back."""
-    claimed: list[Answer] = []
+    claimed: list[Answer] = []  # what is known before the subject is asked anything, once it is
 
     def work(reports: Reports) -> Any:
         known = functools.partial(_note, reports)
         return _answer(subject, options, reports.progress, known).to_data()
 
     def noted(data: Any) -> None:
-        claimed[:] = [_checked(data, options)]
+        if claimed:
+            raise AnswerError("it says twice what it claims")
+        claimed.append(_checked(data, options))
 
     try:
         data = in_own_process(work, tell, options.time_limit, noted=noted, errors=_INPUT_ERRORS)
         if not isinstance(data, Finding):
-            return _conclude(_checked(data, options), subject)
+            answer = _checked(data, options)
+            if not claimed or not claimed[0].agrees_with(answer):
+                raise AnswerError("it is about another subject than it said before")
+            return _conclude(_proved_here(answer), subject)
         ended = data
     except AnswerError as error:
         ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
@@ -115,6 +123,26 @@ def _decided_apart(subject: object, options: Options, tell: Progress) -> Verific
         raise SubjectError(f"{_name(subject)}: nothing is known of what it claims: {ended.message}")
     upper = UpperBound(math.inf, 1.0, "none: it left no result")
     return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
+
+
+def _proved_here(answer: Answer) -> Answer:
+    """Return an answer in which the upper bound on a mechanism is computed by this process, from its parameters."""
+    if answer.kind is not SubjectKind.MECHANISM or answer.evidence.upper is None:
+        return answer
+    evidence = replace(answer.evidence)
+    try:
+        mechanism = rebuilt(answer.mechanism or {})
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+    ):  # not one of this library, as its assumptions say
+        told = "what the process that made your mechanism says of it is true"
+        evidence.assumptions = [*evidence.assumptions, Assumption(AssumptionKind.FOREIGN_CLASS, told)]
+    else:
+        evidence.upper = upper_bound(mechanism, answer.claim.delta)
+    return replace(answer, evidence=evidence)
 
 
 def _note(reports: Reports, answer: Answer) -> None:
@@ -164,10 +192,10 @@ def _answer(
         seed=seed,
         anytime=options.bets,
     )
-    answer = Answer(found.name, claim, seed, isinstance(found, LearnerSubject))
+    answer = Answer(found.name, claim, seed, _kind(found), _parameters(found))
     known(answer)
     reproduce = reproduction(subject, found, repeated)
-    conduct = Conduct(effort, seed, reproduce, tell, options.time_limit, time.monotonic() - start)
+    conduct = Conduct(effort, seed, reproduce, tell, options.time_limit, start)
     bets = Bets(seed, account, file) if options.bets else None
     with _one_thread(), interrupts() as presses:
         asked = Inquiry(found, claim, conduct, options, bets or SingleLook(), adversary)
@@ -193,6 +221,26 @@ def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary
     if adversary is not None and isinstance(found, BanditSubject):
         found = replace(found, bandit=found.bandit.against(adversary))
     return found, claim, adversary
+
+
+def _kind(found: Subject) -> SubjectKind:
+    match found:
+        case LearnerSubject():
+            return SubjectKind.LEARNER
+        case MechanismSubject():
+            return SubjectKind.MECHANISM
+        case BanditSubject():
+            return SubjectKind.BANDIT
+        case FunctionSubject():
+            return SubjectKind.FUNCTION
+
+
+def _parameters(found: Subject) -> dict[str, Any] | None:
+    """Return a mechanism's parameters as JSON data; whatever a user's own says of itself is none."""
+    if not isinstance(found, MechanismSubject) or assumptions_of(found.mechanism):
+        return None
+    described: dict[str, Any] = json.loads(describe(found.mechanism))
+    return described
 
 
 def _name(subject: object) -> str:
@@ -246,7 +294,7 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         contradictions=evidence.contradictions,
         assumptions=evidence.assumptions,
     )
-    if decision.verdict == "certified" and answer.learner:
+    if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:
         registered = registered_name(subject)
         decision = replace(decision, reasons=(*decision.reasons, beyond_the_runs(registered, answer.rounds)))
     return Verification(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated, assumptions_of
-from mechanisms.mechanism import is_categorical, needs_whole_numbers
+from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
@@ -37,7 +37,7 @@ def verify_mechanism(
     """Compare a claim with a mechanism's profile, and with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
     with stopped_in_time(evidence, conduct.seconds, conduct.spent):
-        evidence.upper = _upper_bound(mechanism, claim.delta)
+        evidence.upper = upper_bound(mechanism, claim.delta)
         evidence.assume(*assumptions_of(mechanism))
         profile = mechanism.profile()
         with stopped_by_hand(evidence):
@@ -52,7 +52,28 @@ def verify_mechanism(
     return evidence
 
 
-def _upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
+class _Identities(dict[str, Callable[[Any], Any]]):
+    """The identity under every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Callable[[Any], Any]:
+        return lambda released: released
+
+
+def rebuilt(saved: Mapping[str, Any]) -> Mechanism:
+    """Return the mechanism that ``to_dict`` wrote, without functions of what it releases: they cost nothing.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of this library's, or a parameter is wrong.
+    """
+    return mechanism_from_dict(saved, _Identities())
+
+
+def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     """Return the least epsilon at `delta` that the profile proves, or of several releases their exact composition."""
     epsilon = mechanism.profile().epsilon(delta)
     steps: tuple[Step, ...] = ()

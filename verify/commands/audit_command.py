@@ -24,6 +24,7 @@ from accountant.audit import (
 )
 from accountant.losses.certified_interval import CertifiedInterval
 from verify.commands.command_options import check_plot, json_option, show
+from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.printable import printable
 
 DEFAULT_DELTA = 1e-6
@@ -41,7 +42,10 @@ _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay
     "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
 )
 @json_option
+@click.pass_context
 def audit_command(
+    ctx: click.Context,
+    /,
     file: Path,
     delta: float | None,
     epsilon: float | None,
@@ -54,6 +58,9 @@ def audit_command(
     Every number is an interval that contains the truth. Tables have the keys mechanism, its parameters (scale;
     sigma; epsilon and k; ...), sensitivity, count, sampling_rate, and records or partition for groups of
     records that do not share everything.
+
+    Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 2 usage or input error; 3 whether the budget is
+    exceeded is not known; 4 an error of dpwitness's own.
     """
     if epsilon is None and delta is None:
         delta = DEFAULT_DELTA
@@ -66,6 +73,17 @@ def audit_command(
         title = printable(f"{file.name}: {result.worst.name}", _TITLE)
         plot_privacy(releases.counted(result.worst), title, plot)
     show(as_json, partial(_audit_json, result), partial(_render, result, releases))
+    ctx.exit(_BUDGET_CODES[_within(result)])
+
+
+_BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
+
+
+def _within(result: Audit) -> bool | None:
+    """Whether the releases are within the budget, as far as one was given; None if both are possible."""
+    if result.remaining is None or result.answer.upper <= result.remaining.budget:
+        return True
+    return False if result.answer.lower > result.remaining.budget else None
 
 
 def _audit_json(result: Audit) -> dict[str, Any]:
@@ -84,6 +102,7 @@ def _audit_json(result: Audit) -> dict[str, Any]:
         if result.remaining is None
         else {
             "budget": result.remaining.budget,
+            "within": _within(result),
             "epsilon": result.remaining.epsilon,
             "more": {name: _number(count) for name, count in result.remaining.more.items()},
         },
@@ -119,7 +138,13 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     if result.remaining is None:
         return
     console.print()
-    console.print(f"left of the budget {result.remaining.budget:g}: {_digits(result.remaining.epsilon)}")
+    budget = result.remaining.budget
+    left = {
+        True: f"left of the budget {budget:g}: {_digits(result.remaining.epsilon)}",
+        False: f"the budget {budget:g} is exceeded",
+        None: f"whether the budget {budget:g} is exceeded is not known",
+    }
+    console.print(left[_within(result)])
     table = Table("release", "in it", "more that fit", title=Text(f"For {worst}"), title_justify="left")
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from verify.conduct.effort import Effort
 from verify.conduct.progress import Progress, silent
@@ -26,8 +27,8 @@ class Conduct:
     seconds
         The time limit, above 0, infinity for none. A verification that it ends reports what was found, and that it
         was stopped.
-    spent
-        Seconds of the time limit that finding the subject took.
+    began
+        When it began, as `time.monotonic` says.
     """
 
     effort: Effort
@@ -35,4 +36,9 @@ class Conduct:
     reproduce: str
     progress: Progress = silent
     seconds: float = SECONDS
-    spent: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent(self) -> float:
+        """Seconds of the time limit that are over."""
+        return time.monotonic() - self.began

@@ -16,19 +16,21 @@ A subject file says the same in TOML::
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import subprocess
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from accountant.data_files import DataFileError, from_toml
+from accountant.data_files import DataFileError, from_toml, without_repetition
 from algorithms.claim import ClaimForm, View
+from mechanisms.parameters import ParameterError, real
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
@@ -37,6 +39,9 @@ from verify.subject_error import SubjectError
 
 _TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
 _LONGEST_LINE = 120  # characters of what a command printed that a message shows
+_MOST_PRINTED = 2**28  # bytes of one answer: what is kept in memory of a command that never ends
+_AT_ONCE = 2**16  # bytes
+_PATIENCE = 1.0  # seconds for its standard error, which something else that it started may hold open
 
 
 @dataclass(frozen=True)
@@ -90,20 +95,15 @@ class Command:
                 stderr=subprocess.PIPE,
                 env=environment,
                 cwd=self.folder,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the latter of a NUL in a word
             raise SubjectError(
-                f"{self}: cannot be started: {error.strerror or error} ({self.arguments[0]})"
+                f"{self}: cannot be started: {getattr(error, 'strerror', error)} ({self.arguments[0]})"
             ) from None
-        try:
-            printed, complaint = process.communicate(question + "\n")
-        except BaseException:  # also when a time limit or Ctrl-C ends the wait
-            _end(process)
-            raise
+        printed, complaint = _conversation(process, f"{question}\n")
+        if printed is None:
+            raise SubjectError(f"{self} printed more than {_MOST_PRINTED:,} bytes")
         if process.returncode != 0:
             status = f"failed with exit status {process.returncode}"
             if process.returncode < 0:
@@ -123,7 +123,7 @@ class Command:
             )
         try:
             # One call for all lines: ten times as fast as a call for each.
-            outputs: list[Any] = json.loads(f"[{','.join(lines)}]")
+            outputs: list[Any] = _value_of(f"[{','.join(lines)}]")
         except (ValueError, RecursionError):
             outputs = []
         if len(outputs) != lanes:
@@ -132,7 +132,9 @@ class Command:
 
     def _value(self, line: str) -> Any:
         try:
-            return json.loads(line)
+            return _value_of(line)
+        except DataFileError as error:
+            raise SubjectError(f"{self} printed {_excerpt(line)!r}: {error}") from None
         except ValueError:
             raise SubjectError(
                 f"{self} printed {_excerpt(line)!r}, which is no JSON value (words need quotation marks)"
@@ -222,10 +224,13 @@ def subject_from_file(path: str) -> FunctionSubject:
         raise SubjectError(
             f'{path}: needs command = ["program", ...] and one of data = "..." and neighbours = "..."'
         )
-    for key in ("epsilon", "delta"):
-        value = read.get(key, 0.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-            raise SubjectError(f"{path}: {key} = {value!r}: must be a number")
+    numbers: dict[str, float] = {}
+    for key in read.keys() & {"epsilon", "delta"}:
+        value = read[key]
+        try:
+            numbers[key] = real(key, value)
+        except ParameterError as error:
+            raise SubjectError(f"{path}: {error}") from None
     words: Any = read.get("data", read.get("neighbours"))
     for key, value in (("data or neighbours", words), ("unit", read.get("unit", ""))):
         if not isinstance(value, str):
@@ -233,9 +238,17 @@ def subject_from_file(path: str) -> FunctionSubject:
     command = read["command"]
     if not isinstance(command, str | list):
         raise SubjectError(f"{path}: command = {command!r}: must be text or a list of texts")
-    more = {key: read[key] for key in ("model", "unit", "epsilon", "delta") if key in read}
+    more = {key: read[key] for key in ("model", "unit") if key in read}
     try:
-        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **more)
+        return command_subject(
+            command,
+            adjacency_from_words(words),
+            folder=file.parent,
+            name=path,
+            epsilon=numbers.get("epsilon"),
+            delta=numbers.get("delta", 0.0),
+            **more,
+        )
     except ValueError as error:
         raise SubjectError(f"{path}: {error}") from None
 
@@ -252,7 +265,54 @@ def _excerpt(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _value_of(text: str) -> Any:
+    """Return the JSON value of a text; NaN is one, as an output that is audited."""
+    return json.loads(text, object_pairs_hook=without_repetition)
+
+
+def _conversation(process: subprocess.Popen[bytes], question: str) -> tuple[str | None, str]:
+    """Ask a command; return what it printed, None if that is too much, and the end of its standard error."""
+    asked, said, complained = process.stdin, process.stdout, process.stderr
+    assert asked is not None
+    assert said is not None
+    assert complained is not None
+    last = b""
+
+    def ask() -> None:
+        with suppress(OSError), asked:  # it may answer without reading
+            asked.write(question.encode())
+
+    def overhear() -> None:
+        nonlocal last
+        with suppress(OSError, ValueError):  # closed by whoever ended the wait
+            while part := os.read(complained.fileno(), _AT_ONCE):
+                last = (last + part)[-_AT_ONCE:]
+
+    others = [threading.Thread(target=one, daemon=True) for one in (ask, overhear)]
+    for other in others:
+        other.start()
+    parts: list[bytes] = []
+    left, ended = _MOST_PRINTED, False
+    try:
+        while left > 0 and (part := said.read(min(left, _AT_ONCE))):
+            parts.append(part)
+            left -= len(part)
+        if left > 0:
+            process.wait()
+            ended = True
+    finally:  # also when a time limit or Ctrl-C ends the wait
+        if not ended:
+            _end(process)
+        for other in others:
+            other.join(_PATIENCE)
+        said.close()
+        if not others[1].is_alive():
+            complained.close()
+    printed = b"".join(parts).decode(errors="replace") if ended else None
+    return printed, last.decode(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
     """End a command that we started, and what it started in its own session."""
     import signal
 
@@ -260,4 +320,4 @@ def _end(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError, AttributeError):
         process.kill()
-    process.communicate()
+    process.wait()

@@ -10,6 +10,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum, unique
 from typing import Any, TypeVar
 
 from algorithms.claim import Claim
@@ -28,6 +29,19 @@ class AnswerError(ValueError):
     """Data are no answer, or none to what was asked."""
 
 
+@unique
+class SubjectKind(StrEnum):
+    """What a subject is, and with that, what can be proved of it."""
+
+    LEARNER = "learner"
+    MECHANISM = "mechanism"
+    BANDIT = "bandit"
+    FUNCTION = "function"
+
+
+_BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
+
+
 @dataclass(frozen=True)
 class Answer:
     """What was found about a subject, before anything is decided.
@@ -40,8 +54,10 @@ class Answer:
         What it is held to.
     seed
         Of everything random.
-    learner
-        Whether it is a learner; then the evidence says how many rounds were looked at.
+    kind
+        What it is. Of a learner, the evidence says how many rounds were looked at.
+    mechanism
+        A mechanism's parameters, as its ``to_dict`` says them; of others None.
     evidence
         Everything that the layers found.
     """
@@ -49,7 +65,8 @@ class Answer:
     subject: str
     claim: Claim
     seed: int
-    learner: bool
+    kind: SubjectKind
+    mechanism: Mapping[str, Any] | None = None
     evidence: Evidence = field(default_factory=Evidence)
 
     def to_data(self) -> dict[str, Any]:
@@ -72,7 +89,8 @@ class Answer:
             "subject": self.subject,
             "claim": dataclasses.asdict(self.claim),
             "seed": self.seed,
-            "learner": self.learner,
+            "kind": self.kind.value,
+            "mechanism": self.mechanism,
             "upper": found.upper and dataclasses.asdict(found.upper),
             "lower": found.lower and dataclasses.asdict(found.lower),
             "witness": found.witness
@@ -97,7 +115,8 @@ class Answer:
         Raises
         ------
         AnswerError
-            If a key is missing or unknown, or a value has another type or lies outside its range.
+            If a key is missing or unknown, or a value has another type or lies outside its range; or if a black box
+            comes with an upper bound, which nothing can prove.
         """
         read = _Object(data, "the answer")
         claim = read.object("claim", _claim)
@@ -105,7 +124,8 @@ class Answer:
             subject=read.text("subject"),
             claim=claim,
             seed=read.whole("seed"),
-            learner=read.flag("learner"),
+            kind=read.kind("kind"),
+            mechanism=read.take("mechanism", dict, type(None)),
             evidence=Evidence(
                 upper=read.perhaps("upper", _upper),
                 lower=read.perhaps("lower", _lower),
@@ -118,7 +138,21 @@ class Answer:
             ),
         )
         read.end()
+        upper = answer.evidence.upper
+        if answer.kind in _BLACK_BOXES and upper is not None and math.isfinite(upper.epsilon):
+            raise AnswerError(f"it has an upper bound on a {answer.kind.value}")
         return answer
+
+    def agrees_with(self, later: Answer) -> bool:
+        """Whether a later answer is about the same; layers may add to what one record is."""
+        same_unit = dataclasses.replace(later.claim, unit=self.claim.unit)
+        return (self.subject, self.claim, self.seed, self.kind, self.mechanism) == (
+            later.subject,
+            same_unit,
+            later.seed,
+            later.kind,
+            later.mechanism,
+        )
 
     @property
     def rounds(self) -> int:
@@ -159,6 +193,12 @@ class _Object:
     def flag(self, key: str) -> bool:
         found: bool = self.take(key, bool)
         return found
+
+    def kind(self, key: str) -> SubjectKind:
+        try:
+            return SubjectKind(self.text(key))
+        except ValueError:
+            raise AnswerError(f"{key} of {self._what} is unknown") from None
 
     def whole(self, key: str) -> int:
         return self._counted(key, self.take(key, int))

@@ -34,11 +34,12 @@ def test_without_privacy_the_answer_is_infinite(run, tmp_path):
     accountant.declassify(accountant.private([0.5], Interval(0, 1), "b"), "a test")
     accountant.save(tmp_path / "ledger.json")
     code, out, err = run("audit", tmp_path / "ledger.json", "--json", "--budget", 1)
-    assert (code, err) == (0, "")
+    assert (code, err) == (1, "")
     result = json.loads(out)
     assert result["epsilon"]["upper"] == "inf"
     assert result["worst"]["group"] == "b"
     assert result["remaining"]["epsilon"] == 0
+    assert result["remaining"]["within"] is False
 
 
 def test_a_saved_ledger_is_audited_record_by_record(run, tmp_path):
@@ -53,6 +54,21 @@ def test_a_saved_ledger_is_audited_record_by_record(run, tmp_path):
     assert result["worst"] == {"group": "user-0", "alike": 2, "groups": 2}
 
 
+@pytest.mark.parametrize(
+    ("budget", "code", "words"),
+    [
+        ("1.5", 0, "left of the budget 1.5: 0.5"),
+        ("1", 0, "left of the budget 1: 0"),
+        ("0.9", 1, "budget 0.9 is exceeded"),
+    ],
+)
+def test_a_budget_that_is_exceeded_is_an_exit_code(run, file, budget, code, words):
+    path = file('[[release]]\nmechanism = "laplace"\nscale = 1.0\nsensitivity = 1.0\n')
+    left, out, err = run("audit", path, "--delta", "0", "--budget", budget)
+    assert (left, err) == (code, "")
+    assert words in out
+
+
 def test_audit_json_has_the_stable_keys(run, file):
     code, out, err = run("audit", file(GROUPS), "--delta", "1e-5", "--budget", "10", "--json")
     assert (code, err) == (0, "")
@@ -61,7 +77,7 @@ def test_audit_json_has_the_stable_keys(run, file):
     assert result["delta"] == 1e-5
     assert set(result["epsilon"]) == {"lower", "upper", "method"}
     assert all(set(found) == {"lower", "upper"} for found in result["theorems"].values())
-    assert set(result["remaining"]) == {"budget", "epsilon", "more"}
+    assert set(result["remaining"]) == {"budget", "within", "epsilon", "more"}
     inverse = json.loads(run("audit", file(GROUPS), "--epsilon", "3", "--json")[1])
     assert inverse["epsilon"] == 3
     assert set(inverse["delta"]) == {"lower", "upper", "method"}

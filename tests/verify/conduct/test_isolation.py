@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import json
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -52,18 +50,6 @@ def test_a_process_of_its_own_changes_no_result() -> None:
     assert apart.witness == here.witness
 
 
-def test_the_command_line_isolates_what_is_not_ours() -> None:
-    run = subprocess.run(
-        [
-            sys.executable, "-c", "from verify.command_line import main; main()", "verify",
-            f"{SUBJECTS}:ends_the_process", "--epsilon", "1", "--json",
-        ],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert run.returncode == 3
-    assert json.loads(run.stdout)["findings"][0]["kind"] == "ends-process"
-
-
 def test_results_and_progress_come_back() -> None:
     told: list[tuple[float, str]] = []
 
@@ -93,6 +79,7 @@ def raises(error):
     [
         (SubjectError("no such subject"), SubjectError, "^no such subject$"),
         (ValueError("no number"), ValueError, "^no number$"),
+        (RecursionError("deep"), OwnFault, "RecursionError: deep"),
         (SystemExit(0), SubjectError, "the subject raised SystemExit: 0"),
         (GeneratorExit(), SubjectError, "the subject raised GeneratorExit"),
         (KeyError("lost"), OwnFault, "KeyError: 'lost'"),

@@ -109,7 +109,10 @@ def test_a_subject_file(tmp_path):
         ('data = "interval(0, 1)"', "needs command"),
         ('command = "x"\ndata = "interval(0, 1)"\nspeed = 3', "unknown key 'speed'"),
         ('command = "x"\ndata = "interval(1, 0)"', "lower must not exceed upper"),
-        ('command = "x"\ndata = "interval(0, 1)"\nepsilon = "one"', "epsilon = 'one': must be a number"),
+        (
+            'command = "x"\ndata = "interval(0, 1)"\nepsilon = "one"',
+            "epsilon = 'one': must be one real number",
+        ),
         ('command = "x"\ndata = 3', "data or neighbours = 3: must be text"),
         ('command = 3\ndata = "interval(0, 1)"', "command = 3"),
         ('command = "x"\ndata = "interval(0, 1)"\nmodel = "shuffled"', "must be central, local or shuffle"),

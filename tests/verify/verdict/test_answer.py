@@ -16,7 +16,7 @@ from accountant.data_files import DataFileError, from_json
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.verdict.answer import Answer, AnswerError
+from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
 from verify.verdict.verdict import decide
 
@@ -25,7 +25,7 @@ ANSWER = Answer(
     subject="mine.py:Mine",
     claim=CLAIM,
     seed=3,
-    learner=True,
+    kind=SubjectKind.LEARNER,
     evidence=Evidence(
         upper=UpperBound(math.inf, 1.0, "none"),
         lower=LowerBound(0.5, 0.0, 0.95, "a test", 1_000),
@@ -115,7 +115,7 @@ def test_json_that_is_none_is_refused(text: str) -> None:
 
 def test_evidence_without_a_json_form_is_a_fault_and_no_input_error() -> None:
     with pytest.raises(TypeError, match="nan"):
-        Answer("x", CLAIM, 0, False, Evidence(details={"a": np.nan})).to_data()
+        Answer("x", CLAIM, 0, SubjectKind.FUNCTION, evidence=Evidence(details={"a": np.nan})).to_data()
 
 
 def test_rounds_that_are_not_said_are_missed() -> None:
