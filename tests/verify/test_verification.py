@@ -10,7 +10,9 @@ from algorithms.problems import Cascade, ProblemError, RankedLists, problems
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 from verify import SubjectError, verify
 
-FEW = {"effort": "quick", "samples": 20_000}  # for verdicts that no number of draws changes
+FEW = {"effort": "quick", "samples": 5_000}  # for verdicts that no number of draws changes
+SHORT = {**FEW, "horizon": 12}  # ... nor of rounds: as many as a quick coupled run looks at
+SHORTEST = {**FEW, "horizon": 6}  # for what every run shows
 
 
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "cascade-ucb-rr"])
@@ -24,7 +26,7 @@ def test_local_learners_are_certified_and_tight(name):
 
 @pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
 def test_matroid_learners_are_certified_and_tight_in_the_released_means(name):
-    result = verify(name, epsilon=2.0, **FEW)
+    result = verify(name, epsilon=2.0, **SHORT)
     assert result.verdict == "certified"
     assert result.upper.epsilon == 2.0
     assert result.details["coupled"]["largest_loss"] == pytest.approx(2.0, abs=1e-9)
@@ -45,15 +47,13 @@ def test_printed_dpucb_mat_is_refuted_in_the_action_view():
 
 
 def test_printed_dpucb_mat_holds_when_initial_observations_are_separate_records():
-    result = verify(
-        "published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, horizon=20, **FEW
-    )
+    result = verify("published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, **FEW)
     assert result.upper.epsilon == 1.0
     assert result.verdict == "certified"
 
 
 def test_printed_cascade_is_refuted_by_the_number_of_reports():
-    result = verify("published/cascade-ucb-ldp-laplace", epsilon=1.0, **FEW)
+    result = verify("published/cascade-ucb-ldp-laplace", epsilon=1.0, **SHORT)
     assert result.verdict == "refuted"
     assert (result.witness.probability, result.witness.probability_prime) == (1.0, 0.0)
     assert result.details["black_box"]["delta_lower"] > 0.99
@@ -62,7 +62,7 @@ def test_printed_cascade_is_refuted_by_the_number_of_reports():
 
 @pytest.mark.parametrize("name", ["cucb", "omm", "cts", "cascade-ucb1"])
 def test_learners_without_privacy_name_the_first_raw_read(name):
-    result = verify(name, epsilon=1.0, horizon=20, **FEW)
+    result = verify(name, epsilon=1.0, **SHORTEST)
     assert result.verdict in ("refuted", "unproven")
     assert math.isinf(result.upper.epsilon)
     assert result.findings[0].kind == "declassified"
@@ -72,7 +72,7 @@ def test_learners_without_privacy_name_the_first_raw_read(name):
 @pytest.mark.parametrize("problem", ["shortest-path", "coverage", "open-bandit", "graphic-matroid"])
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2"])
 def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
-    assert verify(name, epsilon=0.7, problem=problem, horizon=20, **FEW).verdict == "certified"
+    assert verify(name, epsilon=0.7, problem=problem, **SHORT).verdict == "certified"
 
 
 @pytest.mark.parametrize(
@@ -80,27 +80,29 @@ def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
 )
 @pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
 def test_matroid_learners_are_certified_on_every_matroid(name, problem):
-    result = verify(name, epsilon=0.7, problem=problem, horizon=20, **FEW)
+    result = verify(name, epsilon=0.7, problem=problem, **SHORT)
     assert result.verdict == "certified"
 
 
 def test_cascade_learner_is_certified_on_real_logs_and_at_one_position():
-    assert verify("cascade-ucb-rr", epsilon=3.0, problem="open-bandit-cascade", **FEW).verdict == "certified"
-    single = verify("cascade-ucb-rr", epsilon=1.0, settings={"positions": 1, "items": 2}, **FEW)
+    assert (
+        verify("cascade-ucb-rr", epsilon=3.0, problem="open-bandit-cascade", **SHORT).verdict == "certified"
+    )
+    single = verify("cascade-ucb-rr", epsilon=1.0, settings={"positions": 1, "items": 2}, **SHORT)
     assert single.verdict == "certified"
 
 
 def test_a_class_and_a_problem_object_give_what_their_names_give():
-    by_name = verify("cucb-ldp2", epsilon=1.0, seed=3, **FEW)
-    by_class = verify(CUCBLDP2, epsilon=1.0, problem=problems["top-k"].build(), seed=3, **FEW)
+    by_name = verify("cucb-ldp2", epsilon=1.0, seed=3, **SHORTEST)
+    by_class = verify(CUCBLDP2, epsilon=1.0, problem=problems["top-k"].build(), seed=3, **SHORTEST)
     assert by_name.details["black_box"] == by_class.details["black_box"]
-    own = verify(CascadeUCBRR, epsilon=1.0, problem=Cascade(5, 2, [0.5] * 5), **FEW)
+    own = verify(CascadeUCBRR, epsilon=1.0, problem=Cascade(5, 2, [0.5] * 5), **SHORT)
     assert own.verdict == "certified"
 
 
 def test_the_same_seed_gives_the_same_result_and_another_seed_another():
     first, again, other = (
-        verify("dpts-mat", epsilon=1.0, horizon=20, seed=seed, **FEW).json() for seed in (5, 5, 6)
+        verify("dpts-mat", epsilon=1.0, seed=seed, **SHORTEST).json() for seed in (5, 5, 6)
     )
     assert first == again
     assert first["black_box"] != other["black_box"]
@@ -108,10 +110,10 @@ def test_the_same_seed_gives_the_same_result_and_another_seed_another():
 
 def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
     assert verify("cucb-ldp2", epsilon=1.0, **FEW).verdict == "certified"
-    stricter = verify(Laplace(scale=1.0), epsilon=0.5, effort="quick")
+    stricter = verify(Laplace(scale=1.0), epsilon=0.5, **FEW)
     assert stricter.verdict == "refuted"
     assert stricter.upper.epsilon == 1.0
-    looser = verify(Laplace(scale=1.0), epsilon=2.0, effort="quick")
+    looser = verify(Laplace(scale=1.0), epsilon=2.0, **FEW)
     assert looser.verdict == "certified"
 
 
@@ -125,20 +127,20 @@ def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
     ],
 )
 def test_mechanisms_are_certified_at_their_own_epsilon(mechanism, epsilon, delta):
-    assert verify(mechanism, epsilon=epsilon, delta=delta, effort="quick").verdict == "certified"
+    assert verify(mechanism, epsilon=epsilon, delta=delta, **FEW).verdict == "certified"
 
 
 def test_the_classical_gaussian_is_refuted_for_large_epsilon():
     # Balle & Wang 2018; the distributed linear paper's own setting, epsilon = 10, delta = 0.25.
     mechanism = Gaussian.classical(10.0, 0.25, sensitivity=Sensitivity(1.0, 1.0, 1.0))
-    result = verify(mechanism, epsilon=10.0, delta=0.25, effort="quick")
+    result = verify(mechanism, epsilon=10.0, delta=0.25, **FEW)
     assert result.verdict == "refuted"
     assert result.upper.epsilon == pytest.approx(18.356, abs=1e-3)
     assert result.lower.epsilon > 10.0
 
 
 def test_json_is_plain_and_complete():
-    verified = verify("cucb", epsilon=1.0, horizon=20, **FEW)
+    verified = verify("cucb", epsilon=1.0, **SHORTEST)
     result = json.loads(json.dumps(verified.json(), allow_nan=False))
     assert set(result) >= {
         "subject",
@@ -158,9 +160,10 @@ def test_json_is_plain_and_complete():
 
 
 def test_the_witness_command_repeats_the_verification():
-    result = verify("published/dpucb-mat", epsilon=1.0, settings={"elements": 5}, effort="quick", seed=2)
+    result = verify("published/dpucb-mat", epsilon=1.0, settings={"elements": 5}, seed=2, **SHORTEST)
     assert result.witness.reproduce == (
-        "dpwitness verify published/dpucb-mat --epsilon 1 --set elements=5 --effort quick --seed 2"
+        "dpwitness verify published/dpucb-mat --epsilon 1 --set elements=5 --horizon 6 --effort quick "
+        "--samples 5000 --seed 2"
     )
 
 
