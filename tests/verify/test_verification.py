@@ -10,6 +10,7 @@ from algorithms.problems import Cascade, ProblemError, RankedLists, problems
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 from verify import SubjectError, verify
 
+pytestmark = pytest.mark.usefixtures("small_searches")
 FEW = {"effort": "quick", "samples": 5_000}  # for verdicts that no number of draws changes
 SHORT = {**FEW, "horizon": 12}  # ... nor of rounds: as many as a quick coupled run looks at
 SHORTEST = {**FEW, "horizon": 6}  # for what every run shows

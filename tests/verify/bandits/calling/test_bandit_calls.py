@@ -12,6 +12,8 @@ from verify.bandits.calling.bandit_environment import Environment, _GameOver
 from verify.subject_error import SubjectError
 from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay
 
+pytestmark = pytest.mark.usefixtures("small_searches")
+FEW = {"effort": "quick", "samples": 4_096}
 SEED = np.random.SeedSequence(0)
 ROUNDS = 6
 TABLE = np.array([[9.0, 9.0], [1, 0], [0, 1], [1, 1], [0, 0], [1, 0], [0, 1]]) * [0.25, 0.75]
@@ -271,14 +273,12 @@ def test_arguments_after_optional_ones_are_given_by_name():
 
 
 def test_an_adversary_is_chosen_by_its_words():
-    result = verify(
-        "zoo/plain-bandit-stops", effort="quick", samples=4_096, adversary="challenge(0, number=1)"
-    )
+    result = verify("zoo/plain-bandit-stops", **FEW, adversary="challenge(0, number=1)")
     assert "after arm 0 has been played 1 times" in result.witness.neighbours["data"]
     assert "--adversary 'challenge(0, number=1)'" in result.witness.reproduce
     for words in ("challenge(", "challenge(0, 1, 2, 3, 4, 5)", "revenge(0, 1)", "challenge(x, 1)"):
         with pytest.raises(AdversaryError, match="must be challenge"):
-            verify("zoo/plain-bandit-stops", effort="quick", adversary=words)
+            verify("zoo/plain-bandit-stops", **FEW, adversary=words)
 
 
 FILE = """
@@ -298,10 +298,10 @@ number = 3
 def test_an_adversary_may_come_from_a_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(FILE)
-    result = verify("zoo/plain-bandit-stops", effort="quick", samples=4_096, adversary=f"{path}:Once")
+    result = verify("zoo/plain-bandit-stops", **FEW, adversary=f"{path}:Once")
     assert "pays 0, and 1 once in round 2" in result.witness.neighbours["data"]
     with pytest.raises(AdversaryError, match="no adversary"):
-        verify("zoo/plain-bandit-stops", effort="quick", adversary=f"{path}:number")
+        verify("zoo/plain-bandit-stops", **FEW, adversary=f"{path}:number")
 
 
 class Policy:
@@ -429,7 +429,7 @@ def test_when_a_bandit_stops_and_its_answer_are_seen(says, rounds, seen):
 
 def test_a_bandit_whose_answer_is_raw_is_refuted():
     bandit = PlainBandit(Eliminates, arms=2, rounds=12, play="run", stops=True)
-    result = verify(bandit, epsilon=1.0, effort="quick")
+    result = verify(bandit, epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
     assert "arm 2 stands for none" in result.witness.neighbours["data"]
     with pytest.raises(BanditError, match="stops=True"):
@@ -470,7 +470,7 @@ def test_a_bandit_is_named_by_its_class_and_how_it_is_called(bandit, name, call)
 
 
 def test_a_report_says_the_call_that_shows_it_again():
-    result = verify(PlainBandit(Eliminates, 2, 12, play="run", stops=True), epsilon=1.0, effort="quick")
+    result = verify(PlainBandit(Eliminates, 2, 12, play="run", stops=True), epsilon=1.0, **FEW)
     call = "verify(PlainBandit(Eliminates, arms=2, rounds=12, play='run', stops=True), epsilon=1.0,"
     assert result.witness.reproduce.startswith(call)
 
@@ -495,7 +495,7 @@ class AnswersBits:
 
 def test_rewards_between_the_ends_are_played_where_they_are_said_to_occur():
     settings = {"arms": 3, "rounds": 8}
-    bits = verify(PlainBandit(AnswersBits, **settings), epsilon=1.0, effort="quick")
+    bits = verify(PlainBandit(AnswersBits, **settings), epsilon=1.0, **FEW)
     assert bits.verdict == "unproven"
-    every = verify(PlainBandit(AnswersBits, rewards=(0.0, 0.5, 1.0), **settings), epsilon=1.0, effort="quick")
+    every = verify(PlainBandit(AnswersBits, rewards=(0.0, 0.5, 1.0), **settings), epsilon=1.0, **FEW)
     assert every.verdict == "refuted"

@@ -19,6 +19,9 @@ from verify.transcripts.adversary_view import _learner_against
 from verify.zoo import specimens
 from verify.zoo.bandits import EpisodicUCB
 
+pytestmark = pytest.mark.usefixtures("small_searches")
+FEW = {"effort": "quick", "samples": 4_096}
+
 
 class Alternating:
     """Plays 0, 1, 0, 1, ...; then 1 for ever once a reward of 1 was seen."""
@@ -86,21 +89,21 @@ def test_every_generator_is_seeded_and_global_ones_are_given_back(make):
 
 @pytest.mark.parametrize("name", ["plain-bandit-seeded", "plain-bandit-stops"])
 def test_broken_plain_bandits_are_refuted(name):
-    result = verify(f"zoo/{name}", effort="quick")
+    result = verify(f"zoo/{name}", **FEW)
     assert result.verdict == "refuted"
     assert "the rewards of all rounds: [[" in result.witness.neighbours["data"]
 
 
 @pytest.mark.parametrize(("name", "least"), [("plain-bandit-ucb", 0.2), ("plain-bandit-elimination", 0.5)])
 def test_a_private_plain_bandit_is_not_refuted(name, least):
-    result = verify(f"zoo/{name}", effort="quick")
+    result = verify(f"zoo/{name}", **FEW)
     assert result.verdict == "unproven"
     assert result.findings == ()
     assert least < result.lower.epsilon < specimens[name].true_epsilon
 
 
 def test_a_generator_of_its_own_is_a_finding():
-    found = verify(PlainBandit(OwnGenerator, arms=2, rounds=4), epsilon=1.0, effort="quick")
+    found = verify(PlainBandit(OwnGenerator, arms=2, rounds=4), epsilon=1.0, **FEW)
     assert "unrepeatable" in {finding.kind for finding in found.findings}
 
 
@@ -111,7 +114,7 @@ class RaisesOnReward(Coin):
 
 
 def test_a_crash_ends_the_run_and_says_where():
-    crashed = verify(PlainBandit(RaisesOnReward, arms=2, rounds=4), epsilon=1.0, effort="quick")
+    crashed = verify(PlainBandit(RaisesOnReward, arms=2, rounds=4), epsilon=1.0, **FEW)
     assert crashed.verdict == "unproven"
     assert [finding.kind for finding in crashed.findings] == ["crash"]
     assert "KeyError" in crashed.findings[0].message
@@ -136,7 +139,7 @@ class Textbook:
 
 
 def test_arguments_with_defaults_are_left_alone():
-    result = verify(PlainBandit(Textbook, arms=2, rounds=12), epsilon=1.0, effort="quick")
+    result = verify(PlainBandit(Textbook, arms=2, rounds=12), epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
     assert result.findings == ()
 
@@ -187,7 +190,7 @@ class Returns(Coin):
 @pytest.mark.parametrize("value", [-1, 2, 0.7, None, "1", math.nan, np.array([0, 1])])
 def test_what_is_no_arm_is_one_finding(value):
     make = type("Wrong", (Returns,), {"value": value})
-    result = verify(PlainBandit(make, arms=2, rounds=4), epsilon=1.0, effort="quick")
+    result = verify(PlainBandit(make, arms=2, rounds=4), epsilon=1.0, **FEW)
     assert result.verdict == "unproven"
     assert [finding.kind for finding in result.findings] == ["wrong-arm"]
     message = result.findings[0].message
@@ -208,12 +211,12 @@ class Fixed(Coin):
 
 
 def test_a_bandit_that_never_varies_is_not_tested():
-    result = verify(PlainBandit(Fixed, arms=2, rounds=10), epsilon=1.0, effort="quick")
+    result = verify(PlainBandit(Fixed, arms=2, rounds=10), epsilon=1.0, **FEW)
     assert result.verdict == "unproven"
     assert [finding.kind for finding in result.findings] == ["constant"]
     assert result.lower is None
     against = PlainBandit(Fixed, arms=2, rounds=10).against(ChallengeOnPlay(arm=0, number=1))
-    assert verify(against, epsilon=1.0, effort="quick").findings == result.findings
+    assert verify(against, epsilon=1.0, **FEW).findings == result.findings
 
 
 class NoisyMaxAtLast:
@@ -235,7 +238,7 @@ class NoisyMaxAtLast:
 
 
 def test_a_bandit_that_decides_late_is_not_taken_for_one_that_never_varies():
-    report = verify(PlainBandit(NoisyMaxAtLast, 10, 330), epsilon=1.0, effort="quick")
+    report = verify(PlainBandit(NoisyMaxAtLast, 10, 330), epsilon=1.0, **FEW)
     assert [finding.kind for finding in report.findings] == []
     assert report.lower is not None
 
@@ -254,13 +257,13 @@ class EndlessOnReward(Coin):
 
 @pytest.mark.parametrize("make", [Endless, EndlessOnReward])
 def test_a_bandit_that_never_ends_is_stopped(make):
-    result = verify(PlainBandit(make, arms=2, rounds=4), epsilon=1.0, effort="quick", time_limit=0.5)
+    result = verify(PlainBandit(make, arms=2, rounds=4), epsilon=1.0, **FEW, time_limit=0.5)
     assert result.verdict == "unproven"
     assert [finding.kind for finding in result.findings] == ["time-limit"]
 
 
 def test_a_bandit_whose_noise_cancels_is_refuted_near_its_decision():
-    result = verify("zoo/plain-bandit-shared-noise", effort="quick")
+    result = verify("zoo/plain-bandit-shared-noise", **FEW)
     assert result.verdict == "refuted"
     assert result.lower.epsilon > 5.0
     data = result.witness.neighbours["data"]
@@ -286,7 +289,7 @@ def test_an_adversary_sees_the_past_and_challenges_once():
     assert bandit.actions_against(True, 1, seed)[0, :, 0].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
     longer = PlainBandit(Alternating, arms=2, rounds=9, select="choose", update="learn").against(adversary)
     assert longer.actions_against(False, 1, seed)[0, 8, 0] == 1
-    result = verify(longer, epsilon=1.0, effort="quick")
+    result = verify(longer, epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
     assert "adversary" in result.witness.neighbours["data"]
 
@@ -348,9 +351,9 @@ class RawReward(EpisodicUCB):
 
 
 def test_verify_plays_a_learner_against_an_adversary():
-    correct = verify(EpisodicUCB, epsilon=1.0, effort="quick", adversary=ChallengeOnPlay(0, 0))
+    correct = verify(EpisodicUCB, epsilon=1.0, **FEW, adversary=ChallengeOnPlay(0, 0))
     assert correct.verdict == "certified"
-    broken = verify(RawReward, epsilon=1.0, effort="quick", adversary=ChallengeOnPlay(0, 4))
+    broken = verify(RawReward, epsilon=1.0, **FEW, adversary=ChallengeOnPlay(0, 4))
     assert broken.verdict == "refuted"
 
 
@@ -383,7 +386,7 @@ def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monke
 
     monkeypatch.setattr(tester, "black_box_test", spy)
     bandit = PlainBandit(NoisyOwnGenerator, arms=2, rounds=2)
-    result = verify(bandit, epsilon=1.0, effort="quick", samples=4_096, workers=2)
+    result = verify(bandit, epsilon=1.0, **FEW, workers=2)
     assert used == [1]
     assert result.verdict == "unproven"
     assert "unrepeatable" in {finding.kind for finding in result.findings}
