@@ -30,7 +30,7 @@ def half_the_noise(data, rng, lanes):
 
 @claimed(data=Interval(0, 1))
 def a_little_less_noise(data, rng, lanes):
-    return data + rng.laplace(scale=1 / 1.3, size=lanes)
+    return data + rng.laplace(scale=1 / 1.5, size=lanes)
 
 
 @claimed(data=Box(0, 1, 2))
@@ -54,6 +54,7 @@ def test_functions_and_mechanisms_stop_early():
     assert "would refute it" in right.details["anytime"]["words"]
 
 
+@pytest.mark.usefixtures("small_searches")
 @pytest.mark.parametrize(
     ("name", "verdict", "most"),
     [
@@ -87,6 +88,7 @@ def test_a_search_for_telling_transcripts_is_made_where_early_records_show_nothi
     assert result.details["anytime"]["label"].startswith("telling transcript")
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_an_adversary_is_bet_on():
     class FirstReward(DPUCB):
         def noise(self, arm):
@@ -117,7 +119,16 @@ def test_a_command_is_bet_on(tmp_path):
         "for value in rng.laplace(asked['data'], 0.2, asked['lanes']): print(value)\n"
     )
     arguments = ["verify", "--command", f"{sys.executable} {program}", "--data", "interval(0, 1)", "--json"]
-    arguments += ["--epsilon", "1", "--wealth", str(tmp_path / "w.json"), "--samples", "20000"]
+    arguments += [
+        "--epsilon",
+        "1",
+        "--wealth",
+        str(tmp_path / "w.json"),
+        "--effort",
+        "quick",
+        "--samples",
+        "20000",
+    ]
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 1, result.output
     assert json.loads(result.stdout)["anytime"]["refuted"]
@@ -236,7 +247,7 @@ def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     file = tmp_path / "wealth.json"
     bounds = []
     for _ in range(12):
-        result = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=12_000)
+        result = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=6_000)
         bounds.append(result.lower.epsilon)
         if result.verdict == "refuted":
             break
@@ -248,7 +259,7 @@ def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     assert bounds == sorted(bounds)
     assert result.details["wealth"]["runs"] == len(seeds)
     assert saved["log_peak"] >= math.log(1e4)
-    again = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=12_000)
+    again = verify(a_little_less_noise, epsilon=1.0, wealth=file, samples=6_000)
     assert again.verdict == "refuted"
     assert os.listdir(tmp_path) == ["wealth.json"]
 
@@ -283,6 +294,7 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
         verify(correct, epsilon=1.0, wealth=tmp_path)
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
     file = tmp_path / "wealth.json"
     few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 8_000}
@@ -302,6 +314,7 @@ def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
             verify("cucb-ldp1", **{**few, **changed})
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_a_plain_bandits_parameters_are_part_of_what_its_wealth_is_about(tmp_path):
     file = tmp_path / "wealth.json"
     few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 2_000}

@@ -43,7 +43,7 @@ def test_absent_and_infinite_values_are_passed_over():
     np.testing.assert_equal(rounded.of(sample), [np.nan, -np.inf, np.nan])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("other", [lambda y: y + 1.0, lambda y: 0.3 - y], ids=["shifted", "mirrored"])
 def test_one_noisy_number_said_twice_is_not_refuted(other, seed):
     """Each is Laplace with epsilon 1; differences as they come showed 1.37 and 11.9 (false alarm here: 1e-4)."""
@@ -53,6 +53,6 @@ def test_one_noisy_number_said_twice_is_not_refuted(other, seed):
         return np.stack([y, other(y)], axis=1)
 
     claim = claimed(data=AnyTwo(Interval(0.0, 1.0)))(function)
-    result = verify(claim, epsilon=1.0, seed=seed, effort="quick")
+    result = verify(claim, epsilon=1.0, seed=seed, samples=200_000)
     assert result.verdict == "unproven"
     assert result.lower.epsilon > 0.9

@@ -35,7 +35,7 @@ def test_no_known_pair_would_show_it():
 
 
 @pytest.mark.parametrize("name", SOMEWHERE)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_what_happens_on_few_data_sets_only_is_found(name, seed):
     """No known pair has seven votes of nine for 1; the bound is what 8,000 draws a side can show of infinity."""
     result, _ = checked(SOMEWHERE[name], seed=seed)

@@ -43,7 +43,7 @@ def search(adjacency, draw, samples=400_000, seed=0):
 
 def test_codewords_far_apart_are_found():
     apart = (BITS[:, None] != BITS[None, :]).sum(axis=2)
-    found = search(AnyTwo(Categories(64)), drawing(codeword, 12))
+    found = search(AnyTwo(Categories(64)), drawing(codeword, 12), 150_000)
     data, other = int(found.pairs[0].data), int(found.pairs[0].other)
     assert apart[data, other] >= apart.max() - 2 > apart[0, 1]
 
@@ -71,10 +71,10 @@ def test_known_patterns_are_kept_where_nothing_beats_them():
 def test_a_search_repeats_itself_and_counts_its_draws():
     adjacency = Within(Box(0, 64, 3), linf=1)
     counted = []
-    found = search(adjacency, drawing(quiet_near_twenty, 1, counted), 200_000)
-    assert sum(counted) == found.samples <= 200_000
+    found = search(adjacency, drawing(quiet_near_twenty, 1, counted), 80_000)
+    assert sum(counted) == found.samples <= 80_000
     assert len(found.pairs) <= 2
-    again = search(adjacency, drawing(quiet_near_twenty, 1), 200_000)
+    again = search(adjacency, drawing(quiet_near_twenty, 1), 80_000)
     assert [pair.key for pair in again.pairs] == [pair.key for pair in found.pairs]
     assert (again.samples, again.generated) == (found.samples, found.generated)
 
@@ -94,7 +94,7 @@ def test_the_pair_that_verify_reports_is_found_by_the_search():
 
     apart = (BITS[:, None] != BITS[None, :]).sum(axis=2)
     truth = apart.max() * math.log(0.6 / 0.4)
-    result = verify(mechanism, epsilon=1.0, effort="quick")
+    result = verify(mechanism, epsilon=1.0, effort="quick", samples=200_000)
     assert result.verdict == "refuted"
     assert 0.6 * truth < result.lower.epsilon < truth
     search_details = result.details["neighbour_search"]
@@ -106,7 +106,7 @@ def test_listed_pairs_are_not_searched():
     def mechanism(data, rng, lanes):
         return data + rng.laplace(size=lanes)
 
-    result = verify(mechanism, epsilon=1.0, effort="quick")
+    result = verify(mechanism, epsilon=1.0, effort="quick", samples=200_000)
     assert result.details["neighbour_search"] == {"samples": 0, "generated": 0}
 
 
@@ -127,7 +127,7 @@ def test_both_worlds_get_the_same_random_numbers_unless_these_go_against_each_ot
             seeds.setdefault((pair.key, n), []).append((other, seed.spawn_key))
             return plain(pair, other, n, seed)
 
-        found = search(adjacency, draw)
+        found = search(adjacency, draw, 100_000)
         assert sum(counted) == found.samples
         ways = [len({key for _, key in drawn[-2:]}) for drawn in seeds.values() if len(drawn) >= 2]
         assert len(ways) > 10
@@ -142,10 +142,10 @@ def test_wide_views_are_drawn_less_often_but_the_search_of_narrow_ones_is_not_cu
         def noisy(data, rng, lanes):
             return np.column_stack([data + rng.laplace(size=lanes), rng.random((lanes, columns - 1)) < 0.5])
 
-        result = verify(noisy, epsilon=1.0, samples=100_000, seed=0)
+        result = verify(noisy, epsilon=1.0, effort="quick", samples=50_000)
         return result.details["black_box"]["samples"]
 
     narrow = main_draws(2)
-    assert narrow == pytest.approx(0.9 * 100_000, rel=0.02)
+    assert narrow == pytest.approx(0.9 * 50_000, rel=0.02)
     assert main_draws(8) == pytest.approx(7 / 8 * narrow, rel=0.02)
     assert main_draws(40) == pytest.approx(0.7 * narrow, rel=0.02)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms import Ball, Box, Integers, Interval
@@ -32,6 +32,7 @@ ADJACENCIES: list[Adjacency] = [
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=lambda adjacency: adjacency.words)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_every_step_is_one_between_neighbours(adjacency: Adjacency, data: st.DataObject) -> None:
     first, second = (data.draw(adjacency.pairs()) for _ in range(2))

@@ -103,7 +103,9 @@ def test_a_gaussian_is_judged_at_its_delta() -> None:
     assert not run(mechanism, claim_delta=0.127).refuted
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize(
+    "seed", [*range(25), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(25, 100))]
+)
 def test_a_correct_laplace_in_two_dimensions_is_never_refuted(seed: int) -> None:
     """Exactly at the claim, where a refutation has probability at most 1e-4 by construction.
 
@@ -116,12 +118,12 @@ def test_a_correct_laplace_in_two_dimensions_is_never_refuted(seed: int) -> None
 
 
 def test_the_bound_covers_at_the_boundary() -> None:
-    """100 runs on Laplace with ratio exactly e, at 95 %: at most 5 misses on average.
+    """60 runs on Laplace with ratio exactly e, at 95 %: at most 3 misses on average.
 
-    More than 15 have probability below 4e-5, and less because the bound is conservative.
+    More than 11 have probability below 7e-5, and less because the bound is conservative.
     """
-    misses = [run(laplace(1.0), samples=8_000, seed=seed).epsilon_lower > 1.0 for seed in range(100)]
-    assert sum(misses) <= 15
+    misses = [run(laplace(1.0), samples=8_000, seed=seed).epsilon_lower > 1.0 for seed in range(60)]
+    assert sum(misses) <= 11
 
 
 def test_no_choice_made_on_the_final_draws() -> None:
@@ -137,7 +139,7 @@ def test_no_choice_made_on_the_final_draws() -> None:
 def test_the_same_seed_gives_the_same_bits() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [
-        black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=100_000, seed=seed)
+        black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=20_000, seed=seed)
         for seed in (3, 3, 4)
     ]
     first, second, third = (json.dumps(result.to_dict(), allow_nan=False) for result in results)
@@ -181,7 +183,7 @@ def test_both_orders_are_tried() -> None:
 
 
 def test_the_final_test_can_be_repeated_from_its_record() -> None:
-    result = run(laplace(0.5, 2), samples=3_000_000)
+    result = run(laplace(0.5, 2), samples=1_000_000)
     assert len(result.final_batches) > 1
     record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     pair = candidate(laplace(0.5, 2))
@@ -245,7 +247,7 @@ def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest
     assert seen == [True]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_was_lucky_when_it_was_chosen_is_not_tested(seed: int) -> None:
     """Eight columns of noise have many tails; the half-line that tells the worlds apart is tested all the same."""
     columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(8))
@@ -296,7 +298,7 @@ def test_the_band_agrees_with_the_bounds() -> None:
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [
-        black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=400_000, seed=2, workers=workers)
+        black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=150_000, seed=2, workers=workers)
         for workers in (1, 2)
     ]
     first, second = ({**result.to_dict(), "band": result.band.to_dict()} for result in results)

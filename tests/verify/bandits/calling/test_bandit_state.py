@@ -12,6 +12,8 @@ from verify.bandits.calling.bandit_state import caches_of, changed, state_of
 from verify.bandits.calling.run_generators import RunGenerators
 from verify.subjects.python_file import import_file
 
+pytestmark = pytest.mark.usefixtures("small_searches")
+
 
 class Noisy:
     """Private: one reward, released once with Lap(1), decides."""
