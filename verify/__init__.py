@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from verify.neighbouring.listed import Listed
     from verify.neighbouring.replace_one import ReplaceOne
     from verify.neighbouring.within import AnyTwo, Within
+    from verify.regret_claims.regret import regret
+    from verify.regret_claims.regret_report import RegretReport
     from verify.subject_error import SubjectError
     from verify.verdict.result import Verification
     from verify.verification import verify
@@ -51,6 +53,8 @@ _HOMES = {
     "verify.neighbouring.within": ("AnyTwo", "Within"),
     "verify.bandits.calling.plain_bandit": ("PlainBandit",),
     "verify.functions.claimed": ("claimed",),
+    "verify.regret_claims.regret": ("regret",),
+    "verify.regret_claims.regret_report": ("RegretReport",),
     "verify.subject_error": ("SubjectError",),
     "verify.findings": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
     "verify.verdict.result": ("Verification",),
@@ -68,6 +72,7 @@ __all__ = [
     "LowerBound",
     "Pair",
     "PlainBandit",
+    "RegretReport",
     "ReplaceOne",
     "SubjectError",
     "UpperBound",
@@ -76,6 +81,7 @@ __all__ = [
     "Witness",
     "assert_dp",
     "claimed",
+    "regret",
     "verify",
 ]
 

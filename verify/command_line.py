@@ -1,10 +1,10 @@
-"""The command line: ``dpwitness list | verify | simulate | audit | calibrate``.
+"""The command line: ``dpwitness list | verify | regret | simulate | audit | calibrate``.
 
 Results go to standard output (with ``--json`` one JSON object and nothing else), progress and errors to standard error.
 
-Exit codes: 0 certified, within the budget, or done; 1 refuted, or the budget is exceeded; 2 usage or input error, or
-a result that could not be written; 3 unproven; 4 an error of dpwitness's own, whose traceback ``--debug`` shows;
-130 interrupted.
+Exit codes: 0 certified, consistent, within the budget, or done; 1 refuted, violated, or the budget is exceeded; 2 usage
+or input error, or a result that could not be written; 3 unproven, or nothing is known of the regret; 4 an error of
+dpwitness's own, whose traceback ``--debug`` shows; 130 interrupted.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The commands of ``dpwitness``: ``list | verify | simulate | audit | calibrate``."""
+"""The commands of ``dpwitness``: ``list | verify | regret | simulate | audit | calibrate``."""

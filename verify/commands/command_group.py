@@ -11,6 +11,7 @@ import click
 from verify.commands.audit_command import audit_command, calibrate_command
 from verify.commands.command_options import printed
 from verify.commands.list_command import list_command
+from verify.commands.regret_command import regret_command
 from verify.commands.simulate_command import simulate_command
 from verify.commands.verify_command import verify_command
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
@@ -46,7 +47,14 @@ def cli() -> None:
 
 
 _with_debug(cli)
-for command in (verify_command, simulate_command, list_command, audit_command, calibrate_command):
+for command in (
+    verify_command,
+    regret_command,
+    simulate_command,
+    list_command,
+    audit_command,
+    calibrate_command,
+):
     cli.add_command(_with_debug(command))
 
 

@@ -1,0 +1,164 @@
+"""`regret` on learners whose bound is true, and on ones whose is not."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from algorithms import CUCBLDPBit
+from algorithms.problems import ProblemError, SemiBandit, TopK
+from algorithms.theory.regret import BOUNDS
+from verify import RegretReport, SubjectError, regret
+from verify.commands.command_group import cli
+from verify.regret_claims.regret_report import EXIT_CODES
+
+
+class Uniform(CUCBLDPBit):
+    """Learns nothing: plays arm after arm."""
+
+    round = 0
+
+    def act(self):
+        self.round += 1
+        self.super_arm = np.full((self.gate.lanes, 1), self.round % 2)
+        return self.super_arm
+
+
+QUICK = [
+    "cucb",
+    "cucb-ldp-bit",
+    "cucb-batch-least",
+    "omm",
+    "dpucb-mat",
+    "cascade-ucb1",
+    "cascade-ucb-batch",
+    "dpe",
+    "pe",
+]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_true_learners_are_consistent_where_their_bound_speaks(name):
+    report = regret(name)
+    assert report.verdict == "consistent"
+    assert report.theorem.bound <= report.theorem.trivial / 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(BOUNDS) - set(QUICK)))
+def test_every_other_bound_speaks_somewhere(name):
+    report = regret(name)
+    if name == "published/dp-dpe-shuffle":  # its noise is 250 times the central one: 10^9 rounds
+        assert report.verdict == "vacuous"
+    else:
+        assert report.verdict == "consistent"
+        assert report.theorem.bound <= report.theorem.trivial / 3
+
+
+def test_a_learner_that_does_not_learn_is_violated():
+    report = regret(Uniform, bound=BOUNDS["cucb-ldp-bit"], epsilon=1.0)
+    assert report.verdict == "violated"
+    assert report.exit_code == 1
+    assert "at least" in report.reasons[0]
+
+
+def test_a_printed_theorem_beyond_its_regime():
+    """Theorem 4 of Chen et al. claims every epsilon; at 100 its radius is too small for its sampling error."""
+    problem = SemiBandit(TopK(2, 1), [0.3, 0.5])
+    assert regret("cucb-ldp2", problem=problem, epsilon=5.0, horizon=2000).verdict == "out of regime"
+    assert regret("cucb-ldp2", problem=problem, epsilon=100.0, horizon=5000).verdict == "violated"
+
+
+def test_bounds_of_users():
+    stated = regret(Uniform, bound=lambda instance: 10.0, epsilon=1.0, horizon=500, runs=8)
+    assert stated.verdict == "violated"
+    generous = regret(Uniform, bound=lambda instance: 0.9 * instance.trivial_regret, epsilon=1.0, horizon=500)
+    assert generous.verdict == "consistent"
+    assert regret(Uniform, epsilon=1.0, horizon=500, runs=2).verdict == "out of regime"
+
+
+def test_vacuous_undecided_and_without_bound():
+    vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100)
+    assert vacuous.verdict == "vacuous"
+    assert f"T = {vacuous.theorem.speaks_from:,}" in vacuous.reasons[0]
+    assert regret("cucb-ldp-bit", runs=4).verdict == "undecided"
+    without = regret("cts", horizon=100, runs=4)
+    assert without.verdict == "out of regime"
+    assert "no explicit constants" in without.reasons[0]
+    assert without.exit_code == EXIT_CODES["undecided"] == 3
+
+
+def test_the_noise_of_the_papers_experiments_is_not_the_theorems():
+    report = regret(
+        "published/cascade-ucb-ldp-laplace", settings={"noise_multiplier": 0.01}, horizon=200, runs=4
+    )
+    assert report.verdict == "out of regime"
+
+
+def test_a_report_survives_json_and_names_the_command_that_repeats_it():
+    report = regret("cucb", runs=64, seed=3)
+    written = json.loads(json.dumps(report.json()))
+    assert RegretReport.from_json(written) == report
+    result = CliRunner().invoke(cli, [*report.reproduce.split()[1:], "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == written
+    with pytest.raises(ValueError, match="no regret report"):
+        RegretReport.from_json({"learner": "x"})
+
+
+def test_the_command(tmp_path):
+    runner = CliRunner()
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from algorithms import CUCBLDPBit\n"
+        "class Mine(CUCBLDPBit):\n"
+        "    regret_bound = staticmethod(lambda instance: 1.0)\n"
+    )
+    said = runner.invoke(cli, ["regret", f"{file}:Mine", "--horizon", "200", "--epsilon", "1"])
+    assert said.exit_code == 1
+    assert "VIOLATED" in said.stdout
+    assert runner.invoke(cli, ["regret", "cucb"]).exit_code == 0
+    assert isinstance(runner.invoke(cli, ["regret"]).exception, ValueError)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"runs": 0},
+        {"error": 1.0},
+        {"seed": -1},
+        {"epsilon": 0.0},
+        {"horizon": 0},
+        {"delta": 2.0},
+        {"settings": {"k": 1}},
+    ],
+)
+def test_wrong_arguments(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong if "settings" not in wrong else {"k": 1}))):
+        regret("cucb-ldp-bit", **wrong)
+
+
+def test_only_learners_have_regret():
+    with pytest.raises(SubjectError, match="only learners"):
+        regret("zoo/svt5")
+    with pytest.raises(ProblemError):
+        regret("cucb", problem="cascade")
+
+
+def test_structures_without_gaps_have_no_bound():
+    class Unknown:
+        arms, size, alpha, beta, smoothness_l1, smoothness_linf = 2, 1, 1.0, 1.0, 1.0, 1.0
+
+        def solve(self, weights):
+            return weights.argmax(axis=1)[:, None]
+
+        def reward(self, super_arm, means):
+            return means[super_arm].sum(axis=1)
+
+        def optimum(self, means):
+            return float(means.max())
+
+    report = regret("cucb-ldp-bit", problem=SemiBandit(Unknown(), [0.5, 0.6]), horizon=50, runs=2)
+    assert report.verdict == "out of regime"
+    assert "super_arms" in report.theorem.regime

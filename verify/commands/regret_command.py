@@ -1,0 +1,154 @@
+"""The command ``dpwitness regret``: whether a learner keeps what is proved of its regret."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from algorithms.learner import DEFAULT_DELTA
+from algorithms.problems import SettingError
+from algorithms.theory.regret import BOUNDS
+from verify.commands.command_options import flags, json_option, printed, show, shown_progress, unique
+from verify.conduct.isolation import in_own_process
+from verify.findings import Finding
+from verify.printable import printable, printable_texts
+from verify.regret_claims.regret import DEFAULT_ERROR, regret
+from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
+from verify.subject_error import SubjectError
+from verify.subjects.resolve import is_registered
+
+_STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
+
+
+@click.command("regret")
+@click.argument("learner", required=False)
+@click.option(
+    "--all", "every", is_flag=True, help="Every learner with a theorem, each where its bound speaks."
+)
+@flags("problem", "settings")
+@click.option(
+    "--epsilon", type=float, help="Privacy of the learner [default: 1, or more if the bound needs it]."
+)
+@click.option(
+    "--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="Of learners that need a delta."
+)
+@click.option(
+    "--horizon", type=int, help="Rounds per run [default: the fewest at which the bound says something]."
+)
+@click.option("--runs", type=int, help="Independent runs [default: 64; linear bandits: 40].")
+@click.option(
+    "--error",
+    type=float,
+    default=DEFAULT_ERROR,
+    show_default=True,
+    help="Probability of a false alarm, at most.",
+)
+@flags("seed")
+@json_option
+@click.pass_context
+def regret_command(
+    ctx: click.Context,
+    /,
+    learner: str | None,
+    every: bool,
+    settings: tuple[tuple[str, str], ...],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Check the regret of LEARNER (a name, or path/to/file.py:object) against its theorem.
+
+    Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.
+    """
+    options["settings"] = unique(settings)
+    if every == (learner is not None):
+        raise SettingError("name a learner, or ask for --all")
+    if not every:
+        report = _reported(str(learner), options)
+        show(as_json, report.json, partial(_render, report))
+        ctx.exit(report.exit_code)
+    reports = []
+    for name in BOUNDS:
+        reports.append(_reported(name, options))
+        printed(f"{name}: {reports[-1].verdict}")
+    show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
+    ctx.exit(max((each.exit_code for each in reports), key=_severity))
+
+
+def _severity(code: int) -> int:
+    """Order exit codes: violated before not known before consistent."""
+    return (EXIT_CODES["consistent"], EXIT_CODES["undecided"], EXIT_CODES["violated"]).index(code)
+
+
+def _reported(learner: str, options: dict[str, Any]) -> RegretReport:
+    """Return a learner's report; a user's learner runs in a process of its own."""
+    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+        if is_registered(learner):
+            return regret(learner, progress=tell, **options)
+        data = in_own_process(
+            lambda reports: regret(learner, progress=reports.progress, **options).json(),
+            tell,
+            math.inf,
+            errors=(SubjectError, ValueError, OSError),
+        )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{learner}: {data.message}")
+    return RegretReport.from_json(data)
+
+
+def _render(report: RegretReport, console: Console) -> None:
+    report = printable_texts(report)
+    theorem = report.theorem
+    heading = (report.verdict.upper(), _STYLES.get(report.verdict, "bold yellow"))
+    console.print(Text.assemble(heading, "  ", (report.learner, "bold")))
+    for reason in report.reasons:
+        console.print(Text(f"- {reason}"))
+    played = f"{report.problem}; epsilon = {report.epsilon:g}, delta = {report.delta:g}"
+    console.print(Text(f"\nplayed   {played}, {report.horizon:,} rounds, {report.lanes} runs"))
+    console.print(Text(f"theorem  {theorem.source}; {theorem.regime}"))
+    if theorem.dominant[0]:
+        console.print(
+            Text(f"largest  {theorem.dominant[0]} = {theorem.dominant[1]:.5g}; gaps: {theorem.gaps}")
+        )
+    if theorem.speaks_from is not None:
+        console.print(
+            Text(f"speaks   from T = {theorem.speaks_from:,} on here (a third of the worst regret)")
+        )
+    for name, words in (("printed", theorem.printed), ("but", theorem.correction)):
+        if words:
+            console.print(Text(f"{name:8s} {words}"))
+    title = f"Regret: all limits hold together except with probability {report.error:g}"
+    table = Table(
+        "round", "mean", "at least", "at most", "bound", "worst", "", title=title, title_justify="left"
+    )
+    for each in report.outcome:
+        numbers = (each.mean, each.lower, each.upper, each.bound, each.trivial)
+        table.add_row(f"{each.round:,}", *(_number(value) for value in numbers), each.verdict)
+    console.print(table)
+    console.print(Text(f"again: {report.reproduce}"), soft_wrap=True)
+
+
+def _render_table(reports: list[RegretReport], console: Console) -> None:
+    table = Table("learner", "verdict", "epsilon", "T", "regret", "bound", "worst", title_justify="left")
+    for report in reports:
+        last = report.outcome[-1]
+        style = _STYLES.get(report.verdict, "bold yellow")
+        table.add_row(
+            printable(report.learner),
+            Text(report.verdict, style=style),
+            f"{report.epsilon:g}",
+            f"{report.horizon:,}",
+            *(_number(value) for value in (last.mean, last.bound, last.trivial)),
+        )
+    console.print(table)
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.4g}"

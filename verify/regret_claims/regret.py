@@ -1,0 +1,350 @@
+"""`regret`: whether a learner keeps what is proved of its regret."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from algorithms.catalogue.linear_entries import linear_builder
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
+from algorithms.linear.linear_play import simulate_phases
+from algorithms.problems import LinearBandit, Problem, SettingError, Value, parse_settings
+from algorithms.simulate import Trace, checkpoint_rounds, simulate
+from algorithms.theory.gaps import GapsUnavailable
+from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
+from algorithms.theory.regret_bound import Instance, RegretBound
+from verify.conduct.progress import Progress, silent
+from verify.learners.learner_subject import LearnerSubject, choose_problem
+from verify.linear.linear_subject import build_linear, is_linear
+from verify.regret_claims.outcome import outcome
+from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.regret_claims.speaking_instances import (
+    StatedBound,
+    smallest_horizon,
+    speaking_instance,
+    speaking_problem,
+    with_clients,
+)
+from verify.subject_error import SubjectError
+from verify.subjects.resolve import resolve
+
+_CHECKPOINTS = 10
+_LONGEST = {
+    "rounds": (1 << 15, 1 << 17),
+    "phases": (1 << 40,),
+    "linear": (1 << 24,),
+    "printed linear": (1 << 16, 1 << 18),
+}
+"""The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
+
+DEFAULT_ERROR = 1e-4
+"""The probability that a learner which keeps its bound is called violated, at most."""
+
+
+def regret(
+    learner: object,
+    *,
+    problem: Problem | LinearBandit | str | None = None,
+    settings: Mapping[str, Value] | None = None,
+    epsilon: float | None = None,
+    delta: float = DEFAULT_DELTA,
+    horizon: int | None = None,
+    runs: int | None = None,
+    bound: RegretBound | StatedBound | None = None,
+    error: float = DEFAULT_ERROR,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> RegretReport:
+    """Check a learner's regret against its theorem.
+
+    Parameters
+    ----------
+    learner
+        A registered name, ``"path/to/file.py:Class"``, or a learner class.
+    problem, settings
+        What is played; without both, the family's easiest problem, on which a bound speaks first.
+    epsilon
+        The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
+        be run, or 1.
+    delta
+        Of learners that need one.
+    horizon
+        Rounds per run; by default the smallest at which the bound is at most a third of the worst possible regret.
+    runs
+        Independent runs; by default 64, and 40 of linear bandits.
+    bound
+        The bound of a learner that is not registered: a `RegretBound`, or a function of an `Instance`. By default the
+        class's ``regret_bound``, if it has one.
+    error
+        The probability that a learner which keeps its bound is called violated, at most.
+    seed
+        Of all randomness.
+    progress
+        Called with the share that is done.
+
+    Returns
+    -------
+    RegretReport
+        The theorem on the instance, the outcome, and the verdict.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range (subclasses say more).
+
+    Examples
+    --------
+    >>> regret("cucb-ldp-bit").verdict
+    'consistent'
+    >>> regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100).verdict
+    'vacuous'
+    """
+    subject = resolve(learner)
+    if not isinstance(subject, LearnerSubject):
+        raise SubjectError(f"{subject.name}: only learners have regret")
+    _check(epsilon, delta, horizon, runs, error, seed)
+    asked = _choose(subject, problem, settings or {}, epsilon, delta, horizon, _stated(subject, bound))
+    played = asked.instance
+    runs = runs if runs is not None else 40 if is_linear(subject) else 64
+    rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
+    trace = _simulated(subject, played, runs, seed, lambda share: progress(share, "simulating"))
+    floor, ceiling = _regret_range(played.problem)
+    bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
+    return RegretReport(
+        learner=subject.name,
+        problem=asked.problem,
+        epsilon=played.epsilon,
+        delta=played.delta,
+        horizon=played.horizon,
+        lanes=runs,
+        seed=seed,
+        error=error,
+        theorem=asked.theorem.on(played),
+        outcome=outcome(trace, bounds, floor, ceiling, error),
+        reproduce=_again(subject, problem, settings or {}, played, runs, error, seed),
+    )
+
+
+@dataclass(frozen=True)
+class _Theorem:
+    """A bound, or why there is none."""
+
+    bound: RegretBound | StatedBound | None
+    missing: str
+    knows_horizon: bool
+
+    def value(self, instance: Instance) -> float:
+        """Return the bound on an instance; infinite where there is none."""
+        if self.bound is None:
+            return math.inf
+        try:
+            value = (
+                self.bound.evaluate(instance)
+                if isinstance(self.bound, RegretBound)
+                else float(self.bound(instance))
+            )
+        except GapsUnavailable:
+            return math.inf
+        return math.inf if math.isnan(value) else value
+
+    def covers(self, instance: Instance) -> bool:
+        """Whether the theorem is about this instance."""
+        if isinstance(self.bound, RegretBound):
+            return self.bound.covers(instance)
+        return self.bound is not None
+
+    def on(self, instance: Instance) -> TheoremValue:
+        """Return what the theorem says on an instance."""
+        trivial = instance.horizon * _regret_range(instance.problem)[1]
+        if self.bound is None:
+            return TheoremValue("none", self.missing, False, math.inf, trivial)
+        covered, gaps = self.covers(instance), "its own"
+        stated: dict[str, Any] = {"source": "stated with the learner", "regime": "every instance"}
+        if isinstance(self.bound, RegretBound):
+            stated = {
+                name: getattr(self.bound, name)
+                for name in ("source", "regime", "printed", "correction", "unproved")
+            }
+            if not isinstance(instance.problem, LinearBandit):
+                try:
+                    gaps = instance.gaps.method
+                except GapsUnavailable as error:
+                    return TheoremValue(
+                        stated["source"], str(error), False, math.inf, trivial, gaps="unavailable"
+                    )
+            term, value = self.bound.dominant(instance)
+            stated["dominant"] = (str(term), value)
+        from_round = smallest_horizon(self.value, instance, 1 << 40)
+        return TheoremValue(
+            covered=covered,
+            bound=self.value(instance),
+            trivial=trivial,
+            speaks_from=from_round,
+            gaps=gaps,
+            **stated,
+        )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is run, and the theorem that it is held against."""
+
+    instance: Instance
+    problem: str
+    theorem: _Theorem
+
+
+def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) -> _Theorem:
+    """Find a learner's bound."""
+    name = subject.entry.name if subject.entry is not None else ""
+    missing = WITHOUT_BOUND.get(name, "the learner states no bound: give it a regret_bound, or pass bound=")
+    found = bound or BOUNDS.get(name) or getattr(subject.make, "regret_bound", None)
+    return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
+
+
+def _bound_at(asked: _Asked, rounds: int) -> float:
+    """Return the bound after so many rounds.
+
+    Regret only grows, so the bound at the horizon is one before it; the radii of a learner that knows its horizon are
+    for that one, and another learner's theorem holds at every T.
+    """
+    at = asked.instance.horizon if asked.theorem.knows_horizon else rounds
+    return asked.theorem.value(replace(asked.instance, horizon=at))
+
+
+def _choose(
+    subject: LearnerSubject,
+    problem: Problem | LinearBandit | str | None,
+    settings: Mapping[str, Value],
+    epsilon: float | None,
+    delta: float,
+    horizon: int | None,
+    theorem: _Theorem,
+) -> _Asked:
+    """Return the instance that was asked for, filled in with one on which the bound speaks."""
+    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
+    owned = {key: value for key, value in settings.items() if key in own}
+    if problem is None and len(owned) == len(settings):
+        linear = is_linear(subject)
+        printed = linear and subject.name.startswith("published/")
+        played: Problem | LinearBandit = speaking_problem(subject.make.family, dimension=3 if printed else 1)
+        checked: Mapping[str, Value] = parse_settings(owned, own.values())
+        name = "two arms, far apart"
+        kind = "phases" if hasattr(subject.make, "committed") else "rounds"
+        if linear:
+            kind = "printed linear" if printed else "linear"
+    elif is_linear(subject):
+        _, played, name = build_linear(
+            subject, problem, settings, epsilon=epsilon or 1.0, delta=delta, horizon=horizon or 1000
+        )
+        checked, kind = parse_settings(owned, own.values()), "linear"
+    else:
+        played, checked, name = choose_problem(subject, problem, settings)
+        kind = "phases" if hasattr(subject.make, "committed") else "rounds"
+    instance = Instance(played, 1.0 if epsilon is None else epsilon, horizon or 10_000, delta, checked)
+    if horizon is None and theorem.bound is not None:
+        with suppress(GapsUnavailable):
+            spoken = (
+                speaking_instance(theorem.value, theorem.covers, instance, epsilon=epsilon, most=most)
+                for most in _LONGEST[kind]
+            )
+            instance = next((each for each in spoken if each is not None), instance)
+    if isinstance(played, LinearBandit) and problem is None and len(owned) == len(settings):
+        instance = replace(instance, problem=with_clients(played, instance.horizon, checked))
+    return _Asked(instance, name, theorem)
+
+
+def _simulated(
+    subject: LearnerSubject, played: Instance, runs: int, seed: int, progress: Callable[[float], None]
+) -> Trace:
+    """Return the regret of every run at the checkpoints."""
+    numbers: dict[str, Any] = {
+        "epsilon": played.epsilon,
+        "delta": played.delta,
+        "horizon": played.horizon,
+        "settings": played.settings,
+    }
+    if isinstance(played.problem, LinearBandit):
+        build = linear_builder(subject.make, played.problem, **numbers)
+        phased = simulate_phases(build, played.problem, runs=runs, seed=seed, progress=progress)
+        return phased.at(checkpoint_rounds(played.horizon, _CHECKPOINTS))
+    return simulate(
+        learner_builder(subject.make, played.problem, **numbers),
+        played.problem,
+        horizon=played.horizon,
+        runs=runs,
+        seed=seed,
+        checkpoints=_CHECKPOINTS,
+        progress=progress,
+    )
+
+
+def _regret_range(problem: Problem | LinearBandit) -> tuple[float, float]:
+    """Return the least and the largest regret of one round.
+
+    No reward is below that of worse means, all 0: rewards are monotone (Chen et al. 2020, assumption 3).
+    """
+    if isinstance(problem, LinearBandit):
+        return 0.0, float(problem.gaps.max())
+    floor = min(0.0, problem.benchmark - problem.optimum)
+    try:
+        return floor, Instance(problem, 1.0, 1).gaps.largest_regret
+    except GapsUnavailable:
+        structure = problem.structure
+        nothing = np.zeros(structure.arms)
+        least = float(structure.reward(structure.solve(nothing[np.newaxis]), nothing)[0])
+        return floor, problem.benchmark - least
+
+
+def _check(
+    epsilon: float | None, delta: float, horizon: int | None, runs: int | None, error: float, seed: int
+) -> None:
+    """Refuse numbers that are out of range."""
+    if epsilon is not None:
+        check_epsilon(epsilon)
+    check_delta(delta)
+    if horizon is not None:
+        check_horizon(horizon)
+    if runs is not None and (isinstance(runs, bool) or not isinstance(runs, int) or runs < 1):
+        raise SettingError(f"runs={runs!r}: must be a whole number of at least 1")
+    if isinstance(error, bool) or not (isinstance(error, int | float) and 0 < error < 1):
+        raise SettingError(f"error={error!r}: must be a number above 0 and below 1")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise SettingError(f"seed={seed!r}: must be a whole number of at least 0")
+
+
+def _again(
+    subject: LearnerSubject,
+    problem: Problem | LinearBandit | str | None,
+    settings: Mapping[str, Value],
+    played: Instance,
+    runs: int,
+    error: float,
+    seed: int,
+) -> str:
+    """Return the command that repeats a report, or the call if it has no words for the problem."""
+    numbers = {
+        "epsilon": played.epsilon,
+        "delta": played.delta,
+        "horizon": played.horizon,
+        "runs": runs,
+        "error": error,
+        "seed": seed,
+    }
+    if problem is None or isinstance(problem, str):
+        flags = [
+            part for key, value in numbers.items() for part in (f"--{key}", str(value).removesuffix(".0"))
+        ]
+        flags += [] if problem is None else ["--problem", problem]
+        flags += [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
+        return shlex.join(["dpwitness", "regret", subject.name, *flags])
+    keywords = {"problem": problem, **numbers, **({"settings": dict(settings)} if settings else {})}
+    return f"regret({subject.name}, {', '.join(f'{key}={value!r}' for key, value in keywords.items())})"
