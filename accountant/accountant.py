@@ -69,7 +69,7 @@ class Accountant(Closing, Assuming, Accounts):
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
     `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
     Checking, charging and sampling are one step for other threads, and so is an addition to sums. An accountant
-    cannot be copied: each copy would spend the same budget.
+    cannot be copied, and releases nothing in a fork of its process: each copy would spend the same budget.
 
     What it takes on trust is in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
     ``map(..., stability=...)`` declare what is true, and that functions given to `Private.map` depend on nothing but
@@ -137,7 +137,7 @@ class Accountant(Closing, Assuming, Accounts):
         self._noise = checked_noise(noise)
         self._random = checked_generator(seed)
         self._reserving = threading.Lock()
-        self._tenure: Tenure | None = None
+        self._tenure = Tenure()
         self.strict = checked_flag("strict", strict)
         self.assume(*class_assumptions(type(self)), *assumptions_of((budget, self._composition, self._noise)))
 
@@ -150,7 +150,7 @@ class Accountant(Closing, Assuming, Accounts):
         raise TypeError("an accountant cannot be copied or pickled: use save and load, and one of the two")
 
     def check_open(self) -> None:
-        """Refuse if the gate is shut, or if this process may not spend the budget: see `DurableRun`.
+        """Refuse if the gate is shut, or if this process may not spend the budget: see `Tenure`.
 
         Raises
         ------
@@ -158,8 +158,7 @@ class Accountant(Closing, Assuming, Accounts):
             With the reason.
         """
         super().check_open()
-        if self._tenure is not None:
-            self._tenure.check()
+        self._tenure.check()
 
     # --- the gate --------------------------------------------------------------------------------
 

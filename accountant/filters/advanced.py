@@ -90,7 +90,7 @@ class AdvancedComposition(DeclaredFailures):
         if share <= 0.0:
             return Cost(total, Fraction(budget.delta))
         sum_up = up(squares)
-        epsilon = (math.sqrt(2.0 * math.log(1.0 / share) * sum_up) + sum_up / 2.0) * (1 + 1e-14)
+        epsilon = (math.sqrt(-2.0 * math.log(share) * sum_up) + sum_up / 2.0) * (1 + 1e-14)
         return Cost(min(total, Fraction(epsilon)), Fraction(budget.delta))
 
     def left(self, spent: Spend, budget: Budget) -> Spend:
@@ -134,6 +134,6 @@ def _squares_limit(epsilon: float, delta: Fraction) -> Fraction:
     share = float(delta) * (1 - 1e-15)
     if share <= 0.0:
         return Fraction(0)
-    weight = 2.0 * math.log(1.0 / share)
+    weight = -2.0 * math.log(share)
     root = 2.0 * epsilon / (math.sqrt(weight + 2.0 * epsilon) + math.sqrt(weight))
     return Fraction(root * root * (1 - 1e-14))

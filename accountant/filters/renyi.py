@@ -30,12 +30,12 @@ def allowance(order: float, epsilon: float, delta: float) -> float:
     """Return the largest Rényi divergence of an order that implies (epsilon, delta)-DP, rounded down.
 
     delta = exp((α-1)(D - ε)) (1 - 1/α)^α / (α-1) (Canonne, Kamath & Steinke 2020, Proposition 12), so
-    D = ε + (ln δ + ln(α-1) - α ln(1 - 1/α)) / (α-1). Negative if nothing may be released.
+    D = ε + (ln δ + ln(1+s) + s ln(1+1/s)) / s with s = α-1. Negative if nothing may be released.
     """
     if delta <= 0.0:
         return -math.inf
     s = order - 1.0
-    terms = (math.log(delta), math.log(s), -order * math.log1p(-1.0 / order))
+    terms = (math.log(delta), math.log1p(s), s * math.log1p(1.0 / s))
     return epsilon + sum(terms) / s - _SLACK * (abs(epsilon) + sum(map(abs, terms)) / s)
 
 
@@ -44,7 +44,7 @@ def epsilon_of(order: float, divergence: float, delta: float) -> float:
     if delta <= 0.0 or math.isinf(divergence):
         return math.inf
     s = order - 1.0
-    terms = (math.log(delta), math.log(s), -order * math.log1p(-1.0 / order))
+    terms = (math.log(delta), math.log1p(s), s * math.log1p(1.0 / s))
     epsilon = divergence - sum(terms) / s
     return max(0.0, epsilon + 2 * _SLACK * (divergence + sum(map(abs, terms)) / s))
 

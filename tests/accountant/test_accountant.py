@@ -3,6 +3,7 @@
 import copy
 import doctest
 import importlib
+import os
 import pickle
 import threading
 import time
@@ -20,6 +21,7 @@ from accountant import (
     Budget,
     BudgetExceeded,
     ForeignValue,
+    GateClosed,
     RawRead,
     SensitivityExceeded,
     TheoremMissing,
@@ -556,6 +558,35 @@ def test_an_accountant_cannot_be_forked():
     for fork in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             fork(accountant)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no such system call here")
+def test_a_fork_of_the_process_releases_nothing():
+    """A pool of forked workers would spend the budget once each."""
+    accountant = gate(2.0)
+    value = accountant.private([0.5], Interval(0, 1), "u")
+    reservation = accountant.reserve(accountant.price(Laplace(scale=1.0), value))
+    asked = (
+        lambda: accountant.release(Laplace(scale=1.0), value),
+        lambda: accountant.declassify(value, "shown"),
+        reservation.release,
+    )
+    ends = os.pipe()
+    child = os.fork()
+    if child == 0:  # no assertion may leave this branch
+        try:
+            for ask in asked:
+                try:
+                    ask()
+                except GateClosed as refusal:
+                    os.write(ends[1], b"fork " if "is a fork" in str(refusal) else b"closed ")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(ends[0], 200) == b"fork fork fork "
+    for end in ends:
+        os.close(end)
+    assert accountant.release(Laplace(scale=1.0), value).shape == (1, 1)  # the parent goes on
 
 
 @pytest.mark.parametrize("name", ["budget", "composition", "trust", "ledger"])

@@ -5,6 +5,7 @@ import json
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -200,6 +201,22 @@ def test_renyi_conversions_are_inverse(order, epsilon, delta):
     assume(divergence > 0)
     assert epsilon_of(order, divergence, delta) == pytest.approx(epsilon, rel=1e-10)
     assert epsilon_of(order, divergence * (1 - 1e-9) - 1e-9, delta) <= epsilon
+
+
+@given(
+    st.one_of(st.floats(1e-7, 1.0), st.floats(1.0, 1e9)),
+    st.floats(1e-3, 1e3),
+    st.one_of(st.floats(1e-300, 0.9), st.floats(1e-12, 0.9)),
+)
+def test_renyi_conversions_are_on_the_safe_side_of_40_digits(s, size, delta):
+    """At orders next to 1 as well, where 1 - 1/α cancels."""
+    order = 1.0 + s
+    with mpmath.workdps(40):
+        a = mpmath.mpf(order)
+        rest = (mpmath.log(mpmath.mpf(delta)) + mpmath.log(a - 1) - a * mpmath.log(1 - 1 / a)) / (a - 1)
+        room = 1e-12 * (1 + size + abs(rest) + abs(math.log(delta)) / (order - 1.0))
+        assert size + rest - room <= allowance(order, size, delta) <= size + rest
+        assert max(0, size - rest) <= epsilon_of(order, size, delta) <= max(0, size - rest) + room
 
 
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
