@@ -35,6 +35,7 @@ from accountant import (
 from accountant.compositions import COMPOSITIONS
 from accountant.filters import composition_theorem, failures
 from accountant.filters.advanced import _squares_limit
+from accountant.filters.conversions import renyi_to_delta
 from accountant.filters.gaussian_composition import square_limit
 from accountant.filters.renyi import allowance
 from accountant.filters.zero_concentrated import rho_limit
@@ -312,6 +313,37 @@ def test_the_parts_are_exact_and_sum_to_delta(kind):
         assert theorem.fits(theorem.amount(tuple(values)), unlimited) is fits
         values[at] = Fraction(2)
         assert theorem.fits(theorem.amount(tuple(values)), Budget.unlimited())
+
+
+@pytest.mark.parametrize("kind", SPLITTING)
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_losses_have_what_is_left_of_delta_to_themselves(kind, epsilon):
+    """With half of δ declared for failures, all is as at half the δ without."""
+    half, whole = kind(failures=0.5), kind()
+    budgets = Budget(epsilon, 1e-4), Budget(epsilon, 0.5e-4)
+    some = Move.response(0.01).mechanism
+    spent = [theorem.charge(some, UNIT) for theorem in (half, whole)]
+    left = [
+        theorem.left(theorem.zero, budget) for theorem, budget in zip((half, whole), budgets, strict=True)
+    ]
+    assert [pair for pair in left[0].parts() if pair[0] != "delta"] == [
+        pair for pair in left[1].parts() if pair[0] != "delta"
+    ]
+    assert half.guarantee(spent[0], budgets[0]).epsilon == whole.guarantee(spent[1], budgets[1]).epsilon
+    assert half.odometer(spent[0], 1e-4).epsilon == whole.odometer(spent[1], 0.5e-4).epsilon
+    for budget in (Budget(math.inf, 1e-4), Budget.unlimited()):
+        assert {value for name, value in half.left(half.zero, budget).parts() if name != "delta"} == {None}
+
+
+@pytest.mark.parametrize("expected", [None, 8.0])
+def test_what_the_orders_have_by_themselves_sums_to_delta(expected):
+    theorem, delta = RenyiComposition((2.0, 8.0, 32.0), expected, failures=0.25), 1e-2
+    left = theorem.left(theorem.zero, Budget(8.0, delta)).values[1:]
+    parts = [
+        renyi_to_delta(order, float(size), 8.0) for order, size in zip(theorem.orders, left, strict=True)
+    ]
+    assert math.fsum(parts) == pytest.approx(0.75 * delta, rel=1e-9)
+    assert parts[1] / math.fsum(parts) == pytest.approx(1 / 3 if expected is None else 0.9, rel=1e-9)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, math.nan, math.inf])
