@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
-from mechanisms.privacy_loss import PrivacyLoss, add_losses
+from mechanisms.privacy_loss import PrivacyLoss, add_losses, related_loss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling
 
@@ -175,11 +176,22 @@ def _convolve(
 class MixtureProfile(PrivacyProfile):
     """A finite loss together with another mechanism: δ(x) = m_∞ + Σᵢ pᵢ δ₂(x - lᵢ).
 
-    Exact if both parts are: the privacy loss of the pair is the independent sum of the two losses.
+    Exact if both parts are: the privacy loss of the pair is the independent sum of the two losses. The finite part is
+    one for the neighbouring relation of the other.
     """
 
     finite: AtomicProfile
     rest: PrivacyProfile
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """That of the rest."""
+        return self.rest.neighbouring
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Those of the rest."""
+        return self.rest.statable
 
     @property
     def bound(self) -> str:
@@ -201,7 +213,9 @@ class MixtureProfile(PrivacyProfile):
     def loss(self) -> PrivacyLoss | None:
         """Return the sum of both losses, if the second is known."""
         one, two = self.finite.loss(), self.rest.loss()
-        return None if one is None or two is None else add_losses([one, two], [1, 1])
+        if one is None or two is None:
+            return None
+        return add_losses([related_loss(one, self.neighbouring), two], [1, 1])
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)

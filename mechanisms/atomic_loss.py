@@ -11,8 +11,16 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
-from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, LatticeValues, PrivacyLoss
+from mechanisms.privacy_loss import (
+    ROUNDING,
+    CeilingLaw,
+    ComplexArray,
+    LatticeValues,
+    PrivacyLoss,
+    RelatedLoss,
+)
 from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
@@ -139,7 +147,8 @@ class AtomicLoss(PrivacyLoss):
             key = Fraction(-value if added else value)
             mixed[key] = mixed.get(key, 0.0) + (rest if added else (1.0 - rate) * rest)
         mass = 0.0 if added else rate * self.mass
-        return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
+        sampled = AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
+        return RelatedLoss(sampled, Neighbouring.ADD_OR_REMOVE)
 
     @property
     def _sampled_rounding(self) -> tuple[float, float]:

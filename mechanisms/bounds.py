@@ -12,6 +12,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.atomic_loss import NO_LOSS
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import ParameterError, delta_of_approximate, nonnegative
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
@@ -225,6 +226,19 @@ class BasicCompositionProfile(PrivacyProfile):
     first: PrivacyProfile
     second: PrivacyProfile
     bound: str = field(default=BASIC)
+
+    def __post_init__(self) -> None:
+        common_neighbouring((self.first, self.second))
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """Of both."""
+        return self.first.neighbouring
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Those of both."""
+        return self.first.statable & self.second.statable
 
     @property
     def pure_epsilon(self) -> Fraction | None:

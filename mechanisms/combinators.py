@@ -17,6 +17,7 @@ from mechanisms.assumptions import Assumption, assumptions_of
 from mechanisms.mechanism import (
     BuiltInMechanism,
     Mechanism,
+    counts_in_public,
     is_categorical,
     mechanism_from_dict,
     needs_whole_numbers,
@@ -61,6 +62,11 @@ class Composed(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether a part needs values of an integer type."""
         return any(needs_whole_numbers(part) for part in self.parts)
+
+    @property
+    def counts_in_public(self) -> bool:
+        """Whether the number of records is seen."""
+        return any(counts_in_public(part) for part in self.parts)
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
@@ -129,6 +135,11 @@ class Repeated(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether the repeated mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
+
+    @property
+    def counts_in_public(self) -> bool:
+        """Whether the number of records is seen."""
+        return counts_in_public(self.mechanism)
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -205,6 +216,11 @@ class PostProcessed(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """Whether the mechanism needs values of an integer type."""
         return needs_whole_numbers(self.mechanism)
+
+    @property
+    def counts_in_public(self) -> bool:
+        """Whether the number of records is seen."""
+        return counts_in_public(self.mechanism)
 
     @property
     def sensitivity(self) -> Sensitivity:

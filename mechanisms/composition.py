@@ -16,8 +16,12 @@ from mechanisms.bounds import (
     ZeroConcentratedProfile,
     response_atoms,
 )
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import bare, stated
 from mechanisms.rounding import add_up
+
+PURE = "pure differential privacy"
 
 
 def compose(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfile:
@@ -27,7 +31,18 @@ def compose(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfile:
     ρ-zCDP: ρ adds; (ε, δ): both add); finite with finite: convolution, exact up to 100,000 atoms; two
     pure ones: ε adds; finite with another: a mixture, exact if both are; a pure one with another: a
     mixture over its dominating randomized response; two ρ-zCDP ones: ρ adds; else basic composition.
+
+    Raises
+    ------
+    MixedNeighbours
+        If they hold for different neighbouring relations.
     """
+    relation = common_neighbouring((first, second))
+    return stated(_composed(bare(first), bare(second), relation), relation)
+
+
+def _composed(first: PrivacyProfile, second: PrivacyProfile, relation: Neighbouring) -> PrivacyProfile:
+    """Compose two curves that hold for one relation."""
     if isinstance(first, NoPrivacy) or isinstance(second, NoPrivacy):
         return NoPrivacy()
     if isinstance(first, PerfectPrivacy):
@@ -39,19 +54,19 @@ def compose(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfile:
         return closed
     finite_1, rest_1 = _split(first)
     finite_2, rest_2 = _split(second)
-    rest = _compose_rest(rest_1, rest_2) if rest_1 and rest_2 else rest_1 or rest_2
+    rest = _compose_rest(rest_1, rest_2, relation) if rest_1 and rest_2 else rest_1 or rest_2
     finite_3, rest = _split(rest) if rest else (None, None)
     finite = _convolve(_convolve(finite_1, finite_2), finite_3)
     if rest is None:
         assert finite is not None
         return finite
-    return rest if finite is None else MixtureProfile(finite, rest)
+    return rest if finite is None else MixtureProfile(finite, stated(rest, relation))
 
 
 def _split(profile: PrivacyProfile) -> tuple[AtomicProfile | None, PrivacyProfile | None]:
     """Return the finite part of the privacy loss and the profile of the rest."""
     if isinstance(profile, MixtureProfile):
-        return profile.finite, profile.rest
+        return profile.finite, bare(profile.rest)
     finite = profile.atoms()
     return (None, profile) if finite is None else (finite, None)
 
@@ -67,7 +82,7 @@ def _convolve(first: AtomicProfile | None, second: AtomicProfile | None) -> Atom
     return response_atoms(first._largest + second._largest, mass, BASIC)
 
 
-def _compose_rest(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfile:
+def _compose_rest(first: PrivacyProfile, second: PrivacyProfile, relation: Neighbouring) -> PrivacyProfile:
     """Compose two profiles without a finite part."""
     closed = first._composed_closed(second) or second._composed_closed(first)
     if closed is not None:
@@ -76,9 +91,9 @@ def _compose_rest(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfi
     if one is not None and two is not None:
         return PureProfile(one + two, BASIC)
     if one is not None:
-        return MixtureProfile(response_atoms(one, 0.0, "pure differential privacy"), second)
+        return MixtureProfile(response_atoms(one, 0.0, PURE), stated(second, relation))
     if two is not None:
-        return MixtureProfile(response_atoms(two, 0.0, "pure differential privacy"), first)
+        return MixtureProfile(response_atoms(two, 0.0, PURE), stated(first, relation))
     if first.rho is not None and second.rho is not None:
         return ZeroConcentratedProfile(add_up(first.rho, second.rho))
-    return BasicCompositionProfile(first, second)
+    return BasicCompositionProfile(stated(first, relation), stated(second, relation))

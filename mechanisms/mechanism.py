@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource
 from mechanisms.parameters import ParameterError
 from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import stated
 from mechanisms.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -64,6 +66,34 @@ class BuiltInMechanism(abc.ABC):
 
     log_concave: ClassVar[bool] = False
     """Whether every coordinate gets independent noise of a log-concave density on the real line."""
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation that `sensitivity`, `profile` and `epsilon` are for: one record is replaced."""
+        return Neighbouring.REPLACE_ONE
+
+    @property
+    def counts_in_public(self) -> bool:
+        """Whether the number of records is seen, as of reports that each record's holder sends."""
+        return False
+
+    def profile_for(
+        self, neighbouring: Neighbouring, sensitivity: Sensitivity | None = None
+    ) -> PrivacyProfile:
+        """Return the profile for a relation under which one record moves the value by ``sensitivity``.
+
+        Raises
+        ------
+        ParameterError
+            If a record is added or removed and the number of records is seen.
+        """
+        if neighbouring is Neighbouring.ADD_OR_REMOVE and self.counts_in_public:
+            raise ParameterError(
+                f"neighbours = {neighbouring.value!r}: the number of reports through {type(self).__name__} is "
+                "public and "
+                "would change with the record"
+            )
+        return stated(self.profile(sensitivity), neighbouring)
 
     @property
     def categorical(self) -> bool:
@@ -120,6 +150,11 @@ def is_categorical(mechanism: Mechanism) -> bool:
 def needs_whole_numbers(mechanism: Mechanism) -> bool:
     """Whether a mechanism needs values of an integer type; one that does not say so takes any number."""
     return bool(getattr(mechanism, "whole_numbers", False))
+
+
+def counts_in_public(mechanism: Mechanism) -> bool:
+    """Whether the number of records is seen; of a mechanism that does not say so it is not."""
+    return bool(getattr(mechanism, "counts_in_public", False))
 
 
 _Class = TypeVar("_Class", bound=type[BuiltInMechanism])

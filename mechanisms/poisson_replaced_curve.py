@@ -41,8 +41,8 @@ def poisson_replaced_laplace_delta(rate: float, largest: float, epsilon: FloatAr
     """Return δ(ε) at ε >= 0 of ((1-q) F(x) + q F(x-e), (1-q) F(x) + q F(x+e)), F Laplace noise of scale 1.
 
     For noise x > 0, where all positive losses are, the second density is K times that of F, K = 1-q + q e^{-e}.
-    So δ(ε) = q (1 - e^{-(e - l0)/2}), q e^{l0} = e^ε K - (1-q): the Laplace curve at l0. With g the distance of
-    ε from the largest loss, e - l0 = -ln(1 - (1 + (1-q) e^{-e} / q) (1 - e^{-g})).
+    So δ(ε) = q (1 - e^{-(e - l0)/2}), the Laplace curve at l0, e^{l0} = (e^ε - 1) (1-q)/q + e^{ε-e}. Near the largest
+    loss, with g the distance to it, e - l0 = -ln(1 - (1 + (1-q) e^{-e} / q) (1 - e^{-g})).
 
     Parameters
     ----------
@@ -50,7 +50,12 @@ def poisson_replaced_laplace_delta(rate: float, largest: float, epsilon: FloatAr
         e, the largest loss of the Laplace mechanism.
     """
     e, q = largest, rate
+    x = np.asarray(epsilon, dtype=np.float64)
     low, high = (float(log_mixture(q, np.array(side * e))) for side in (-1.0, 1.0))
-    gap = np.maximum(high - low - np.asarray(epsilon, dtype=np.float64), 0.0)
+    gap = np.maximum(high - low - x, 0.0)
     lost = (1.0 + (1.0 - q) / q * math.exp(-e)) * -np.expm1(-gap)
-    return q * -np.expm1(0.5 * np.log1p(-np.minimum(lost, -math.expm1(-2.0 * e))))
+    with np.errstate(divide="ignore"):
+        grown = x + np.log(-np.expm1(-x)) + math.log1p(-q) - math.log(q)  # ln((e^ε - 1) (1-q)/q)
+    kept = np.exp(0.5 * (np.logaddexp(grown, x - e) - e))
+    near = -np.expm1(0.5 * np.log1p(-np.minimum(lost, 0.9)))
+    return np.asarray(q * np.where(kept > 0.5, near, 1.0 - kept))

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
 
 ComplexArray = npt.NDArray[np.complex128]
 
@@ -93,6 +94,11 @@ class PrivacyLoss(abc.ABC):
     What makes bounds certified: `log_mgf_line` returns a bound on its own error, `log_envelope` a bound on
     |M| beyond a height, `supremum` and `infimum` bounds on the finite values.
     """
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of the pair; "replace one" unless something else is stated."""
+        return Neighbouring.REPLACE_ONE
 
     @property
     def supremum(self) -> float:
@@ -192,7 +198,8 @@ class PrivacyLoss(abc.ABC):
         """Return the loss of the mechanism on a Poisson subsample, or None if this class has none.
 
         The pair ((1-q) Q + q P, Q) for a removed record, (Q, (1-q) Q + q P) for an added one, q = ``rate``
-        in (0, 1), for a base pair (P, Q) whose reverse has the same loss (Zhu, Dong, Wang 2022, Thm 11).
+        in (0, 1), for a base pair (P, Q) whose reverse has the same loss (Zhu, Dong, Wang 2022, Thm 11). The result is
+        for adding or removing a record, and so must the base pair's movement be.
         """
         return None
 
@@ -223,6 +230,14 @@ class LossSum(PrivacyLoss):
 
     losses: tuple[PrivacyLoss, ...]
     counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        common_neighbouring(self.losses)
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """That of all parts."""
+        return common_neighbouring(self.losses)
 
     @cached_property
     def _terms(self) -> list[tuple[PrivacyLoss, float]]:
@@ -336,20 +351,141 @@ def _outwards(value: float, direction: float) -> float:
     return value if math.isinf(value) else value + math.copysign(8 * ROUNDING * abs(value), direction)
 
 
+@dataclass(frozen=True)
+class RelatedLoss(PrivacyLoss):
+    """A loss that is stated for another neighbouring relation; see `related_profile.RelatedProfile`."""
+
+    loss: PrivacyLoss
+    stated_for: Neighbouring
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The relation that is stated."""
+        return self.stated_for
+
+    @property
+    def supremum(self) -> float:
+        """The loss's."""
+        return self.loss.supremum
+
+    @property
+    def infimum(self) -> float:
+        """The loss's."""
+        return self.loss.infimum
+
+    @property
+    def infinite_mass(self) -> float:
+        """The loss's."""
+        return self.loss.infinite_mass
+
+    @property
+    def least_infinite_mass(self) -> float:
+        """The loss's."""
+        return self.loss.least_infinite_mass
+
+    @property
+    def displaced(self) -> float:
+        """The loss's."""
+        return self.loss.displaced
+
+    @property
+    def precision(self) -> float:
+        """The loss's."""
+        return self.loss.precision
+
+    @property
+    def lattice(self) -> LatticeValues | None:
+        """The loss's."""
+        return self.loss.lattice
+
+    @property
+    def below_ceiling(self) -> CeilingLaw | None:
+        """The loss's."""
+        return self.loss.below_ceiling
+
+    @property
+    def equal_laplace(self) -> tuple[Fraction, int] | None:
+        """The loss's."""
+        return self.loss.equal_laplace
+
+    def cost(self, s: float, height: float) -> float:
+        """The loss's."""
+        return self.loss.cost(s, height)
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the loss's."""
+        return self.loss.log_mgf_line(s, t)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return the loss's."""
+        return self.loss.log_mgf_real(s)
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return the loss's."""
+        return self.loss.log_envelope(s, heights)
+
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
+        """Return the loss on a Poisson subsample, stated for the same relation."""
+        sampled = self.loss.subsampled(rate, added)
+        return None if sampled is None else _stated_alike(sampled, self.stated_for)
+
+    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
+        """Return the loss's."""
+        return self.loss.poisson_replaced(rate)
+
+    def fixed_size(self, rate: float) -> PrivacyLoss | None:
+        """Return None: the base must be that of replacing a record of the sample."""
+        return None
+
+
+def related_loss(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
+    """Return the loss stated for a relation; the loss itself if it holds for that one anyway.
+
+    Raises
+    ------
+    MixedNeighbours
+        If it is stated for another one.
+    """
+    if loss.neighbouring is neighbouring:
+        return loss
+    if loss.neighbouring is not Neighbouring.REPLACE_ONE:
+        raise MixedNeighbours(
+            f"neighbours: this loss is for {loss.neighbouring.value!r}, not for {neighbouring.value!r}; "
+            f"{conversion_hint(loss.neighbouring, neighbouring)}"
+        )
+    return RelatedLoss(loss, neighbouring)
+
+
+def _without_relation(loss: PrivacyLoss) -> PrivacyLoss:
+    return loss.loss if isinstance(loss, RelatedLoss) else loss
+
+
+def _stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
+    """Return what was made of losses for a relation, stated for it."""
+    return loss if loss.neighbouring is neighbouring else RelatedLoss(_without_relation(loss), neighbouring)
+
+
 def add_losses(losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
     """Return the sum of independent losses; those of one class are summed by that class.
 
     Equal losses are counted together, in the order of their first appearance, so the same multiset in the
     same order gives the same bits.
+
+    Raises
+    ------
+    MixedNeighbours
+        If two losses hold for different neighbouring relations.
     """
+    relation = common_neighbouring(losses)
     counted: dict[PrivacyLoss, int] = {}
     for loss, n in zip(losses, counts, strict=True):
-        counted[loss] = counted.get(loss, 0) + n
+        own = _without_relation(loss)
+        counted[own] = counted.get(own, 0) + n
     families: dict[type[PrivacyLoss], list[PrivacyLoss]] = {}
     for loss in counted:
         families.setdefault(type(loss), []).append(loss)
     sums = [
-        family.together(members, [counted[member] for member in members])
+        _stated_alike(family.together(members, [counted[member] for member in members]), relation)
         for family, members in families.items()
     ]
     return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))

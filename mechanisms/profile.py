@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real, whole
 from mechanisms.rounding import up
 
@@ -29,9 +30,19 @@ if TYPE_CHECKING:
 class PrivacyProfile(abc.ABC):
     """The curve ε -> δ(ε) of a dominating pair; a frozen, hashable value.
 
-    A subclass gives `_curve` (δ at finite ε >= 0). The neighbouring relation is symmetric (one record
-    is replaced), so the other half of the curve follows: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ(ε).
+    A subclass gives `_curve` (δ at finite ε >= 0). The neighbouring relation is symmetric, so the other half of the
+    curve follows: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ(ε).
     """
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation the curve holds for; "replace one" unless something else is stated."""
+        return Neighbouring.REPLACE_ONE
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """The relations the curve may be stated for: all, if it only knows how far a value moves."""
+        return frozenset(Neighbouring)
 
     @property
     def bound(self) -> str:

@@ -62,6 +62,11 @@ class RandomizedResponse(BuiltInMechanism):
         return True
 
     @property
+    def counts_in_public(self) -> bool:
+        """True: a report is seen to be there, whatever it says."""
+        return True
+
+    @property
     def sensitivity(self) -> Sensitivity:
         """(1, 1, 1): one category changes."""
         return UNIT

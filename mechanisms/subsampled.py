@@ -1,4 +1,4 @@
-"""Poisson subsampling: each record takes part with probability q, independently of the others."""
+"""Poisson subsampling, one record added, removed or zeroed out: each takes part with probability q, independently."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 
 
@@ -31,6 +33,16 @@ class SubsampledDirection(PrivacyProfile):
     base: PrivacyProfile
     rate: float
     added: bool
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The base's."""
+        return self.base.neighbouring
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """The base's alone."""
+        return frozenset({self.base.neighbouring})
 
     @property
     def bound(self) -> str:
@@ -127,30 +139,51 @@ class SubsampledDirection(PrivacyProfile):
 
 @dataclass(frozen=True)
 class SubsampledProfile(PrivacyProfile):
-    """Profile of a mechanism run on a Poisson subsample, for adding or removing one record.
+    """Profile of a mechanism run on a Poisson subsample, for adding, removing or zeroing out one record.
 
-    The base profile must be the one for adding or removing a record, and the sample must be secret and
-    fresh for this one release. δ is the larger of both directions; a composition composes each direction
-    by itself (`directions`) and takes the larger at the end.
+    The sample must be secret and fresh for this one release. δ is the larger of both directions; a composition composes
+    each direction by itself (`directions`) and takes the larger at the end.
+
+    *Proved* for adding or removing, for every base (Zhu, Dong, Wang 2022, Thm 11). *Zeroing out*: on a sample without
+    the record both data sets give the same, Q; on one with it they give P and, as a null record contributes nothing and
+    the size of the sample is not used, Q again. So the pairs are the same. *Attained* if the base pair is, by one
+    direction; the larger of both composed directions is the worst case of fixed data sets (for adding or removing
+    adaptively, each direction is by itself the product of its pairs).
 
     Parameters
     ----------
     base : PrivacyProfile
-        Profile on the sample, the same in both directions.
+        Profile on the sample, stated for adding or removing, or for zeroing out, a record of it; the same in both
+        directions. Of replacing a record: see `PoissonReplacedProfile`.
     rate : float
-        Sampling rate q in (0, 1); at 1 use the base itself (see `subsampled`).
+        Sampling rate q in (0, 1); at 1 use the base itself (see `sampled`).
+
+    Raises
+    ------
+    ParameterError
+        If the base is stated for replacing a record, is sampled already, or the rate is not in (0, 1).
     """
 
     base: PrivacyProfile
     rate: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < real("sampling rate", self.rate) < 1.0:
-            raise ParameterError(f"sampling rate = {self.rate!r}: must lie in (0, 1)")
-        if len(self.base.directions()) != 1:
+        check_sampled(self.base, self.rate)
+        if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(
-                "base: no theorem here for subsampling a mechanism that is already subsampled"
+                "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, "
+                "stated as RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
             )
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The base's."""
+        return self.base.neighbouring
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """The base's alone."""
+        return frozenset({self.base.neighbouring})
 
     @property
     def bound(self) -> str:
@@ -190,12 +223,17 @@ class SubsampledProfile(PrivacyProfile):
         return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))
 
 
-def subsampled(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
-    """Return the profile on a Poisson subsample of rate in (0, 1]; rate 1 is no subsampling.
+def check_sampled(base: PrivacyProfile, rate: float) -> None:
+    """Refuse a rate outside (0, 1), and a base that is sampled already.
 
     Raises
     ------
     ParameterError
-        If the rate is outside (0, 1], or the profile is already subsampled.
+        The same.
     """
-    return profile if real("sampling rate", rate) == 1.0 else SubsampledProfile(profile, rate)
+    if not 0.0 < real("sampling rate", rate) < 1.0:
+        raise ParameterError(f"sampling rate = {rate!r}: must lie in (0, 1)")
+    if len(bare(base).statable) < len(Neighbouring):
+        raise ParameterError(
+            "base: must be a curve whose movement is known, not one that is already subsampled or converted"
+        )

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import layer_cake
@@ -47,6 +48,11 @@ class SubsampledGaussianLoss(PrivacyLoss):
     rate: float
     sigma: float
     added: bool = False
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """Adding or removing a record."""
+        return Neighbouring.ADD_OR_REMOVE
 
     @property
     def supremum(self) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
@@ -46,6 +47,11 @@ class SubsampledLaplaceLoss(PrivacyLoss):
     rate: float
     epsilon: Fraction
     added: bool = False
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """Adding or removing a record."""
+        return Neighbouring.ADD_OR_REMOVE
 
     @cached_property
     def _e(self) -> float:

@@ -11,6 +11,7 @@ from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
 from mechanisms import PrivacyProfile
+from mechanisms.neighbouring import Neighbouring
 
 _MOST = 10**12
 
@@ -91,6 +92,8 @@ class Audit:
         How many groups there are.
     remaining
         What is left of a budget; None if none was given.
+    neighbouring
+        The neighbouring relation of every number.
     """
 
     question: Question
@@ -99,6 +102,7 @@ class Audit:
     worst: Group
     groups: int
     remaining: Remaining | None
+    neighbouring: Neighbouring
 
     @property
     def best(self) -> str:
@@ -143,6 +147,7 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
         worst=worst,
         groups=len(releases.groups),
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
+        neighbouring=releases.neighbouring,
     )
 
 

@@ -18,7 +18,9 @@ from mechanisms import (
     Sensitivity,
     ZeroConcentratedProfile,
 )
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import delta_of_approximate, nonnegative
+from mechanisms.related_profile import stated
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""
@@ -41,12 +43,12 @@ class Kind:
     keys, required
         The keys of its parameters, and those without a default.
     profile
-        From the parameters and the sensitivity to the profile.
+        From the parameters, the sensitivity and the neighbouring relation to the profile.
     """
 
     keys: tuple[str, ...]
     required: tuple[str, ...]
-    profile: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile]
+    profile: Callable[[Mapping[str, Any], Sensitivity, Neighbouring], PrivacyProfile]
 
 
 def _built_in(mechanism: type[Any]) -> Kind:
@@ -55,25 +57,40 @@ def _built_in(mechanism: type[Any]) -> Kind:
     required = tuple(name for name in keys if fields[name].default is dataclasses.MISSING)
     calibrated = "sensitivity" in fields
 
-    def profile(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    def profile(
+        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+    ) -> PrivacyProfile:
         given = {**parameters, "sensitivity": sensitivity} if calibrated else dict(parameters)
-        found: PrivacyProfile = mechanism(**given).profile(sensitivity)
+        found: PrivacyProfile = mechanism(**given).profile_for(neighbouring, sensitivity)
         return found
 
     aliases = [alias for alias, name in ALIASES.items() if name in keys]
     return Kind((*keys, *aliases), required, profile)
 
 
-def _pure(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+def _notion(
+    name: str, keys: tuple[str, ...], curve: Callable[[Mapping[str, Any]], PrivacyProfile]
+) -> tuple[str, Kind]:
+    """Return a privacy notion as a kind: its curve holds for the relation it is stated for."""
+
+    def profile(
+        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+    ) -> PrivacyProfile:
+        return stated(curve(parameters), neighbouring)
+
+    return name, Kind(keys, keys, profile)
+
+
+def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(Fraction(nonnegative("epsilon", parameters["epsilon"])))
 
 
-def _approximate(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
     epsilon = Fraction(nonnegative("epsilon", parameters["epsilon"]))
     return ApproximateProfile(epsilon, delta_of_approximate("delta", parameters["delta"]))
 
 
-def _concentrated(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return ZeroConcentratedProfile(nonnegative("rho", parameters["rho"]))
 
 
@@ -85,11 +102,12 @@ def _kinds() -> dict[str, Kind]:
         types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]  # type: ignore[arg-type]
         if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()] = _built_in(mechanism)
-    return found | {
-        "pure": Kind(("epsilon",), ("epsilon",), _pure),
-        "approximate": Kind(("epsilon", "delta"), ("epsilon", "delta"), _approximate),
-        "zcdp": Kind(("rho",), ("rho",), _concentrated),
-    }
+    notions = (
+        _notion("pure", ("epsilon",), _pure),
+        _notion("approximate", ("epsilon", "delta"), _approximate),
+        _notion("zcdp", ("rho",), _concentrated),
+    )
+    return found | dict(notions)
 
 
 def kind_of(name: Any) -> Kind:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from accountant.audit.releases import Counted, Releases, maximal
 from accountant.losses.composed_loss import compose
 from accountant.losses.least_noise import OutOfReach, least_noise
+from mechanisms.neighbouring import Neighbouring
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,15 @@ class Calibration:
         What the composition then guarantees at `delta`; at most the target.
     delta
         The target's delta.
+    neighbouring
+        The neighbouring relation of the target and of `epsilon`.
     """
 
     factor: float
     parameters: Mapping[str, Mapping[str, float]]
     epsilon: float
     delta: float
+    neighbouring: Neighbouring
 
 
 def calibrate(releases: Releases, epsilon: float, delta: float) -> Calibration:
@@ -58,4 +62,4 @@ def calibrate(releases: Releases, epsilon: float, delta: float) -> Calibration:
         raise ValueError(f"no amount of noise gives epsilon={epsilon:g} at delta={delta:g}") from None
     reached = min(epsilon, max(compose(one).epsilon(delta).upper for one in compositions(factor)))
     parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
-    return Calibration(factor, parameters, reached, delta)
+    return Calibration(factor, parameters, reached, delta, releases.neighbouring)

@@ -36,7 +36,7 @@ def trade_off(grid: FloatArray, delta: FloatArray, alpha: FloatArray) -> FloatAr
 
 
 def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, path: Path) -> None:
-    """Draw the privacy profile and the trade-off curve of a composition to a PNG file.
+    """Draw the privacy profile and the trade-off curve of a composition to a PNG file; the title says the relation.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, pa
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    grid, lower, upper = _profile_points(compose(counted))
+    loss = compose(counted)
+    grid, lower, upper = _profile_points(loss)
     alpha = np.concatenate([np.geomspace(1e-8, 0.01, 200), np.linspace(0.01, 1.0, 400)])
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
@@ -67,5 +68,5 @@ def plot_privacy(counted: tuple[tuple[PrivacyProfile, int], ...], title: str, pa
     right.legend()
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    figure.suptitle(title, parse_math=False)
+    figure.suptitle(f"{title} (neighbours: {loss.neighbouring})", parse_math=False)
     figure.savefig(path, dpi=150)

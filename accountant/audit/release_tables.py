@@ -1,4 +1,19 @@
-"""The ``[[release]]`` tables of a release file."""
+"""The ``[[release]]`` tables of a release file.
+
+A file is about one neighbouring relation: ``neighbours``, beside the tables or in each of them, is "replace one" (the
+default), "add or remove one" or "zero out". A file with a sampled release must say, as there the answers differ.
+
+``sensitivity`` is how far one record moves the query under that relation, with one exception: for replacing a record
+of a *Poisson* sample it is how far a record moves the query that joins or leaves (`PoissonReplacedProfile`). A sample
+of fixed size takes the movement of replacing a record of it. Laplace noise on a Poisson sample needs ``coordinates =
+1`` under "replace one".
+
+``partition`` says that a record's part may depend on the record, and that no record is in two: so the loss is the
+largest of all parts (parallel composition) if a record is added, removed or zeroed out. One that is replaced may
+leave one part and enter another, which costs both, and moves each by what a joining record does, which a sensitivity
+to replacement does not bound: under "replace one" the key is refused. ``records`` names public groups, which
+replacing a record does not change.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +26,27 @@ from accountant.audit.mechanism_kinds import ALIASES, TableError, hint, kind_of
 from accountant.audit.releases import POWER, Release, ReleaseFileError, Releases, grouped, scaled
 from accountant.gates.provenance import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
+from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole
-from mechanisms.subsampled import subsampled
+from mechanisms.sampling import Sampling, sampled
 
 EVERYONE = "every record"
 """The name of the one group of a file that names no records."""
 
 _MOST = 10**12  # counts beyond serve nobody, and floats no longer hold them exactly
-_COMMON = ("mechanism", "sensitivity", "count", "sampling_rate", "records", "partition", "name")
+_COMMON = (
+    "mechanism",
+    "sensitivity",
+    "count",
+    "sampling_rate",
+    "sampling",
+    "coordinates",
+    "neighbours",
+    "records",
+    "partition",
+    "name",
+)
+_UNSAID = ("mechanism", "records", "partition", "name", "count", "neighbours", "sampling", "coordinates")
 
 
 def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
@@ -41,18 +69,27 @@ def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
     if not isinstance(content, dict):
         raise ReleaseFileError(f"{path}: must hold `release` tables")
     for key in content:
-        if key != "release":
+        if key not in ("release", "neighbours"):
             line = lines.top_level(key)
-            raise ReleaseFileError(f"{path}: line {line}: unknown key {key!r}; the only one is 'release'")
+            raise ReleaseFileError(
+                f"{path}: line {line}: unknown key {key!r}; the only ones are 'release' and 'neighbours'"
+            )
     tables = content.get("release", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise ReleaseFileError(f"{path}: must hold at least one [[release]] table")
+    try:
+        of_file = _neighbours(content)
+    except TableError as problem:
+        raise ReleaseFileError(f"{path}: line {lines.top_level('neighbours')}: {problem}") from None
     kinds, holders, counts = [], [], []
+    relation: Neighbouring | None = None
     named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
     for i, table in enumerate(tables):
         try:
+            own = _neighbours(table) or of_file
+            relation = _check_one_relation(table, own, relation)
             _check_one_way(table, named_by)
-            kinds.append(_kind_of_release(table, i))
+            kinds.append(_kind_of_release(table, i, own))
             holders.append(_holders(table))
             counts.append(_count(table))
         except TableError as problem:
@@ -66,7 +103,36 @@ def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
     return Releases(tuple(kinds), grouped(members))
 
 
-def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
+def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:
+    """Return the relation that a table, or the file, states; None if it states none."""
+    if "neighbours" not in table:
+        return None
+    found: Neighbouring = _checked("neighbours", lambda: Neighbouring.named(table["neighbours"]))
+    return found
+
+
+def _check_one_relation(
+    table: Mapping[str, Any], own: Neighbouring | None, earlier: Neighbouring | None
+) -> Neighbouring:
+    """Return the relation of a release; refuse another one than before, and partitions where they do not help."""
+    relation = own or Neighbouring.REPLACE_ONE
+    if earlier is not None and relation is not earlier:
+        raise TableError(
+            "neighbours",
+            f"neighbours = {relation.value!r}{'' if own else ' (the default)'}: earlier releases are for "
+            f"{earlier.value!r}, and the two do not compose; {conversion_hint(earlier, relation)}",
+        )
+    if "partition" in table and relation is Neighbouring.REPLACE_ONE:
+        raise TableError(
+            "partition",
+            "partition: under 'replace one' a record may leave one part and enter another, which costs both; name the "
+            "groups by 'records' if they are public, or state neighbours = 'add or remove one' (or 'zero "
+            "out') for the file",
+        )
+    return relation
+
+
+def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbouring | None) -> Release:
     if "mechanism" not in table:
         raise TableError(None, "no key 'mechanism'")
     kind = kind_of(table["mechanism"])
@@ -79,10 +145,22 @@ def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
     parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
     sensitivity = _sensitivity(table.get("sensitivity", 1.0))
     rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
+    sampling = _sampling(table)
+    if rate < 1.0 and neighbours is None:
+        known = ", ".join(repr(one.value) for one in Neighbouring)
+        raise TableError(
+            "sampling_rate",
+            f"sampling_rate = {rate!r}: what a sampled release costs depends on the neighbouring relation; the file "
+            f"needs the key 'neighbours', one of {known}",
+        )
+    relation = neighbours or Neighbouring.REPLACE_ONE
+    coordinates = _checked("coordinates", lambda: _coordinates(table))
+    needed = relation if rate == 1.0 else _checked("neighbours", lambda: sampling.movement(relation))
 
     def build(factor: float) -> PrivacyProfile:
         noise = {} if factor == 1.0 else scaled(parameters, factor)
-        return subsampled(kind.profile(parameters | noise, sensitivity), rate)
+        base = kind.profile(parameters | noise, sensitivity, needed)
+        return sampled(base, rate, relation, sampling, coordinates=coordinates)
 
     try:
         build(1.0)
@@ -91,20 +169,40 @@ def _kind_of_release(table: Mapping[str, Any], index: int) -> Release:
             (key for key in table if ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism"
         )
         raise TableError(guilty, str(error)) from None
-    name = table.get("name", f"{index + 1}: {_words(table)}")
+    name = table.get("name", f"{index + 1}: {_words(table, rate, sampling)}")
     if not isinstance(name, str):
         raise TableError("name", f"name = {name!r}: must be a text")
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
     return Release(name, build, varied)
 
 
-def _words(table: Mapping[str, Any]) -> str:
+def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
     numbers = [
         f"{key}={table[key]:g}" if isinstance(table[key], int | float) else f"{key}={table[key]}"
         for key in table
-        if key not in ("mechanism", "records", "partition", "name", "count")
+        if key not in _UNSAID
     ]
-    return " ".join([str(table["mechanism"]), *numbers])
+    scheme = [] if rate == 1.0 else [f"sampling={sampling.value}"]
+    return " ".join([str(table["mechanism"]), *numbers, *scheme])
+
+
+def _sampling(table: Mapping[str, Any]) -> Sampling:
+    """Return how the sample is drawn: by default each record by itself."""
+    value = table.get("sampling", Sampling.POISSON.value)
+    plain = (
+        " ".join(value.lower().replace("-", " ").replace("_", " ").split()) if isinstance(value, str) else ""
+    )
+    for scheme in Sampling:
+        if scheme.value == plain:
+            if "sampling" in table and "sampling_rate" not in table:
+                raise TableError("sampling", f"sampling = {value!r}: needs the key 'sampling_rate'")
+            return scheme
+    known = ", ".join(repr(scheme.value) for scheme in Sampling)
+    raise TableError("sampling", f"sampling = {value!r}: must be one of {known}")
+
+
+def _coordinates(table: Mapping[str, Any]) -> int | None:
+    return whole("coordinates", table["coordinates"], least=1) if "coordinates" in table else None
 
 
 def _checked(key: str, check: Callable[[], Any]) -> Any:

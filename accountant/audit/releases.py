@@ -8,6 +8,7 @@ from typing import Any
 
 from accountant.gates.provenance import RecordId
 from mechanisms import PrivacyProfile
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 
 Counted = tuple[tuple[PrivacyProfile, int], ...]
 """Profiles, each with how often it occurs."""
@@ -69,10 +70,24 @@ class Group:
 
 @dataclass(frozen=True)
 class Releases:
-    """All kinds of releases in a file, and who is part of which."""
+    """All kinds of releases in a file, and who is part of which.
+
+    Raises
+    ------
+    MixedNeighbours
+        If two kinds of releases are for different neighbouring relations, also in groups that share none.
+    """
 
     kinds: tuple[Release, ...]
     groups: tuple[Group, ...]
+
+    def __post_init__(self) -> None:
+        _ = self.neighbouring
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every release."""
+        return common_neighbouring(kind.build(1.0) for kind in self.kinds)
 
     def counted(self, group: Group, factor: float = 1.0) -> Counted:
         """Return (profile, count) for every kind of release that a group is part of."""

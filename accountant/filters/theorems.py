@@ -24,6 +24,7 @@ from mechanisms import (
     PureProfile,
     ZeroConcentratedProfile,
 )
+from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, open_unit, whole
 from mechanisms.privacy_loss import PrivacyLoss, add_losses
 from mechanisms.rounding import up
@@ -40,7 +41,18 @@ class CompositionTheorem:
 
     name: str
     source: str
-    epsilon: Callable[[Releases, float], CertifiedInterval | None]
+    bound: Callable[[Releases, float], CertifiedInterval | None]
+
+    def epsilon(self, releases: Releases, delta: float) -> CertifiedInterval | None:
+        """Return the smallest ε that the theorem promises at ``delta``.
+
+        Raises
+        ------
+        MixedNeighbours
+            If the releases hold for different neighbouring relations.
+        """
+        common_neighbouring(profile for profile, _ in releases)
+        return self.bound(releases, delta)
 
     def delta(self, releases: Releases, epsilon: float) -> CertifiedInterval | None:
         """Return the smallest δ (to 1e-4 of itself) at which the theorem promises ``epsilon``, by bisection."""
@@ -254,6 +266,8 @@ def theorem_table(
     ------
     ParameterError
         If not exactly one of delta and epsilon is given, delta is outside [0, 1) or a count is below 1.
+    MixedNeighbours
+        If the releases hold for different neighbouring relations.
     """
     if (delta is None) == (epsilon is None):
         raise ParameterError("give delta or epsilon, one of the two")

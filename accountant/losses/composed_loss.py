@@ -26,6 +26,7 @@ from accountant.losses.inversion import DeltaBounds, invert
 from accountant.losses.lattice import lattice_contour
 from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms import ParameterError, PrivacyProfile
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import smallest
@@ -75,6 +76,8 @@ def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
     ------
     ParameterError
         If a count is not a whole number of at least 1.
+    MixedNeighbours
+        If two profiles hold for different neighbouring relations.
     """
     counted: dict[PrivacyProfile, int] = {}
     for profile, count in releases:
@@ -98,6 +101,14 @@ class ComposedLoss:
     """
 
     releases: tuple[tuple[PrivacyProfile, int], ...]
+
+    def __post_init__(self) -> None:
+        common_neighbouring(profile for profile, _ in self.releases)
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every profile, hence of every number; "replace one" if there is none."""
+        return common_neighbouring(profile for profile, _ in self.releases)
 
     @property
     def exact(self) -> bool:

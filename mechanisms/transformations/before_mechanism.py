@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.bounds import NoPrivacy
-from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
+from mechanisms.mechanism import BuiltInMechanism, Mechanism, counts_in_public, mechanism_from_dict, register
 from mechanisms.noise import NoiseSource
 from mechanisms.parameters import ParameterError
 from mechanisms.profile import PrivacyProfile
@@ -56,6 +56,11 @@ class Transformed(BuiltInMechanism):
     def categorical(self) -> bool:
         """Whether the transformation takes category names."""
         return parts_of(self.transformation)[0].takes_categories
+
+    @property
+    def counts_in_public(self) -> bool:
+        """Whether the number of records is seen."""
+        return counts_in_public(self.mechanism)
 
     @property
     def sensitivity(self) -> Sensitivity:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from poisson import joining, subsampled
 
 from accountant.losses.composed_loss import compose
 from accountant.losses.contour import Contour, ContourPlan, plan_contour
@@ -28,7 +29,6 @@ from mechanisms import (
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.privacy_loss import PrivacyLoss, add_losses
-from mechanisms.subsampled import subsampled
 
 law = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -281,7 +281,9 @@ def test_inversion_proves_both_ends(delta: float, start: float) -> None:
 def test_a_law_with_all_its_mass_at_zero_has_no_lattice_of_its_own() -> None:
     answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).epsilon(1e-6)
     assert answer.lower == answer.upper == 0.0
-    mixed = compose([(subsampled(GaussianProfile(1.0), 0.01), 10), (PureProfile(Fraction(1, 10)), 50)])
+    mixed = compose(
+        [(subsampled(GaussianProfile(1.0), 0.01), 10), (joining(PureProfile(Fraction(1, 10))), 50)]
+    )
     assert mixed.delta(1.0).lower <= mixed.delta(1.0).upper <= 1.0
 
 
@@ -294,7 +296,10 @@ def test_a_billion_releases_need_little_memory() -> None:
 
 def test_far_from_the_saddle_nothing_overflows() -> None:
     loss = compose(
-        [(DiscreteLaplaceProfile(4, 1 / 6.0), 2), (subsampled(PureProfile(Fraction(466, 10000)), 1e-8), 3)]
+        [
+            (joining(DiscreteLaplaceProfile(4, 1 / 6.0)), 2),
+            (subsampled(PureProfile(Fraction(466, 10000)), 1e-8), 3),
+        ]
     )
     answer = loss.epsilon(1e-20)
     assert 0.0 <= answer.lower <= answer.upper <= 48.0 + 0.15

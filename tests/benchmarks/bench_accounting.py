@@ -26,13 +26,20 @@ from mechanisms import (
     PrivacyProfile,
     RandomizedResponse,
 )
-from mechanisms.subsampled import subsampled
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
 
 Releases = list[tuple[PrivacyProfile, int]]
 
 
 def gaussian(sigma: float) -> PrivacyProfile:
     return GaussianProfile(1.0 / sigma)
+
+
+def subsampled(base: PrivacyProfile, rate: float) -> PrivacyProfile:
+    """Return the profile on a Poisson subsample for adding or removing a record."""
+    return SubsampledProfile(RelatedProfile(base, Neighbouring.ADD_OR_REMOVE), rate)
 
 
 def laplace(scale: float) -> PrivacyProfile:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from poisson import joining, subsampled
 
 from mechanisms import (
     AtomicProfile,
@@ -30,7 +31,7 @@ from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex
-from mechanisms.subsampled import SubsampledProfile, subsampled
+from mechanisms.subsampled import SubsampledProfile
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
@@ -273,7 +274,7 @@ def test_renyi_curves() -> None:
     )
     np.testing.assert_allclose(LaplaceProfile(1.0, 2.0).renyi(orders), expected / (orders - 1), rtol=1e-13)
     np.testing.assert_allclose(PerfectPrivacy().renyi(orders), 0.0, atol=1e-15)
-    both = SubsampledProfile(GaussianProfile(1.0), 0.1)
+    both = SubsampledProfile(joining(GaussianProfile(1.0)), 0.1)
     sides = [side.loss().renyi(orders) for side in both.directions()]
     np.testing.assert_array_equal(both.renyi(orders), np.maximum(*sides))
 

@@ -56,8 +56,9 @@ def audit_command(
     """Say what the releases in FILE cost: TOML or JSON [[release]] tables, or a saved ledger.
 
     Every number is an interval that contains the truth. Tables have the keys mechanism, its parameters (scale;
-    sigma; epsilon and k; ...), sensitivity, count, sampling_rate, and records or partition for groups of
-    records that do not share everything.
+    sigma; epsilon and k; ...), sensitivity, count, sampling_rate, sampling (poisson or fixed size), and records or
+    partition for groups of records that do not share everything. The key neighbours says when two data sets are
+    neighbours: "replace one" (the default), "add or remove one" or "zero out"; with a sampled release it is needed.
 
     Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 2 usage or input error; 3 whether the budget is
     exceeded is not known; 4 an error of dpwitness's own.
@@ -90,6 +91,7 @@ def _audit_json(result: Audit) -> dict[str, Any]:
     """Return an audit as the stable JSON object; infinity is the string ``"inf"``."""
     asked, given = result.question.asked, result.question
     return {
+        "neighbours": result.neighbouring.value,
         "delta": given.delta if asked == "epsilon" else _interval(result.answer),
         "epsilon": given.epsilon if asked == "delta" else _interval(result.answer),
         "theorems": {
@@ -122,15 +124,18 @@ def _number(value: float) -> float | str:
 def _render(result: Audit, releases: Releases, console: Console) -> None:
     asked, given = result.question.asked, result.question.given
     other = "delta" if asked == "epsilon" else "epsilon"
-    console.print(f"[bold]{asked} at {other} = {given:g}[/bold]")
-    console.print(f"at most  {_digits(result.answer.upper)}  ({result.answer.upper_by})")
-    console.print(f"at least {_digits(result.answer.lower)}  ({result.answer.lower_by})")
+    relation = result.neighbouring
+    console.print(f"[bold]{asked} at {other} = {given:g}, neighbours: {relation}[/bold]")
+    console.print(f"at most  {_digits(result.answer.upper)}  ({result.answer.upper_by}; {relation})")
+    console.print(f"at least {_digits(result.answer.lower)}  ({result.answer.lower_by}; {relation})")
     alike = f", like {result.worst.records - 1} other{'s' if result.worst.records > 2 else ''}"
     groups = f"; the largest of {result.groups} groups" if result.groups > 1 else ""
     worst = printable(result.worst.name)
     console.print(Text(f"worst    {worst}{alike if result.worst.records > 1 else ''}{groups}"))
     console.print()
-    table = Table("theorem", "at least", "at most", title="Every theorem by itself", title_justify="left")
+    table = Table(
+        "theorem", "at least", "at most", title=f"Every theorem by itself ({relation})", title_justify="left"
+    )
     for name, found in result.theorems.items():
         marked = f"[bold]{name}[/bold]" if name == result.best else name
         table.add_row(marked, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
@@ -144,7 +149,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         False: f"the budget {budget:g} is exceeded",
         None: f"whether the budget {budget:g} is exceeded is not known",
     }
-    console.print(left[_within(result)])
+    console.print(f"{left[_within(result)]} ({relation})")
     table = Table("release", "in it", "more that fit", title=Text(f"For {worst}"), title_justify="left")
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]
@@ -177,7 +182,10 @@ def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -
 
 def _render_calibration(result: Calibration, console: Console) -> None:
     console.print(f"multiply all noise by {result.factor:.10g}")
-    console.print(f"then epsilon is at most {_digits(result.epsilon)} at delta = {result.delta:g}")
+    console.print(
+        f"then epsilon is at most {_digits(result.epsilon)} at delta = {result.delta:g} "
+        f"({result.neighbouring})"
+    )
     console.print()
     table = Table("release", "calibrated")
     for name, parameters in result.parameters.items():
@@ -189,6 +197,7 @@ def _render_calibration(result: Calibration, console: Console) -> None:
 def _calibration_json(result: Calibration) -> dict[str, Any]:
     """Return a calibration as a JSON object."""
     return {
+        "neighbours": result.neighbouring.value,
         "factor": result.factor,
         "epsilon": result.epsilon,
         "delta": result.delta,

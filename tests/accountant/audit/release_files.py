@@ -9,6 +9,8 @@ count = 1000
 """A thousand Laplace releases on everyone."""
 
 GROUPS = """
+neighbours = "add or remove one"
+
 [[release]]
 mechanism = "gaussian"
 sigma = 20.0

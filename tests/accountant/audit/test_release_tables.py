@@ -4,7 +4,9 @@ import json
 from fractions import Fraction
 
 import pytest
+from poisson import joining, subsampled
 
+from accountant.audit import Question
 from accountant.audit.release_file import read_releases
 from accountant.audit.release_tables import EVERYONE
 from accountant.audit.releases import ReleaseFileError
@@ -18,6 +20,10 @@ from mechanisms import (
     RandomizedResponse,
     Sensitivity,
 )
+from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
 
 UNIT = Sensitivity(1, 1, 1)
@@ -67,8 +73,29 @@ def one(releases, factor=1.0):
             Laplace(scale=4.0, sensitivity=Sensitivity(4, 2, 1)).profile(),
         ),
         (
-            'mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 0.1',
-            SubsampledProfile(Gaussian(sigma=1.0, sensitivity=UNIT).profile(), 0.1),
+            'mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 0.1\nneighbours = "add or remove one"',
+            subsampled(GaussianProfile(1.0), 0.1),
+        ),
+        (
+            'mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 0.1\nneighbours = "Zero_Out"',
+            SubsampledProfile(RelatedProfile(GaussianProfile(1.0), Neighbouring.ZERO_OUT), 0.1),
+        ),
+        (
+            'mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 0.1\nneighbours = "replace-one"',
+            PoissonReplacedProfile(joining(GaussianProfile(1.0)), 0.1),
+        ),
+        (
+            'mechanism = "laplace"\nscale = 2.0\nsampling_rate = 0.1\nneighbours = "replace one"\ncoordinates = 1',
+            PoissonReplacedProfile(joining(LaplaceProfile(1.0, 2.0)), 0.1, 1),
+        ),
+        (
+            'mechanism = "randomized-response"\nepsilon = 1\nk = 3\nsampling_rate = 0.1\n'
+            'neighbours = "replace one"\nsampling = "fixed size"',
+            FixedSizeProfile(RandomizedResponse(size=3, epsilon=1.0).profile(), 0.1),
+        ),
+        (
+            'mechanism = "gaussian"\nsigma = 1.0\nneighbours = "add or remove one"',
+            joining(GaussianProfile(1.0)),
         ),
         ('mechanism = "gaussian"\nsigma = 1.0\nsampling_rate = 1', GaussianProfile(1.0)),
     ],
@@ -162,14 +189,14 @@ BAD = [
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = []', 4, "a label or a list"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = [1.5]', 4, "records = [1.5]"),
     (
-        '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "a"\npartition = "b"',
-        5,
+        'neighbours = "zero out"\n[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "a"\npartition = "b"',
+        6,
         "use one of the two keys",
     ),
     (
-        '[[release]]\nmechanism = "laplace"\nscale = 1\npartition = "photos"\n'
+        'neighbours = "zero out"\n[[release]]\nmechanism = "laplace"\nscale = 1\npartition = "photos"\n'
         '[[release]]\nmechanism = "laplace"\nscale = 1\nrecords = "ann"',
-        8,
+        9,
         "release 2: records: an earlier release names its group by 'partition'",
     ),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\ncount = 10000000000000', 4, "at most 1,000,000,000,000"),
@@ -178,6 +205,71 @@ BAD = [
         '[[release]]\nmechanism = "laplace"\nscale = 1\n[[release]]\nmechanism = "gaussian"\nsigma = -3',
         6,
         "release 2: sigma = -3",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nneighbours = "bounded"',
+        4,
+        "must be one of 'replace one'",
+    ),
+    ('neighbours = 3\n[[release]]\nmechanism = "laplace"\nscale = 1', 1, "neighbours = 3"),
+    (
+        '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1',
+        4,
+        "the file needs the key 'neighbours'",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling = "fixed size"',
+        4,
+        "needs the key 'sampling_rate'",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling = "shuffled"\nsampling_rate = 0.1',
+        4,
+        "must be one of 'poisson', 'fixed size'",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\n'
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nneighbours = "zero out"',
+        7,
+        "earlier releases are for 'replace one', and the two do not compose; what holds for 'replace one' is converted",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nneighbours = "add or remove one"\n'
+        '[[release]]\nmechanism = "laplace"\nscale = 1',
+        5,
+        "neighbours = 'replace one' (the default): earlier releases are for 'add or remove one'",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 0.1\nneighbours = "replace one"',
+        2,
+        "coordinates = None",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 0.1\nneighbours = "replace one"\n'
+        "coordinates = 2",
+        6,
+        "proved for a query of one number",
+    ),
+    (
+        '[[release]]\nmechanism = "pure"\nepsilon = 1\nsampling_rate = 0.1\nneighbours = "replace one"',
+        2,
+        "for PureProfile no pair is proved",
+    ),
+    (
+        '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1\nsampling = "fixed size"\n'
+        'neighbours = "add or remove one"',
+        6,
+        "a sample of fixed size has a pair for 'replace one' only",
+    ),
+    (
+        '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\nk = 2\nneighbours = "add or remove one"',
+        5,
+        "the number of reports through RandomizedResponse is public",
+    ),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\npartition = "a"',
+        4,
+        "may leave one part and enter another",
     ),
     ('epsilon = 3\n[[release]]\nmechanism = "laplace"\nscale = 1', 1, "unknown key 'epsilon'"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\n[budget]\nepsilon = 1', 4, "unknown key 'budget'"),
@@ -209,3 +301,32 @@ def test_json_errors_have_lines_too(read):
 def test_there_must_be_tables(read, text):
     with pytest.raises(ReleaseFileError, match=r"\[\[release\]\]"):
         read(text)
+
+
+GAUSSIAN = """
+neighbours = "{neighbours}"
+[[release]]
+mechanism = "gaussian"
+sigma = 1.0
+sampling_rate = 0.01
+count = 500
+{more}
+"""
+
+ASKED = [
+    ("add or remove one", "", 1.5803318997),
+    ("zero out", "", 1.5803318997),
+    ("replace one", "", 2.2382069821),
+    ("replace one", 'sampling = "fixed size"', 1.7977803895),
+    ("replace one", 'sampling = "fixed size"\nsensitivity = 2', 12.898057742),
+]
+
+
+@pytest.mark.parametrize(("neighbours", "more", "epsilon"), ASKED)
+def test_a_sampled_gaussian_costs_what_its_relation_says(read, neighbours, more, epsilon):
+    """Issue 12, point 10, to eight digits and more."""
+    releases = read(GAUSSIAN.format(neighbours=neighbours, more=more))
+    answer = Question(delta=1e-6).answer(releases.counted(releases.groups[0]))
+    assert answer.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
+    assert answer.width < 1e-9
+    assert releases.neighbouring.value == neighbours

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from poisson import subsampled
 
 from accountant.filters.theorems import EXACT, THEOREMS, optimal_homogeneous, theorem_table
 from accountant.losses.composed_loss import compose
@@ -17,7 +18,6 @@ from mechanisms import (
     PureProfile,
     ZeroConcentratedProfile,
 )
-from mechanisms.subsampled import subsampled
 
 MIXED: list[list[tuple[PrivacyProfile, int]]] = [
     [(LaplaceProfile(1.0, 20.0), 1000)],

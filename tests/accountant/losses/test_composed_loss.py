@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from poisson import joining, subsampled
 
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
@@ -26,7 +27,6 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
-from mechanisms.subsampled import subsampled
 
 Releases = list[tuple[PrivacyProfile, int]]
 
@@ -159,7 +159,7 @@ PROFILES = st.one_of(
     st.builds(DiscreteGaussianProfile, st.just(1), st.sampled_from([1.0, 4.0])),
     st.builds(subsampled, st.builds(gaussian, st.sampled_from([1.0, 3.0])), st.sampled_from([0.02, 0.3])),
     st.builds(subsampled, st.builds(laplace, st.sampled_from([1.0, 4.0])), st.sampled_from([0.02, 0.3])),
-)
+).map(joining)
 COUNTS = st.sampled_from([1, 2, 5, 60, 400])
 MANY = st.lists(st.tuples(PROFILES, COUNTS), min_size=1, max_size=3)
 DELTAS = st.sampled_from([0.1, 1e-3, 1e-6, 1e-12])
@@ -228,8 +228,8 @@ def test_epsilon_falls_with_delta(releases: Releases, delta: float, factor: floa
 @given(MANY, DELTAS)
 def test_nothing_and_almost_nothing_move_nothing(releases: Releases, delta: float) -> None:
     interval = compose(releases).epsilon(delta)
-    interval.intersect(compose([*releases, (PerfectPrivacy(), 3)]).epsilon(delta))
-    faint = compose([*releases, (GaussianProfile(1e-9), 1)]).epsilon(delta)
+    interval.intersect(compose([*releases, (joining(PerfectPrivacy()), 3)]).epsilon(delta))
+    faint = compose([*releases, (joining(GaussianProfile(1e-9)), 1)]).epsilon(delta)
     assert faint.upper >= interval.lower
     assert faint.lower <= interval.upper + 1e-6
 

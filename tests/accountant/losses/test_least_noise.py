@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from poisson import subsampled
 
 from accountant.losses.composed_loss import compose
 from accountant.losses.least_noise import RELATIVE, OutOfReach, least_noise
 from mechanisms import ApproximateProfile, GaussianProfile, LaplaceProfile, ParameterError, PureProfile
-from mechanisms.subsampled import subsampled
 
 
 @settings(deadline=None, max_examples=40)

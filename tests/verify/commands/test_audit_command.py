@@ -73,7 +73,8 @@ def test_audit_json_has_the_stable_keys(run, file):
     code, out, err = run("audit", file(GROUPS), "--delta", "1e-5", "--budget", "10", "--json")
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert set(result) == {"delta", "epsilon", "theorems", "best", "worst", "remaining"}
+    assert set(result) == {"neighbours", "delta", "epsilon", "theorems", "best", "worst", "remaining"}
+    assert result["neighbours"] == "add or remove one"
     assert result["delta"] == 1e-5
     assert set(result["epsilon"]) == {"lower", "upper", "method"}
     assert all(set(found) == {"lower", "upper"} for found in result["theorems"].values())
@@ -98,8 +99,19 @@ def test_calibrate_prints_and_says_json(run, file):
     assert code == 0
     assert "multiply all noise by" in out
     result = json.loads(run("calibrate", file(TABLE), "--epsilon", "1", "--json")[1])
-    assert set(result) == {"factor", "epsilon", "delta", "parameters"}
+    assert set(result) == {"neighbours", "factor", "epsilon", "delta", "parameters"}
     assert result["parameters"]["1: laplace scale=20"]["scale"] == pytest.approx(20 * result["factor"])
+
+
+@pytest.mark.parametrize("name", ["audit", "calibrate"])
+@pytest.mark.parametrize("neighbours", ["replace one", "add or remove one", "zero out"])
+def test_every_line_with_an_epsilon_names_the_relation(run, file, name, neighbours):
+    path = file(f'neighbours = "{neighbours}"\n{TABLE}')
+    _, out, _ = run(name, path, *(["--budget", 10] if name == "audit" else ["--epsilon", 1]))
+    for line in out.splitlines():
+        if line.startswith(("epsilon", "then", "at most", "at least", "left of", "Every theorem")):
+            assert neighbours in line
+    assert neighbours in out
 
 
 BAD = [

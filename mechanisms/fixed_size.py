@@ -1,0 +1,99 @@
+"""Samples of fixed size, drawn without replacement, one record replaced by another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.parameters import ParameterError
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import up
+from mechanisms.subsampled import SubsampledDirection, check_sampled
+
+
+@dataclass(frozen=True)
+class FixedSizeProfile(PrivacyProfile):
+    """Profile of a mechanism run on m of n records, for replacing one of the n.
+
+    With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
+
+    *Proved* for every base (`mechanisms.fixed_size_loss`; Balle, Barthe, Gaboardi 2018, Thm 5), and so composed; one
+    symmetric pair. *Attained* by one release if the base pair is (all other records alike). The movement is that of
+    *replacing* a record of the sample: twice the norm to which a record's contribution is clipped. *Adding or removing*
+    a record has no pair: it changes n and q.
+
+    Parameters
+    ----------
+    base : PrivacyProfile
+        Profile on the sample, for replacing one record of it.
+    rate : float
+        m/n in (0, 1).
+
+    Raises
+    ------
+    ParameterError
+        If the base is stated for another relation, is sampled already, or the rate is not in (0, 1).
+    """
+
+    base: PrivacyProfile
+    rate: float
+
+    def __post_init__(self) -> None:
+        check_sampled(self.base, self.rate)
+        if self.base.neighbouring is not Neighbouring.REPLACE_ONE:
+            raise ParameterError(
+                f"base: is for {self.base.neighbouring.value!r}; a sample of fixed size needs the movement of "
+                "replacing a "
+                "record of it by another, twice the norm of what a record contributes"
+            )
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Replacing a record alone."""
+        return frozenset({Neighbouring.REPLACE_ONE})
+
+    @cached_property
+    def _upper_side(self) -> SubsampledDirection:
+        """The pair ((1-q) Q + q P, Q), whose curve is this one's at ε >= 0."""
+        return SubsampledDirection(self.base, self.rate, False)
+
+    @property
+    def bound(self) -> str:
+        """The base's."""
+        return self.base.bound
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """ln(1-q + q e^ε), rounded up to a float."""
+        return self._upper_side.pure_epsilon
+
+    @property
+    def infinite_mass(self) -> float:
+        """Of the base times q."""
+        return self._upper_side.infinite_mass
+
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the loss, if the base's is known."""
+        base = self.base.loss()
+        return None if base is None else base.fixed_size(self.rate)
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the base's δ at both ends of what its argument may be."""
+        x = np.asarray(epsilon, dtype=np.float64)
+        size = np.abs(x)
+        low, high = self._upper_side.bounds(size)
+        if self.pure_epsilon is not None:
+            high = np.where(size >= up(self.pure_epsilon), 0.0, high)
+        shrink, fall = np.exp(-size), -np.expm1(-size)
+        lower = np.where(x >= 0.0, low, (fall + shrink * low) * (1.0 - 8.0 * ROUNDING))
+        upper = np.where(x >= 0.0, high, (fall + shrink * high) * (1.0 + 8.0 * ROUNDING))
+        return lower, np.minimum(upper, 1.0)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._upper_side._everywhere(epsilon)

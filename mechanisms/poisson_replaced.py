@@ -1,0 +1,144 @@
+"""Poisson subsampling, one record replaced by another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from mechanisms.gaussian import GaussianProfile
+from mechanisms.laplace import LaplaceProfile
+from mechanisms.neighbouring import Neighbouring, conversion_hint
+from mechanisms.parameters import ParameterError
+from mechanisms.poisson_replaced_curve import (
+    poisson_replaced_gaussian_delta,
+    poisson_replaced_laplace_delta,
+)
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import bare
+from mechanisms.rounding import up
+from mechanisms.subsampled import check_sampled
+from mechanisms.subsampled_gaussian_loss import log_mixture
+
+
+@dataclass(frozen=True)
+class PoissonReplacedProfile(PrivacyProfile):
+    """Profile of a mechanism run on a Poisson subsample, for replacing one record by another.
+
+    One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}), D the movement of the query when a record *joins or
+    leaves* the sample: hence the base is stated for adding or removing a record.
+
+    *Proved* for Gaussian noise in any number of dimensions (`PoissonReplacedGaussianLoss`) and Laplace noise on a
+    single number (`PoissonReplacedLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
+    Wang 2022, Thm 10, also composed. *Attained* if records that move the query by D in opposite directions exist.
+    *Not proved* for Laplace noise on several numbers, and of other noise no curve is written here: take the base's
+    `SubsampledProfile` and `convert` it, a group of two.
+
+    Parameters
+    ----------
+    base : PrivacyProfile
+        Gaussian or Laplace curve on the sample, stated for adding or removing a record of it.
+    rate : float
+        Sampling rate q in (0, 1).
+    coordinates : int, optional
+        How many numbers the query has; Laplace noise needs the statement that it is one.
+
+    Raises
+    ------
+    ParameterError
+        If the base is stated for another relation, no pair is proved for it, or the rate is not in (0, 1).
+    """
+
+    base: PrivacyProfile
+    rate: float
+    coordinates: int | None = None
+
+    def __post_init__(self) -> None:
+        check_sampled(self.base, self.rate)
+        if self.base.neighbouring is not Neighbouring.ADD_OR_REMOVE:
+            raise ParameterError(
+                f"base: is for {self.base.neighbouring.value!r}; the pair for replacing a record of a Poisson "
+                "sample takes "
+                "the movement of a record that joins or leaves it, stated as "
+                "RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
+            )
+        hint = conversion_hint(Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE)
+        curve = bare(self.base)
+        if curve.pure_epsilon == 0 or not isinstance(curve, GaussianProfile | LaplaceProfile):
+            raise ParameterError(
+                f"base: for {type(curve).__name__} no pair is proved for replacing a record of a Poisson sample; {hint}"
+            )
+        if isinstance(curve, LaplaceProfile) and self.coordinates != 1:
+            raise ParameterError(
+                f"coordinates = {self.coordinates!r}: with Laplace noise the pair for replacing a record of a "
+                "Poisson sample "
+                f"is proved for a query of one number (coordinates = 1) only; else {hint}"
+            )
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Replacing a record alone."""
+        return frozenset({Neighbouring.REPLACE_ONE})
+
+    @property
+    def bound(self) -> str:
+        """The base's."""
+        return self.base.bound
+
+    @cached_property
+    def _laplace_ends(self) -> tuple[float, float] | None:
+        """Return ln(1-q + q e^{-e}) and ln(1-q + q e^e) of a Laplace base."""
+        if self.base.pure_epsilon is None:
+            return None
+        ends = log_mixture(self.rate, np.array([-1.0, 1.0]) * float(self.base.pure_epsilon))
+        return float(ends[0]), float(ends[1])
+
+    @cached_property
+    def _largest(self) -> Fraction | None:
+        if self._laplace_ends is None:
+            return None
+        low, high = self._laplace_ends
+        return Fraction((high - low) * (1.0 + 1e-14))
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """ln(1-q + q e^e) - ln(1-q + q e^{-e}) of Laplace noise, rounded up."""
+        return self._largest
+
+    @property
+    def relative_error(self) -> float:
+        """Of Gaussian noise: see `poisson_replaced_gaussian_delta`."""
+        mu = self.base.gaussian_mu
+        return 1e-11 + 2e-13 * (0.0 if mu is None else mu)
+
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the loss."""
+        base = self.base.loss()
+        return None if base is None else base.poisson_replaced(self.rate)
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the curve; of Laplace noise at both ends of what the rounded distance to the largest loss may be."""
+        if self._laplace_ends is None or self._largest is None:
+            return super().bounds(epsilon)
+        x = np.asarray(epsilon, dtype=np.float64)
+        size = np.abs(x)
+        off = 16.0 * ROUNDING * (abs(self._laplace_ends[0]) + abs(self._laplace_ends[1]) + size)
+        error = 16.0 * ROUNDING * (8.0 + float(self.base.pure_epsilon or 0) + size)
+        low = self._curve(size + off) * (1.0 - error)
+        high = np.where(
+            size >= up(self._largest), 0.0, self._curve(np.maximum(size - off, 0.0)) * (1.0 + error)
+        )
+        shrink, fall = np.exp(-size), -np.expm1(-size)
+        lower = np.where(x >= 0.0, low, (fall + shrink * low) * (1.0 - 8.0 * ROUNDING))
+        upper = np.where(x >= 0.0, high, (fall + shrink * high) * (1.0 + 8.0 * ROUNDING))
+        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        curve = bare(self.base)
+        if isinstance(curve, GaussianProfile):
+            return poisson_replaced_gaussian_delta(self.rate, 1.0 / curve.mu, epsilon)
+        return poisson_replaced_laplace_delta(self.rate, float(curve.pure_epsilon or 0), epsilon)

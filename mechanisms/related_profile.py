@@ -1,0 +1,147 @@
+"""A curve that is stated for another neighbouring relation than the usual one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring, conversion_hint
+from mechanisms.parameters import ParameterError
+from mechanisms.privacy_loss import PrivacyLoss, related_loss
+from mechanisms.profile import PrivacyProfile
+
+if TYPE_CHECKING:
+    from mechanisms.atomic import AtomicProfile
+
+
+@dataclass(frozen=True)
+class RelatedProfile(PrivacyProfile):
+    """The curve of a mechanism whose movement was measured under this relation.
+
+    Noise knows how far a value moves, not why: the curve of Gaussian noise on a sum of vectors of norm at most c is
+    ``RelatedProfile(GaussianProfile(c / sigma), Neighbouring.ADD_OR_REMOVE)``, and ``GaussianProfile(2 * c / sigma)``
+    if a vector is replaced. This is a statement about the movement, no conversion: see `convert` for those.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        The curve.
+    stated_for : Neighbouring
+        The relation under which the movement behind the curve was measured; "replace one" needs no statement.
+
+    Raises
+    ------
+    ParameterError
+        If the curve holds for a certain relation already (a sampled mechanism's, one that is stated or converted).
+    """
+
+    profile: PrivacyProfile
+    stated_for: Neighbouring
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stated_for, Neighbouring):
+            raise ParameterError(f"stated_for = {self.stated_for!r}: must be a Neighbouring")
+        if self.stated_for is self.profile.neighbouring:
+            raise ParameterError(f"stated_for = {self.stated_for.value!r}: the curve holds for it as it is")
+        if self.stated_for not in self.profile.statable:
+            raise ParameterError(
+                f"stated_for = {self.stated_for.value!r}: this {type(self.profile).__name__} holds for "
+                f"{self.profile.neighbouring.value!r}, which no statement changes; "
+                f"{conversion_hint(self.profile.neighbouring, self.stated_for)}"
+            )
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The relation that is stated."""
+        return self.stated_for
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """The stated one alone."""
+        return frozenset({self.neighbouring})
+
+    @property
+    def bound(self) -> str:
+        """The curve's."""
+        return self.profile.bound
+
+    @property
+    def relative_error(self) -> float:
+        """The curve's."""
+        return self.profile.relative_error
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The curve's."""
+        return self.profile.pure_epsilon
+
+    @property
+    def infinite_mass(self) -> float:
+        """The curve's."""
+        return self.profile.infinite_mass
+
+    @property
+    def rho(self) -> float | None:
+        """The curve's."""
+        return self.profile.rho
+
+    @property
+    def gaussian_mu(self) -> float | None:
+        """The curve's."""
+        return self.profile.gaussian_mu
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self.profile._curve(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return self.profile._everywhere(epsilon)
+
+    def _invert(self, delta: float) -> float:
+        return self.profile._invert(delta)
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the curve's bounds."""
+        return self.profile.bounds(epsilon)
+
+    def atoms(self) -> AtomicProfile | None:
+        """Return the curve's loss distribution, which says nothing of the relation."""
+        return self.profile.atoms()
+
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the loss, stated for the relation."""
+        own = self.profile.loss()
+        return None if own is None else related_loss(own, self.neighbouring)
+
+    def alternatives(self) -> tuple[PrivacyProfile, ...]:
+        """Return the curve's, stated for the relation."""
+        return tuple(RelatedProfile(one, self.neighbouring) for one in self.profile.alternatives())
+
+    def renyi(self, order: npt.ArrayLike) -> FloatArray:
+        """Return the curve's."""
+        return self.profile.renyi(order)
+
+    def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
+        if not isinstance(other, RelatedProfile) or other.neighbouring is not self.neighbouring:
+            return None
+        closed = self.profile._composed_closed(other.profile)
+        return None if closed is None else RelatedProfile(closed, self.neighbouring)
+
+
+def bare(profile: PrivacyProfile) -> PrivacyProfile:
+    """Return the curve without what is stated of its relation."""
+    return profile.profile if isinstance(profile, RelatedProfile) else profile
+
+
+def stated(profile: PrivacyProfile, neighbouring: Neighbouring) -> PrivacyProfile:
+    """Return the curve stated for a relation; the curve itself if it holds for that one anyway.
+
+    Raises
+    ------
+    ParameterError
+        If it holds for another one for certain.
+    """
+    return profile if profile.neighbouring is neighbouring else RelatedProfile(profile, neighbouring)

@@ -1,0 +1,103 @@
+"""What is known of mechanisms that run on a secret random sample of the records, by scheme and relation.
+
+=============  =================  =========================  =======================  ==========================
+scheme         relation           profile                    the base is stated for   pairs
+=============  =================  =========================  =======================  ==========================
+Poisson        add or remove one  `SubsampledProfile`        add or remove one        two, each composed by itself
+Poisson        zero out           `SubsampledProfile`        zero out                 the same two
+Poisson        replace one        `PoissonReplacedProfile`   add or remove one        one, symmetric
+fixed size     replace one        `FixedSizeProfile`         replace one              one, symmetric
+fixed size     zero out           convert "replace one"      replace one              the same
+fixed size     add or remove one  refused: n and m/n would change with the record
+=============  =================  =========================  =======================  ==========================
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.parameters import ParameterError, real
+from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.profile import PrivacyProfile
+from mechanisms.subsampled import SubsampledProfile
+
+
+class Sampling(Enum):
+    """How a sample is drawn; the value is the name in files and reports."""
+
+    POISSON = "poisson"
+    FIXED_SIZE = "fixed size"
+
+    def movement(self, neighbouring: Neighbouring) -> Neighbouring:
+        """Return the relation for which the profile on the sample is stated, for a result under ``neighbouring``.
+
+        Raises
+        ------
+        ParameterError
+            If no pair is known under this relation.
+        """
+        if self is Sampling.POISSON:
+            replaced = neighbouring is Neighbouring.REPLACE_ONE
+            return Neighbouring.ADD_OR_REMOVE if replaced else neighbouring
+        if neighbouring is Neighbouring.REPLACE_ONE:
+            return neighbouring
+        raise ParameterError(
+            f"neighbours = {neighbouring.value!r}: a sample of fixed size has a pair for 'replace one' only"
+            + (
+                ": its size and rate are public, and would change with the record"
+                if neighbouring is Neighbouring.ADD_OR_REMOVE
+                else ", with the movement between any two records; mechanisms.convert makes 'zero out' of it"
+            )
+        )
+
+
+def sampled(
+    profile: PrivacyProfile,
+    rate: float,
+    neighbouring: Neighbouring,
+    sampling: Sampling = Sampling.POISSON,
+    *,
+    coordinates: int | None = None,
+) -> PrivacyProfile:
+    """Return the profile of a mechanism on a sample of rate in (0, 1], for a neighbouring relation.
+
+    Parameters
+    ----------
+    profile
+        Profile on the sample, stated for what `Sampling.movement` says.
+    rate
+        Probability that a record takes part; 1 is no sampling.
+    neighbouring
+        The relation of the result.
+    sampling
+        How the sample is drawn.
+    coordinates
+        How many numbers the query has, where a theorem needs to know; see `PoissonReplacedProfile`.
+
+    Raises
+    ------
+    ParameterError
+        If the rate is outside (0, 1], the profile is stated for another relation than it must be, or no pair is known.
+    """
+    if real("sampling rate", rate) == 1.0:
+        if profile.neighbouring is not neighbouring:
+            raise ParameterError(
+                f"profile: is for {profile.neighbouring.value!r}; without sampling it must be for "
+                f"{neighbouring.value!r}"
+            )
+        return profile
+    needed = sampling.movement(neighbouring)
+    if sampling is Sampling.FIXED_SIZE:
+        return FixedSizeProfile(profile, rate)
+    if neighbouring is Neighbouring.REPLACE_ONE:
+        return PoissonReplacedProfile(profile, rate, coordinates)
+    if profile.neighbouring not in (
+        needed,
+        Neighbouring.REPLACE_ONE,
+    ):  # the latter is refused below, with the remedy
+        raise ParameterError(
+            f"profile: is for {profile.neighbouring.value!r}; it must be for {needed.value!r}"
+        )
+    return SubsampledProfile(profile, rate)

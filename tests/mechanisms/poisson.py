@@ -1,0 +1,16 @@
+"""Profiles for adding or removing a record, as many tests compose them."""
+
+from mechanisms import PrivacyProfile
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import stated
+from mechanisms.sampling import sampled
+
+
+def joining(profile: PrivacyProfile) -> PrivacyProfile:
+    """State a curve for adding or removing a record."""
+    return stated(profile, Neighbouring.ADD_OR_REMOVE)
+
+
+def subsampled(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
+    """Return the profile on a Poisson subsample for adding or removing a record, as `profile` then is."""
+    return sampled(joining(profile), rate, Neighbouring.ADD_OR_REMOVE)

@@ -1,0 +1,216 @@
+"""Sampled mechanisms under every relation: golden values, curves by quadrature, and what is refused."""
+
+import math
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from poisson import joining, subsampled
+
+from accountant.losses.composed_loss import compose
+from mechanisms import (
+    AtomicProfile,
+    DiscreteLaplaceProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PerfectPrivacy,
+    PrivacyProfile,
+    PureProfile,
+)
+from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.sampling import Sampling, sampled
+
+A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
+
+
+def replaced(sigma: float, rate: float) -> PrivacyProfile:
+    return sampled(joining(GaussianProfile(1.0 / sigma)), rate, R)
+
+
+def fixed(sigma: float, rate: float, movement: float = 1.0) -> PrivacyProfile:
+    return sampled(GaussianProfile(movement / sigma), rate, R, Sampling.FIXED_SIZE)
+
+
+REMOVED, ADDED = subsampled(GaussianProfile(1.0), 0.01).directions()
+
+# Two or three lines and quadratures that agree to the digits shown.
+GOLDEN = [
+    (REMOVED, 500, 1e-6, 1.5803318997),
+    (ADDED, 500, 1e-6, 1.0473676973),
+    (subsampled(GaussianProfile(1.0), 0.01), 500, 1e-6, 1.5803318997),
+    (sampled(RelatedProfile(GaussianProfile(1.0), Z), 0.01, Z), 500, 1e-6, 1.5803318997),
+    (replaced(1.0, 0.01), 500, 1e-6, 2.2382069821),
+    (fixed(1.0, 0.01), 500, 1e-6, 1.7977803895),
+    (fixed(1.0, 0.01, 2.0), 500, 1e-6, 12.898057742),
+    (replaced(1.0, 0.01), 1000, 1e-5, 2.8434402593),
+    (fixed(1.0, 0.01), 1000, 1e-5, 2.1989099489),
+    (replaced(2.0, 0.1), 100, 1e-6, 4.8863375807),
+    (fixed(2.0, 0.1), 100, 1e-6, 2.8838436981),
+    (fixed(2.0, 0.1, 2.0), 100, 1e-6, 8.8243559415),
+    (replaced(0.8, 0.004), 10_000, 1e-6, 6.0281716042),
+]
+
+
+@pytest.mark.parametrize(("profile", "count", "delta", "epsilon"), GOLDEN)
+def test_golden_values(profile: PrivacyProfile, count: int, delta: float, epsilon: float) -> None:
+    found = compose([(profile, count)]).epsilon(delta)
+    assert found.width < 1e-9
+    assert found.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
+
+
+def hockey_stick(log_p: object, log_q: object, cuts: list[float], epsilon: float) -> mp.mpf:
+    """Integrate (P - e^ε Q)^+ between cuts."""
+    w = mp.exp(epsilon)
+    return mp.quad(lambda x: max(mp.mpf(0), log_p(x) - w * log_q(x)), cuts)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("epsilon", [-0.7, -0.05, 0.0, 0.02, 0.4])
+def test_curves_by_quadrature(epsilon: float) -> None:
+    """One release each, from the densities of the pairs."""
+    q, s = 0.2, 0.9
+    with mp.workdps(20):
+
+        def laplace(x: mp.mpf, at: float) -> mp.mpf:
+            return mp.exp(-abs(x - at) / s) / (2 * s)
+
+        def mixed(at: float) -> object:
+            return lambda x: (1 - q) * laplace(x, 0) + q * laplace(x, at)
+
+        steps = [-40, -8, -3, -2, *np.linspace(-1.5, 1.5, 61), 2, 3, 8, 40]
+        poisson = hockey_stick(mixed(1.0), mixed(-1.0), steps, epsilon)
+        pair = mixed(1.0), lambda x: laplace(x, 0)
+        size = hockey_stick(*(pair if epsilon >= 0 else pair[::-1]), steps, epsilon)
+    ours = sampled(joining(LaplaceProfile(1.0, s)), q, R, coordinates=1)
+    assert ours.delta(epsilon) == pytest.approx(float(poisson), abs=2e-5)
+    assert sampled(LaplaceProfile(1.0, s), q, R, Sampling.FIXED_SIZE).delta(epsilon) == pytest.approx(
+        float(size), abs=2e-5
+    )
+
+
+PROFILES = st.one_of(
+    st.builds(
+        lambda mu, q: sampled(joining(GaussianProfile(mu)), q, R), st.floats(0.1, 4.0), st.floats(0.001, 0.9)
+    ),
+    st.builds(
+        lambda e, q: sampled(joining(LaplaceProfile(e, 1.0)), q, R, coordinates=1),
+        st.floats(0.05, 20.0),
+        st.floats(0.001, 0.9),
+    ),
+    st.builds(
+        lambda base, q: sampled(base, q, R, Sampling.FIXED_SIZE),
+        st.one_of(
+            st.builds(GaussianProfile, st.floats(0.1, 4.0)),
+            st.builds(LaplaceProfile, st.floats(0.05, 20.0), st.just(1.0)),
+            st.builds(DiscreteLaplaceProfile, st.integers(1, 3), st.sampled_from([2.0, 5.0])),
+            st.builds(PureProfile, st.fractions(Fraction(1, 10), 3)),
+        ),
+        st.floats(0.001, 0.9),
+    ),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PROFILES, st.floats(0.0, 3.0))
+def test_curves_are_symmetric_fall_and_lie_in_their_bounds(profile: PrivacyProfile, x: float) -> None:
+    assert profile.neighbouring is R
+    grid = np.array([-x, 0.0, 0.5 * x, x])
+    delta, (lower, upper) = profile.delta(grid), profile.bounds(grid)
+    assert ((lower <= delta) & (delta <= upper) & (upper <= lower * (1 + 1e-6) + 1e-12)).all()
+    assert delta[0] == pytest.approx(-math.expm1(-x) + math.exp(-x) * delta[3], abs=1e-12)
+    assert (np.diff(delta) <= 1e-15).all()
+    largest = profile.pure_epsilon
+    if largest is not None:
+        assert profile.bounds(np.array([float(largest) * (1 + 1e-15)]))[1][0] == 0.0
+        assert profile.delta(0.999 * float(largest)) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "delta", "count"), [(1.0, 0.01, 1e-6, 1), (0.5, 0.3, 1e-3, 50), (2.0, 0.1, 1e-6, 200)]
+)
+def test_replacing_costs_more_than_removing_and_less_than_a_group_of_two(
+    sigma: float, rate: float, delta: float, count: int
+) -> None:
+    one = compose([(subsampled(GaussianProfile(1.0 / sigma), rate), count)])
+    two = compose([(replaced(sigma, rate), count)])
+    epsilon = two.epsilon(delta)
+    assert epsilon.upper >= one.epsilon(delta).lower
+    removed, added = (
+        compose([(side, count)]) for side in subsampled(GaussianProfile(1.0 / sigma), rate).directions()
+    )
+    half = 0.5 * epsilon.lower
+    group = removed.delta(half).upper + math.exp(half) * added.delta(half).upper
+    assert two.delta(epsilon.lower).lower <= group * (1 + 1e-9)
+    wide = compose([(fixed(sigma, rate, 2.0), count)])  # a record of the sample replaced by its opposite
+    assert wide.epsilon(delta).upper >= epsilon.lower
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.floats(0.05, 0.95),
+    st.floats(-1.0, 1.0),
+    st.floats(-1.0, 1.0),
+    st.floats(0.3, 3.0),
+    st.floats(-1.5, 1.5),
+)
+def test_no_pair_of_records_beats_the_pair_for_replacing(
+    rate: float, u: float, v: float, sigma: float, epsilon: float
+) -> None:
+    """δ of ((1-q) N_0 + q N_u, (1-q) N_0 + q N_v) on a fine grid, |u|, |v| <= 1."""
+    x = np.linspace(-12.0 * sigma, 12.0 * sigma, 20_001)
+
+    def density(at: float) -> np.ndarray:
+        mixed = (1 - rate) * np.exp(-0.5 * (x / sigma) ** 2) + rate * np.exp(-0.5 * ((x - at) / sigma) ** 2)
+        return mixed / (sigma * math.sqrt(2 * math.pi))
+
+    delta = np.sum(np.maximum(density(u) - math.exp(epsilon) * density(v), 0.0)) * (x[1] - x[0])
+    assert delta <= replaced(sigma, rate).delta(epsilon) + 1e-6
+
+
+REFUSED = [
+    (GaussianProfile(1.0), 0.1, A, Sampling.POISSON, "RelatedProfile\\(profile"),
+    (GaussianProfile(1.0), 0.1, R, Sampling.POISSON, "movement of a record that joins or leaves"),
+    (RelatedProfile(GaussianProfile(1.0), Z), 0.1, R, Sampling.POISSON, "is for 'zero out'"),
+    (RelatedProfile(GaussianProfile(1.0), Z), 0.1, A, Sampling.POISSON, "must be for 'add or remove one'"),
+    (joining(GaussianProfile(1.0)), 0.1, Z, Sampling.POISSON, "must be for 'zero out'"),
+    (joining(GaussianProfile(1.0)), 0.1, R, Sampling.FIXED_SIZE, "twice the norm"),
+    (GaussianProfile(1.0), 0.1, A, Sampling.FIXED_SIZE, "would change with the record"),
+    (GaussianProfile(1.0), 0.1, Z, Sampling.FIXED_SIZE, "convert"),
+    (joining(LaplaceProfile(1.0, 1.0)), 0.1, R, Sampling.POISSON, "coordinates = None"),
+    (joining(PureProfile(Fraction(1))), 0.1, R, Sampling.POISSON, "a group of two"),
+    (joining(PerfectPrivacy()), 0.1, R, Sampling.POISSON, "no pair is proved"),
+    (joining(AtomicProfile((Fraction(1), Fraction(-1)), (0.7, 0.3))), 0.1, R, Sampling.POISSON, "no pair"),
+    (
+        joining(GaussianProfile(1.0)),
+        1.0,
+        R,
+        Sampling.POISSON,
+        "without sampling it must be for 'replace one'",
+    ),
+    (GaussianProfile(1.0), 0.0, R, Sampling.FIXED_SIZE, "sampling rate = 0.0"),
+    (subsampled(GaussianProfile(1.0), 0.1), 0.1, A, Sampling.POISSON, "already subsampled"),
+    (replaced(1.0, 0.1), 0.1, R, Sampling.FIXED_SIZE, "already subsampled"),
+    (fixed(1.0, 0.1), 0.1, R, Sampling.FIXED_SIZE, "already subsampled"),
+]
+
+
+@pytest.mark.parametrize(("profile", "rate", "relation", "scheme", "words"), REFUSED)
+def test_what_is_not_proved_is_refused(
+    profile: PrivacyProfile, rate: float, relation: Neighbouring, scheme: Sampling, words: str
+) -> None:
+    with pytest.raises(ParameterError, match=words):
+        sampled(profile, rate, relation, scheme)
+
+
+def test_a_sampled_curve_cannot_be_stated_for_another_relation() -> None:
+    for profile in (replaced(1.0, 0.1), fixed(1.0, 0.1)):
+        with pytest.raises(ParameterError, match="no statement changes"):
+            RelatedProfile(profile, A)
+    assert isinstance(replaced(1.0, 0.1), PoissonReplacedProfile)
+    assert isinstance(fixed(1.0, 0.1), FixedSizeProfile)
