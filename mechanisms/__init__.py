@@ -26,6 +26,7 @@ from mechanisms.buffered_counter import BufferedCounter
 from mechanisms.choices import Categories, Integers, OneHot
 from mechanisms.combinators import Composed, PostProcessed, Repeated
 from mechanisms.continual import ContinualSum, Factorization, HorizonExceeded, RunningSum
+from mechanisms.conversion import convert
 from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfile
 from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
 from mechanisms.domain import Ball, Box, Domain, Interval
@@ -34,12 +35,15 @@ from mechanisms.hybrid_counter import Hybrid
 from mechanisms.laplace import Laplace, LaplaceProfile
 from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
 from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
+from mechanisms.neighbouring import MixedNeighbours, Neighbouring
 from mechanisms.noise import NoiseSource, NumpyNoise, OpenDPNoise, noise_source
 from mechanisms.parameters import DensityUnavailable, DomainError, ParameterError
 from mechanisms.privatizer import CentralGaussian, Communication, LocalGaussian, Privatizer, private_mean
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
 from mechanisms.randomness import BLOCK, LaneStreams, Randomness
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.sampling import Sampling, sampled
 from mechanisms.sensitivity import Sensitivity
 from mechanisms.shuffle import ShuffledMean
 from mechanisms.signed_tree import SignedTree
@@ -108,7 +112,9 @@ __all__ = [
     "LinearMap",
     "LocalGaussian",
     "Mechanism",
+    "MixedNeighbours",
     "MixtureProfile",
+    "Neighbouring",
     "NoPrivacy",
     "NoiseSource",
     "NumpyNoise",
@@ -125,8 +131,10 @@ __all__ = [
     "RandomRounding",
     "RandomizedResponse",
     "Randomness",
+    "RelatedProfile",
     "Repeated",
     "RunningSum",
+    "Sampling",
     "Sensitivity",
     "ShuffledMean",
     "SignedTree",
@@ -136,11 +144,13 @@ __all__ = [
     "Transformed",
     "ZeroConcentratedProfile",
     "assumptions_of",
+    "convert",
     "from_opendp",
     "mechanism_from_dict",
     "noise_source",
     "private_mean",
     "register",
+    "sampled",
     "to_opendp",
 ]
 

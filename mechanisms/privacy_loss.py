@@ -427,7 +427,7 @@ class RelatedLoss(PrivacyLoss):
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss on a Poisson subsample, stated for the same relation."""
         sampled = self.loss.subsampled(rate, added)
-        return None if sampled is None else _stated_alike(sampled, self.stated_for)
+        return None if sampled is None else stated_alike(sampled, self.stated_for)
 
     def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
         """Return the loss's."""
@@ -460,8 +460,8 @@ def _without_relation(loss: PrivacyLoss) -> PrivacyLoss:
     return loss.loss if isinstance(loss, RelatedLoss) else loss
 
 
-def _stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """Return what was made of losses for a relation, stated for it."""
+def stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
+    """Return what was made of losses for a relation, or converted to it, stated for it; see `related_loss`."""
     return loss if loss.neighbouring is neighbouring else RelatedLoss(_without_relation(loss), neighbouring)
 
 
@@ -485,7 +485,7 @@ def add_losses(losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyL
     for loss in counted:
         families.setdefault(type(loss), []).append(loss)
     sums = [
-        _stated_alike(family.together(members, [counted[member] for member in members]), relation)
+        stated_alike(family.together(members, [counted[member] for member in members]), relation)
         for family, members in families.items()
     ]
     return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
-from mechanisms.privacy_loss import PrivacyLoss, related_loss
+from mechanisms.privacy_loss import PrivacyLoss, stated_alike
 from mechanisms.profile import PrivacyProfile
 
 if TYPE_CHECKING:
@@ -19,49 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RelatedProfile(PrivacyProfile):
-    """The curve of a mechanism whose movement was measured under this relation.
-
-    Noise knows how far a value moves, not why: the curve of Gaussian noise on a sum of vectors of norm at most c is
-    ``RelatedProfile(GaussianProfile(c / sigma), Neighbouring.ADD_OR_REMOVE)``, and ``GaussianProfile(2 * c / sigma)``
-    if a vector is replaced. This is a statement about the movement, no conversion: see `convert` for those.
-
-    Parameters
-    ----------
-    profile : PrivacyProfile
-        The curve.
-    stated_for : Neighbouring
-        The relation under which the movement behind the curve was measured; "replace one" needs no statement.
-
-    Raises
-    ------
-    ParameterError
-        If the curve holds for a certain relation already (a sampled mechanism's, one that is stated or converted).
-    """
+class SameCurve(PrivacyProfile):
+    """A profile with another one's curve, for another neighbouring relation."""
 
     profile: PrivacyProfile
-    stated_for: Neighbouring
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.stated_for, Neighbouring):
-            raise ParameterError(f"stated_for = {self.stated_for!r}: must be a Neighbouring")
-        if self.stated_for is self.profile.neighbouring:
-            raise ParameterError(f"stated_for = {self.stated_for.value!r}: the curve holds for it as it is")
-        if self.stated_for not in self.profile.statable:
-            raise ParameterError(
-                f"stated_for = {self.stated_for.value!r}: this {type(self.profile).__name__} holds for "
-                f"{self.profile.neighbouring.value!r}, which no statement changes; "
-                f"{conversion_hint(self.profile.neighbouring, self.stated_for)}"
-            )
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The relation that is stated."""
-        return self.stated_for
 
     @property
     def statable(self) -> frozenset[Neighbouring]:
-        """The stated one alone."""
+        """Its own relation alone."""
         return frozenset({self.neighbouring})
 
     @property
@@ -114,15 +80,56 @@ class RelatedProfile(PrivacyProfile):
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, stated for the relation."""
         own = self.profile.loss()
-        return None if own is None else related_loss(own, self.neighbouring)
+        return None if own is None else stated_alike(own, self.neighbouring)
 
     def alternatives(self) -> tuple[PrivacyProfile, ...]:
         """Return the curve's, stated for the relation."""
-        return tuple(RelatedProfile(one, self.neighbouring) for one in self.profile.alternatives())
+        return tuple(dataclasses.replace(self, profile=one) for one in self.profile.alternatives())
 
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
         """Return the curve's."""
         return self.profile.renyi(order)
+
+
+@dataclass(frozen=True)
+class RelatedProfile(SameCurve):
+    """The curve of a mechanism whose movement was measured under this relation.
+
+    Noise knows how far a value moves, not why: the curve of Gaussian noise on a sum of vectors of norm at most c is
+    ``RelatedProfile(GaussianProfile(c / sigma), Neighbouring.ADD_OR_REMOVE)``, and ``GaussianProfile(2 * c / sigma)``
+    if a vector is replaced. This is a statement about the movement, no conversion: see `convert` for those.
+
+    Parameters
+    ----------
+    profile : PrivacyProfile
+        The curve.
+    stated_for : Neighbouring
+        The relation under which the movement behind the curve was measured; "replace one" needs no statement.
+
+    Raises
+    ------
+    ParameterError
+        If the curve holds for a certain relation already (a sampled mechanism's, one that is stated or converted).
+    """
+
+    stated_for: Neighbouring
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.stated_for, Neighbouring):
+            raise ParameterError(f"stated_for = {self.stated_for!r}: must be a Neighbouring")
+        if self.stated_for is self.profile.neighbouring:
+            raise ParameterError(f"stated_for = {self.stated_for.value!r}: the curve holds for it as it is")
+        if self.stated_for not in self.profile.statable:
+            raise ParameterError(
+                f"stated_for = {self.stated_for.value!r}: this {type(self.profile).__name__} holds for "
+                f"{self.profile.neighbouring.value!r}, which no statement changes; "
+                f"{conversion_hint(self.profile.neighbouring, self.stated_for)}"
+            )
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The relation that is stated."""
+        return self.stated_for
 
     def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:
         if not isinstance(other, RelatedProfile) or other.neighbouring is not self.neighbouring:

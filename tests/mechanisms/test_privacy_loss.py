@@ -298,7 +298,7 @@ def test_sampling_rates_are_checked(rate: float) -> None:
 
 
 def test_rate_one_is_no_sampling_and_sampling_is_not_repeated() -> None:
-    base = GaussianProfile(1.0)
+    base = joining(GaussianProfile(1.0))
     assert subsampled(base, 1.0) is base
     with pytest.raises(ParameterError, match="already subsampled"):
         subsampled(subsampled(base, 0.5), 0.5)
