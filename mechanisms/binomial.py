@@ -99,6 +99,11 @@ class Binomial(BuiltInMechanism):
         bound = "" if reached else "every moved coordinate moving by linf"
         return BinomialProfile(self.trials, shift, self.probability, coordinates, bound)
 
+    @property
+    def counts_in_public(self) -> bool:
+        """Whether the sum is a shuffler's of so many clients."""
+        return self.clients is not None
+
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the `BinomialProfile` when one record moves the value by ``sensitivity`` (default: its own)."""
         return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
