@@ -24,7 +24,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import MixtureProfile
-from mechanisms.bounds import BasicCompositionProfile, PureProfile, ZeroConcentratedProfile
+from mechanisms.bounds import BasicCompositionProfile, PerfectPrivacy, PureProfile, ZeroConcentratedProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
@@ -94,6 +94,8 @@ class GroupOfTwoProfile(PrivacyProfile):
     @cached_property
     def _closed(self) -> PrivacyProfile | None:
         """The curve at twice the movement, where it is known."""
+        if self.base.pure_epsilon == 0:
+            return PerfectPrivacy()
         match bare(self.base):
             case GaussianProfile(mu):
                 return GaussianProfile(multiply_up(mu, 2.0))
