@@ -34,7 +34,8 @@ class RecordedMechanism:
 
     def __repr__(self) -> str:
         saved = json.loads(self.description)
-        return str(saved["recorded"]) if "recorded" in saved else self.description
+        named = isinstance(saved, dict) and "recorded" in saved
+        return str(saved["recorded"]) if named else self.description
 
     @property
     def sensitivity(self) -> Sensitivity:

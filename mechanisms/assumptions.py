@@ -131,6 +131,7 @@ class _Own:
         return next((f.__qualname__ for f, ran in self.codes if _runs(f) != ran), None)
 
 
+_watched: list[tuple[type, dict[str, Any]]] = []  # classes that are not known to do what they say
 _own: dict[int, _Own] = {}  # by the class's identity: a metaclass may claim to equal anything
 _modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
 
@@ -172,6 +173,19 @@ def library_package(package: str) -> None:
                     _take(value)
 
 
+def watch_package(package: str) -> None:
+    """Let `altered_library` say, too, what of a package's loaded modules is no longer as it is now.
+
+    That its classes do what they say is not taken for granted; see `library_package`.
+    """
+    for name, module in list(sys.modules.items()):
+        if name == package or name.startswith(package + "."):
+            held = {n: v for n, v in vars(module).items() if _fixed(v)}
+            _modules.append((module, held))
+            own = (v for v in held.values() if isinstance(v, type) and v.__module__ == name)
+            _watched.extend((cls, dict(vars(cls))) for cls in own if id(cls) not in _own)
+
+
 def assumptions_of(value: object) -> tuple[Assumption, ...]:
     """Return what a value rests on, part by part, each once; nothing for what is this library's own throughout.
 
@@ -209,6 +223,9 @@ def altered_library() -> tuple[Assumption, ...]:
         for name, value in held.items():
             if now.get(name) is not value:
                 seen[f"{module.__name__}.{name}"] = None
+    for cls, body in _watched:
+        if name := _first_difference(vars(cls), body):
+            seen[f"{cls.__qualname__}.{name}"] = None
     return tuple(_patched(what) for what in seen)
 
 

@@ -1,4 +1,4 @@
-"""What docs/architecture.md names is there, and what it says of the packages is the import contract."""
+"""What docs/architecture.md and docs/security.md name is there, and what it says of the packages is the import contract."""
 
 import re
 import tomllib
@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from verify.conduct import exit_codes
+
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "architecture.md").read_text()
-NAMED = sorted(set(re.findall(r"`((?:mechanisms|accountant|algorithms|verify)/[\w/]+(?:\.py)?)`", TEXT)))
+SECURITY = (ROOT / "docs" / "security.md").read_text()
+NAMES = r"`((?:mechanisms|accountant|algorithms|verify)/[\w/]+(?:\.py)?)`"
+NAMED = sorted(set(re.findall(NAMES, TEXT)))
 
 
-@pytest.mark.parametrize("path", NAMED)
+@pytest.mark.parametrize("path", sorted({*NAMED, *re.findall(NAMES, SECURITY)}))
 def test_a_named_file_or_folder_is_there(path):
     assert (ROOT / path).is_file() if path.endswith(".py") else (ROOT / path / "__init__.py").is_file()
 
@@ -26,3 +30,8 @@ def test_the_packages_stand_in_the_order_of_the_contract():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if "containers" not in contract)
     assert " --> ".join(layers) in TEXT
+
+
+def test_the_exit_codes_are_those_of_the_command():
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", SECURITY, re.MULTILINE)}
+    assert documented == {value for name, value in vars(exit_codes).items() if name.isupper()}

@@ -59,6 +59,9 @@ def assert_dp(
     ``details["detection_floor"]`` of the result. It also fails where the subject cannot be audited (it
     raises, returns NaN, never ends ...), and where a replay shows that data flow around the mechanisms.
 
+    The subject runs in the process of the tests, as whatever pytest runs: one that ends its process ends them, and what
+    it changes stays changed. With ``isolated=True`` it runs in a process of its own.
+
     Parameters
     ----------
     subject

@@ -1,6 +1,7 @@
 """The pytest plugin: the fixture `assert_dp`, its options, and a summary of all audits of a test run.
 
-Nothing of this library is loaded before a test asks for the fixture.
+Nothing of this library is loaded before a test asks for the fixture. Subjects run in the process of the tests, unless
+a test says ``isolated=True``.
 """
 
 from __future__ import annotations

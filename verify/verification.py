@@ -20,6 +20,7 @@ from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
 from mechanisms import Assumption, AssumptionKind, ParameterError, assumptions_of
+from mechanisms.assumptions import watch_package
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.betting.bets import Bets
 from verify.betting.wealth_file import WealthError, open_account
@@ -101,6 +102,8 @@ def _decided_apart(subject: object, options: Options, tell: Progress) -> Verific
     claimed: list[Answer] = []  # what is known before the subject is asked anything, once it is
 
     def work(reports: Reports) -> Any:
+        for package in ("algorithms", "verify"):  # the other two watch themselves
+            watch_package(package)
         known = functools.partial(_note, reports)
         return _answer(subject, options, reports.progress, known).to_data()
 

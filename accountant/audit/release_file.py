@@ -43,7 +43,12 @@ def read_releases(path: Path) -> Releases:
         raise ReleaseFileError(f"{path}: {error}") from None
     if read is from_json and isinstance(content, dict) and _is_ledger(content):
         return _from_ledger(path)
-    return from_tables(path, content, Lines(text, path.suffix.lower() == ".toml"))
+    try:
+        return from_tables(path, content, Lines(text, path.suffix.lower() == ".toml"))
+    except ReleaseFileError:
+        raise
+    except ValueError as error:  # a whole number that Python does not write out
+        raise ReleaseFileError(f"{path}: {error}") from None
 
 
 def _is_ledger(content: dict[str, Any]) -> bool:

@@ -96,3 +96,9 @@ def test_a_subject_cannot_turn_into_another() -> None:
     result = apart(f"{FOLDER}/functions.py:laplace", turns)
     assert result.verdict == "unproven"
     assert "another subject than it said before" in str(result.findings)
+
+
+def test_what_a_file_changes_in_the_verifier_is_said() -> None:
+    result = apart(f"{FOLDER}/patches_the_verifier.py:LAPLACE")
+    assert result.verdict == "unproven"
+    assert "in place of verify.verify_mechanism.likeliest_event" in result.decision.reasons[0]

@@ -217,6 +217,14 @@ def _read(path: Path) -> Account:
             raise WealthError(f"wealth={path}: every run must say how many samples it took")
         if not isinstance(account.bets, dict):
             raise WealthError(f"wealth={path}: bets must be an object")
-    except (OSError, AttributeError, KeyError, TypeError, DataFileError, UnicodeDecodeError) as error:
+    except (
+        OSError,
+        ArithmeticError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        DataFileError,
+        UnicodeDecodeError,
+    ) as error:
         raise WealthError(f"wealth={path}: not a wealth file ({type(error).__name__}: {error})") from None
     return account

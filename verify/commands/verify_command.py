@@ -64,12 +64,12 @@ def verify_command(
             shown_progress(subject or str(command)) as tell,
         ):  # stdout is the result's alone
             result = verify(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
+        show(as_json, result.json, partial(render, result))  # before the picture, whose file may fail
         if plot is not None:
             from verify.verdict.plot_band import plot_band
 
             if not plot_band(result, plot):
                 printed(f"--plot {plot}: nothing was sampled, there is no band to draw")
-        show(as_json, result.json, partial(render, result))
     ctx.exit(result.exit_code)
 
 

@@ -1,0 +1,70 @@
+"""Files that somebody else may have written: read, or refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from damaged import damaged
+from hypothesis import HealthCheck, given, settings
+
+from accountant import Accountant, Budget
+from accountant.audit import read_releases
+from accountant.data_files import DataFileError, from_json, from_toml
+from mechanisms import Interval, Laplace
+
+RELEASES = {
+    "release": [
+        {"mechanism": "gaussian", "name": "g", "sigma": 1.0, "sensitivity": 1.0, "count": 3, "sampling_rate": 0.1},
+        {"mechanism": "laplace", "scale": 2, "sensitivity": 1, "records": ["a", "b"]},
+        {"mechanism": "randomized-response", "epsilon": 1.0, "k": 3, "partition": "p"},
+    ]
+}  # fmt: skip
+
+
+def ledger() -> Any:
+    accountant = Accountant(Budget(3.0, 1e-5), noise=np.random.default_rng(0), seed=1)
+    for record in ("a", "b", 7):
+        accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), record))
+    return json.loads(json.dumps(accountant.to_dict()))
+
+
+OFTEN = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@OFTEN
+@given(damaged(RELEASES))
+def test_damaged_releases_are_read_or_refused(tmp_path: Path, document: Any) -> None:
+    file = tmp_path / "releases.json"
+    file.write_text(json.dumps(document))
+    with suppress(ValueError):  # every other error fails the test
+        read_releases(file)
+
+
+@OFTEN
+@given(damaged(ledger()))
+def test_damaged_ledgers_are_read_or_refused(tmp_path: Path, document: Any) -> None:
+    file = tmp_path / "ledger.json"
+    file.write_text(json.dumps(document))
+    with suppress(ValueError):
+        repr(Accountant.load(file).ledger)
+    with suppress(ValueError):
+        read_releases(file)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "NaN", "1e999", '{"a": 1, "a": 2}', "1" * 5_000, "", "\x00"]
+)
+def test_json_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(DataFileError, match=r"\A[^\n]*\Z"):
+        from_json(text)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = 1\na = 2", "a = 1" + "0" * 5_000, "\x00"])
+def test_toml_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(DataFileError, match=r"\A[^\n]*\Z"):
+        from_toml(text)
