@@ -1,4 +1,4 @@
-"""What docs/architecture.md and docs/security.md name is there, and what it says of the packages is the import contract."""
+"""What docs/architecture.md and docs/security.md name is there, and what they say of packages and exit codes is so."""
 
 import re
 import tomllib

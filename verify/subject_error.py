@@ -21,6 +21,13 @@ def words_of_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
+def words_of_input_error(error: Exception) -> str:
+    """Return the message of an error in somebody's input; that of the operating system without its number."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
 def failing_place(error: BaseException) -> Place:
     """Return the last line of the traceback that is outside this library's gates and mechanisms."""
     frames = traceback.extract_tb(error.__traceback__)

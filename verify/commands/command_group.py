@@ -17,7 +17,7 @@ from verify.commands.verify_command import verify_command
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.conduct.isolation import OwnFault
 from verify.printable import printable
-from verify.subject_error import failing_place, words_of_error
+from verify.subject_error import failing_place, words_of_error, words_of_input_error
 
 
 @dataclass
@@ -64,6 +64,9 @@ def exit_code() -> int:
     try:
         code: Any = cli.main(standalone_mode=False, obj=run)
         return code if isinstance(code, int) else GOOD
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return INPUT_ERROR
     except click.ClickException as error:
         printed(error.format_message())
         return INPUT_ERROR
@@ -71,7 +74,11 @@ def exit_code() -> int:
         printed("interrupted")
         return INTERRUPTED
     except (ValueError, OSError) as error:
-        printed(_input_words(error))
+        printed(words_of_input_error(error))
+        _print_traceback(run)
+        return INPUT_ERROR
+    except MemoryError as error:
+        printed(f"memory does not suffice for what was asked ({error or 'no size is known'})")
         _print_traceback(run)
         return INPUT_ERROR
     except (Exception, SystemExit) as error:  # nothing of ours raises SystemExit
@@ -83,13 +90,6 @@ def exit_code() -> int:
         printed(f"an error of its own: {said}; --debug shows the traceback")
         _print_traceback(run)
         return OWN_ERROR
-
-
-def _input_words(error: Exception) -> str:
-    """Return an error's message, that of the operating system without its number."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
 
 
 def _print_traceback(run: _Run) -> None:

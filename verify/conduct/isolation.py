@@ -34,7 +34,7 @@ from verify.conduct.interrupts import interrupts
 from verify.conduct.progress import Progress
 from verify.findings import Finding, Statement
 from verify.printable import printable
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError, failing_place, words_of_error, words_of_input_error
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
@@ -372,7 +372,7 @@ def _work_apart(work: Work, ends: _Ends, errors: tuple[type[Exception], ...]) ->
         message = {"ended": "ran out of memory"}
     except errors as error:
         kind = next(kind.__name__ for kind in errors if isinstance(error, kind))
-        message = {"error": [kind, _cut(str(error))]}
+        message = {"error": [kind, _cut(words_of_input_error(error))]}
     except Exception as error:
         place = failing_place(error)
         said = _cut(words_of_error(error))

@@ -45,7 +45,13 @@ def named_adversary(words: str) -> Adversary:
         values = [ast.literal_eval(each) for each in call.args]
         named = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg is not None}
         return ChallengeOnPlay(*values, **named)
-    except (SyntaxError, ValueError, TypeError) as error:
+    except (
+        SyntaxError,
+        ValueError,
+        TypeError,
+        RecursionError,
+        MemoryError,
+    ) as error:  # the last two of nesting
         raise AdversaryError(
             f"adversary={words!r}: must be challenge(arm, number), as in 'challenge(0, 1)' or "
             f"'challenge(arm=0, number=1, others=1)', or path/to/file.py:object ({error})"
