@@ -19,11 +19,12 @@ from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
 from accountant.audit.noise_for_target import Calibration, calibrate
 from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
-from accountant.audit.releases import Counted, Group, Release, ReleaseFileError, Releases
+from accountant.audit.releases import ChosenUnder, Counted, Group, Release, ReleaseFileError, Releases
 
 __all__ = [
     "Audit",
     "Calibration",
+    "ChosenUnder",
     "Counted",
     "Group",
     "Question",

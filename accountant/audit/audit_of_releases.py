@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accountant.audit.releases import Counted, Group, Releases, maximal
+from accountant.audit.releases import ChosenUnder, Counted, Group, Releases, maximal
 from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
@@ -94,6 +94,8 @@ class Audit:
         What is left of a budget; None if none was given.
     neighbouring
         The neighbouring relation of every number.
+    chosen_under
+        For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
     """
 
     question: Question
@@ -103,6 +105,7 @@ class Audit:
     groups: int
     remaining: Remaining | None
     neighbouring: Neighbouring
+    chosen_under: ChosenUnder | None
 
     @property
     def best(self) -> str:
@@ -148,6 +151,7 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
         groups=len(releases.groups),
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
         neighbouring=releases.neighbouring,
+        chosen_under=releases.chosen_under,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from accountant.accountant import Accountant
 from accountant.audit.line_numbers import Lines
 from accountant.audit.release_tables import from_tables
-from accountant.audit.releases import Release, ReleaseFileError, Releases, grouped
+from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped
 from accountant.data_files import DataFileError, from_json, from_toml
 from accountant.gates.provenance import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
@@ -59,7 +59,8 @@ def _from_ledger(path: Path) -> Releases:
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
     members: dict[RecordId, dict[int, int]] = {}  # 7 and "7" are two records
-    for entry in Accountant.load(path).ledger.entries:
+    accountant = Accountant.load(path)
+    for entry in accountant.ledger.entries:
         key = (entry.mechanism, entry.sensitivity)
         if key not in kinds:
             kinds[key] = len(releases)
@@ -72,7 +73,8 @@ def _from_ledger(path: Path) -> Releases:
             counts[kinds[key]] = counts.get(kinds[key], 0) + 1
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
-    return Releases(tuple(releases), grouped(members))
+    chosen = ChosenUnder(accountant.composition.name, accountant.budget)
+    return Releases(tuple(releases), grouped(members), chosen)
 
 
 def _unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:

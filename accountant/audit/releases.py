@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from accountant.budget import Budget
 from accountant.gates.provenance import RecordId
 from mechanisms import PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
@@ -69,8 +70,34 @@ class Group:
 
 
 @dataclass(frozen=True)
+class ChosenUnder:
+    """What an accountant promised for releases that its run chose on the way.
+
+    What the releases of such a run cost, taken for a composition fixed in advance, is no guarantee: the outcome had a
+    part in which they are. The budget is.
+
+    Attributes
+    ----------
+    theorem
+        The composition theorem.
+    budget
+        What every record of the run loses at most.
+    """
+
+    theorem: str
+    budget: Budget
+
+
+@dataclass(frozen=True)
 class Releases:
     """All kinds of releases in a file, and who is part of which.
+
+    Attributes
+    ----------
+    kinds, groups
+        The releases and the records.
+    chosen_under
+        For a ledger, what held whatever its run chose; None for releases that were written down.
 
     Raises
     ------
@@ -80,6 +107,7 @@ class Releases:
 
     kinds: tuple[Release, ...]
     groups: tuple[Group, ...]
+    chosen_under: ChosenUnder | None = None
 
     def __post_init__(self) -> None:
         _ = self.neighbouring

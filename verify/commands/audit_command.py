@@ -22,6 +22,7 @@ from accountant.audit import (
     plot_privacy,
     read_releases,
 )
+from accountant.budget import Budget
 from accountant.losses.certified_interval import CertifiedInterval
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
@@ -100,6 +101,13 @@ def _audit_json(result: Audit) -> dict[str, Any]:
         },
         "best": result.best,
         "worst": {"group": result.worst.name, "alike": result.worst.records, "groups": result.groups},
+        "chosen_under": None
+        if result.chosen_under is None
+        else {
+            "theorem": result.chosen_under.theorem,
+            "epsilon": _number(result.chosen_under.budget.epsilon),
+            "delta": result.chosen_under.budget.delta,
+        },
         "remaining": None
         if result.remaining is None
         else {
@@ -132,6 +140,16 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     groups = f"; the largest of {result.groups} groups" if result.groups > 1 else ""
     worst = printable(result.worst.name)
     console.print(Text(f"worst    {worst}{alike if result.worst.records > 1 else ''}{groups}"))
+    if result.chosen_under is not None:
+        chosen = result.chosen_under
+        console.print(
+            "All of this holds for releases that were fixed in advance. A run may choose them by what it saw; whatever "
+            f"it chose, the {printable(chosen.theorem)} kept each record of this ledger within: "
+            f"{_budget(chosen.budget)}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
     console.print()
     table = Table(
         "theorem", "at least", "at most", title=f"Every theorem by itself ({relation})", title_justify="left"
@@ -159,6 +177,12 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
             "over a trillion" if math.isinf(count) else f"{count:,}",
         )
     console.print(table)
+
+
+def _budget(budget: Budget) -> str:
+    if math.isinf(budget.epsilon) or budget.delta == 1.0:
+        return "no limit"
+    return f"epsilon = {budget.epsilon:.10g}, delta = {budget.delta:g}"
 
 
 def _digits(value: float) -> str:

@@ -52,6 +52,10 @@ def test_a_saved_ledger_is_audited_record_by_record(run, tmp_path):
     assert code == 0
     assert result["epsilon"]["upper"] == 0.75 == float(accountant.worst()[1].epsilon)
     assert result["worst"] == {"group": "user-0", "alike": 2, "groups": 2}
+    assert result["chosen_under"] == {"theorem": "basic composition", "epsilon": 10.0, "delta": 0.0}
+    code, out, _ = run("audit", tmp_path / "ledger.json", "--delta", 0)
+    assert "fixed in advance" in out
+    assert "basic composition kept each record of this ledger within: epsilon = 10, delta = 0\n" in out
 
 
 @pytest.mark.parametrize(
@@ -73,7 +77,10 @@ def test_audit_json_has_the_stable_keys(run, file):
     code, out, err = run("audit", file(GROUPS), "--delta", "1e-5", "--budget", "10", "--json")
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert set(result) == {"neighbours", "delta", "epsilon", "theorems", "best", "worst", "remaining"}
+    assert set(result) == {
+        *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining")
+    }
+    assert result["chosen_under"] is None
     assert result["neighbours"] == "add or remove one"
     assert result["delta"] == 1e-5
     assert set(result["epsilon"]) == {"lower", "upper", "method"}
