@@ -21,7 +21,7 @@ from accountant.gates.private_sums import PrivateSums, add_to_all
 from accountant.gates.provenance import Influence, RecordId
 from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
 from accountant.gates.simulation import Simulation
-from accountant.gates.taped import Retold, Taped
+from accountant.gates.taped import Alteration, Recording, Retelling
 from accountant.ledger import Entry, Ledger
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
@@ -50,6 +50,7 @@ __all__ = [
     "THEOREMS",
     "Accountant",
     "AdvancedComposition",
+    "Alteration",
     "AssumptionRefused",
     "BasicComposition",
     "Budget",
@@ -84,17 +85,17 @@ __all__ = [
     "RecordWaiting",
     "RecordedMechanism",
     "Recorder",
+    "Recording",
     "Refusal",
     "RenyiComposition",
     "Replay",
     "Reservation",
-    "Retold",
+    "Retelling",
     "RoundingExceeded",
     "SensitivityExceeded",
     "Simulation",
     "Step",
     "Summary",
-    "Taped",
     "TheoremMissing",
     "Trust",
     "TrustViolation",

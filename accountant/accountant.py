@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import threading
@@ -59,6 +60,7 @@ from mechanisms.float_bounds import bounds_of, on_grid
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
+    from accountant.gates.taped import Tape
 
 _FORMAT = "dpwitness-ledger-1"
 
@@ -138,6 +140,7 @@ class Accountant(Closing, Assuming, Accounts):
         self._random = checked_generator(seed)
         self._reserving = threading.Lock()
         self._tenure = Tenure()
+        self._tape: Tape | None = None
         self.strict = checked_flag("strict", strict)
         self.assume(*class_assumptions(type(self)), *assumptions_of((budget, self._composition, self._noise)))
 
@@ -197,6 +200,8 @@ class Accountant(Closing, Assuming, Accounts):
                 f"values of shape {np.shape(values)}: an accountant has one lane, so the shape must be "
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
+        if self._tape is not None:
+            self._tape.entered(record, array)
         return Private(
             self,
             array,
@@ -261,9 +266,19 @@ class Accountant(Closing, Assuming, Accounts):
             self.assume(*assumptions, *examined(self._noise)[1])
             self._pay(entries, place)
             values = private._values[0]
-            if mechanism is None:
-                return np.array(values)
-            return sample(mechanism, values, where, self._noise)
+            if self._tape is None:
+                return self._drawn(values, where, mechanism)
+            draw = functools.partial(self._drawn, values, where)
+            return self._tape.leaves(mechanism, private, where, place, draw)
+
+    def _drawn(
+        self, values: npt.NDArray[Any], where: Mask | None, mechanism: Mechanism | None
+    ) -> npt.NDArray[Any]:
+        return np.array(values) if mechanism is None else sample(mechanism, values, where, self._noise)
+
+    def on_tape(self, tape: Tape) -> None:
+        """Keep on a tape what enters and leaves from now on, or answer from one: for verifiers."""
+        self._tape = tape
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.

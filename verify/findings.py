@@ -57,6 +57,7 @@ class FindingKind(StrEnum):
     TIME_LIMIT = "time-limit"
     TRUST = "trust"
     UNREPEATABLE = "unrepeatable"
+    VIEW = "view"
     WARNS = "warns"
     WEALTH = "wealth"
     WIDE = "wide"
@@ -82,6 +83,10 @@ class Statement(Enum):
     LEARNER_NOT_SAMPLED = FindingKind.CRASH, "the learner could not be sampled: {error}"
     BANDIT_RAISED = FindingKind.CRASH, "the bandit raised {error}"
     NO_LANES = FindingKind.NO_LANES, "the learner could not run in lanes: {error}", False
+    VIEW_NOT_TESTED = (
+        FindingKind.VIEW,
+        "the claim is about {view}, and that was not tested: {why}",
+    )
     OUTSIDE_DOMAIN = FindingKind.DOMAIN, "feedback lies outside the learner's feedback_domain: {error}"
     INVALID_ACTION = FindingKind.ACTION, "{error}"
     WRONG_ARM = FindingKind.WRONG_ARM, "{error}"
@@ -138,6 +143,10 @@ class Statement(Enum):
         "record {record} enters {times} through {mechanism} here, each at ε = {epsilon}, δ = {delta}; it pays "
         "ε = {paid} in all, more than the ε = {claimed}, δ = {claimed_delta} claimed",
         False,
+    )
+    REFUSED_UNDER_CLAIM = (
+        FindingKind.OVERSPENT,
+        "an accountant with the claim as its budget refuses a release here: {why}",
     )
     ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, "{error}; that it fails tells about the data"
     UNCLIPPED = (

@@ -24,8 +24,9 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
 from accountant.gates.random_streams import RandomStream
 from accountant.gates.release import check_owner, check_release, sample
+from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
-from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, PostProcessed, Randomness
+from mechanisms import Categories, Domain, Mechanism, NumpyNoise, PostProcessed, Randomness
 from mechanisms.float_bounds import on_grid
 
 
@@ -82,9 +83,9 @@ class Coupled(Closing, Assuming):
     def __init__(self, seed: int | np.random.SeedSequence, lanes: int, neighbours: int) -> None:
         self.lanes = lanes
         self.neighbours = neighbours
-        self._noise_streams = LaneStreams(seed, lanes, key=(RandomStream.NOISE,))
+        self._noise_streams = lane_randomness(seed, lanes, 0, RandomStream.NOISE)
         self._noise = NumpyNoise(self._noise_streams)
-        self._random = LaneStreams(seed, lanes, key=(RandomStream.OWN_DRAWS,))
+        self._random = lane_randomness(seed, lanes, 0, RandomStream.OWN_DRAWS)
         self.loss: npt.NDArray[np.float64] = np.zeros((neighbours, lanes))
         self.hidden: npt.NDArray[np.bool_] = np.zeros((neighbours, lanes), dtype=bool)
         self.more_than_seen = False

@@ -56,9 +56,9 @@ class Simulation(Closing, Assuming):
     ) -> None:
         self.lanes = lanes
         self._record: RecordId | None = None
-        self._noise_streams = _lane_randomness(seed, lanes, first_block, RandomStream.NOISE)
+        self._noise_streams = lane_randomness(seed, lanes, first_block, RandomStream.NOISE)
         self._noise = NumpyNoise(self._noise_streams)
-        self._random = _lane_randomness(seed, lanes, first_block, RandomStream.OWN_DRAWS)
+        self._random = lane_randomness(seed, lanes, first_block, RandomStream.OWN_DRAWS)
         self._permissive = permissive
         self.published: list[tuple[RecordId | None, npt.NDArray[Any]]] | None = [] if transcript else None
 
@@ -117,10 +117,10 @@ class Simulation(Closing, Assuming):
         return values
 
 
-def _lane_randomness(
+def lane_randomness(
     seed: int | np.random.SeedSequence, lanes: int, first_block: int, stream: RandomStream
 ) -> Randomness:
-    """Return the randomness of one kind: streams of lane blocks, or one generator for a single lane."""
+    """Return a gate's randomness of one kind: streams of lane blocks, or one generator for a single lane."""
     if lanes != 1:
         return LaneStreams(seed, lanes, first_block, key=(stream,))
     parent = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)

@@ -1,118 +1,268 @@
-"""Gates for replaying a learner: the same released values again, on a neighbouring data set.
+"""Tapes of an accountant: what a run let in and out, and the same told again to the same code on other data.
 
-A `Taped` simulation keeps what every release and declassification made public. A `Retold` one answers the
-same calls with what was taped, on other data. Whatever the learner then does differently flowed around its
-gate: through attributes, closures, globals or caught errors.
+A verifier hangs a tape on an `Accountant`, the class and the path that production uses. A `Recording` keeps what enters
+and what leaves. A `Retelling` answers the same calls on other data with what left then. Whatever the code does
+differently flowed around its gate, however many records changed: through attributes, closures, globals, caught errors
+or state in a function. What would be released of records that did not change must be the same, too, bit by bit.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from accountant.gates.gate import Mask
-from accountant.gates.private import Private
-from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import RecordId, Traced, TracedSums
 from accountant.gates.replay import Difference
-from accountant.gates.simulation import Simulation
 from accountant.place import Place, calling_place
-from mechanisms import Mechanism
+from mechanisms import (
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PostProcessed,
+    Repeated,
+)
+
+if TYPE_CHECKING:
+    from accountant.gates.gate import Mask
+    from accountant.gates.private import Private
+    from accountant.gates.private_sums import PrivateSums
+
+Function = Callable[[Any], Any]
+Draw = Callable[[Mechanism | None], npt.NDArray[Any]]
+"""Draws what leaves through a mechanism; None: the value as it is."""
+Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+"""Another value in place of one that noise gave, which the noise could have given as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One taped call: how, with which mechanism, where it was allowed, what came out, and the line."""
+    """One call that let a value out.
 
-    how: str
+    Attributes
+    ----------
+    mechanism
+        What it left through; None if it left as it was.
+    where
+        The mask; None for the whole value.
+    values
+        What was released, before the noise, at the mask.
+    noisy
+        What noise gave to the functions that follow it, in the order in which they were called.
+    outputs
+        What came out.
+    place
+        The line.
+    """
+
     mechanism: Mechanism | None
-    where: Mask | None
+    where: npt.NDArray[np.bool_] | None
+    values: npt.NDArray[Any]
+    noisy: tuple[npt.NDArray[Any], ...]
     outputs: npt.NDArray[Any]
     place: Place
 
 
-class Taped(Simulation):
-    """A simulation that keeps every public value, in order."""
+class Tape(Protocol):
+    """What an accountant tells as it lets values in and out."""
 
-    def __init__(self, seed: int | np.random.SeedSequence, lanes: int) -> None:
-        super().__init__(seed, lanes)
-        self.seed = seed
-        self.tape: list[Published] = []
+    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+        """Take note of data of a record that enter."""
 
-    def release(
-        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
+    def leaves(
+        self,
+        mechanism: Mechanism | None,
+        private: Private | PrivateSums,
+        where: Mask | None,
+        place: Place,
+        draw: Draw,
     ) -> npt.NDArray[Any]:
-        """Sample, and tape the outputs."""
-        outputs = super().release(mechanism, private, where)
-        mask = None if where is None else np.array(where)
-        self.tape.append(Published("release", mechanism, mask, outputs.copy(), calling_place()))
+        """Return what comes out of a call that is checked and paid for."""
+
+
+class Recording:
+    """Keeps what enters and leaves, in order.
+
+    Parameters
+    ----------
+    altered
+        What to make of values that noise gave. It is applied where the noise reaches every number (Laplace, Gaussian,
+        their discrete forms, several of them): elsewhere another value might be one that never comes out.
+    """
+
+    def __init__(self, altered: Alteration | None = None) -> None:
+        self.inputs: list[tuple[RecordId, npt.NDArray[Any]]] = []
+        self.published: list[Published] = []
+        self._altered = altered
+
+    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+        """Keep a record's values."""
+        self.inputs.append((record, values.copy()))
+
+    def leaves(
+        self,
+        mechanism: Mechanism | None,
+        private: Private | PrivateSums,
+        where: Mask | None,
+        place: Place,
+        draw: Draw,
+    ) -> npt.NDArray[Any]:
+        """Draw, and keep what comes out."""
+        noisy: list[npt.NDArray[Any]] = []
+
+        def kept(function: Function) -> Function:
+            def call(output: Any) -> Any:
+                noisy.append(np.array(output))  # a copy: the function may work in place
+                return function(output)
+
+            return call
+
+        outputs = draw(None if mechanism is None else _rebuilt(mechanism, kept, self._altered))
+        mask = None if where is None else where.copy()
+        published = Published(mechanism, mask, _at(private, where), tuple(noisy), outputs.copy(), place)
+        self.published.append(published)
         return outputs
 
-    def declassify(
-        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
-    ) -> npt.NDArray[Any]:
-        """Publish the value, and tape it."""
-        values = super().declassify(private, reason, shown=shown)
-        self.tape.append(Published("declassify", None, None, values.copy(), calling_place()))
-        return values
 
-
-class Retold(Simulation):
-    """A simulation that answers every call with what was taped.
+class Retelling:
+    """Answers with what left in a recorded run, and compares.
 
     Attributes
     ----------
     difference
-        The first call that differs from the tape, or None.
+        The first call that differs from the recorded run, or None.
     """
 
-    def __init__(self, seed: int | np.random.SeedSequence, lanes: int, tape: list[Published]) -> None:
-        super().__init__(seed, lanes)
-        self._tape = tape
-        self._position = 0
+    def __init__(self, recording: Recording) -> None:
+        self._inputs = iter(recording.inputs)
+        self._published = iter(recording.published)
+        self._changed: set[RecordId] = set()
         self.difference: Difference | None = None
 
-    def release(
-        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
-    ) -> npt.NDArray[Any]:
-        """Return the taped outputs."""
-        outputs = super().release(mechanism, private, where)
-        return self._retell("release", mechanism, where, outputs)
+    def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+        """See whether the record's values are others than they were."""
+        known, before = next(self._inputs, (record, None))
+        if known != record:
+            self._note("raw-flow", calling_place(), "which record enters here depends on raw data")
+        if known != record or before is None or not _same(before, values):
+            self._changed.add(record)
 
-    def declassify(
-        self, private: Private | PrivateSums, reason: str, *, shown: bool = True
+    def leaves(
+        self,
+        mechanism: Mechanism | None,
+        private: Private | PrivateSums,
+        where: Mask | None,
+        place: Place,
+        draw: Draw,
     ) -> npt.NDArray[Any]:
-        """Return the taped values."""
-        return self._retell("declassify", None, None, super().declassify(private, reason, shown=shown))
-
-    def _retell(
-        self, how: str, mechanism: Mechanism | None, where: Mask | None, own: npt.NDArray[Any]
-    ) -> npt.NDArray[Any]:
-        place = calling_place()
-        if self._position >= len(self._tape):
-            self._note("more-calls", place, f"on a neighbouring data set this line makes another {how}")
-            return own
-        taped = self._tape[self._position]
-        self._position += 1
-        same_mask = (where is None) == (taped.where is None) and (
-            where is None or taped.where is None or np.array_equal(where, taped.where)
-        )
-        if (taped.how, taped.place) != (how, place):
-            self._note("place", place, f"on D the same call is the {taped.how} at {taped.place}")
-        elif taped.mechanism != mechanism:
+        """Return what came out then."""
+        taped = next(self._published, None)
+        if taped is None:
+            self._note("more-calls", place, "on other data this line releases once more")
+            return draw(mechanism)
+        values = _at(private, where)
+        if (taped.mechanism is None, taped.place) != (mechanism is None, place):
+            self._note("place", place, f"on D the same release is made at {taped.place}")
+        elif not _same_noise(taped.mechanism, mechanism):
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
-        elif not same_mask or taped.outputs.shape != own.shape:
+        elif not _same_mask(where, taped.where) or taped.values.shape != values.shape:
             self._note("mask", place, "which values are released depends on raw data")
+        elif self._changed.isdisjoint(_holders(private, where)) and not _same(taped.values, values):
+            self._note("raw-flow", place, "what would be released of records that did not change differs")
+        if taped.noisy and self.difference is None:
+            outputs = draw(_again(mechanism, taped.noisy))
+            if not _same(taped.outputs, outputs):
+                self._note("raw-flow", place, "the function that follows the noise depends on raw data")
+            return outputs
+        if taped.values.shape != values.shape:
+            return draw(mechanism)
         return taped.outputs.copy()
 
     def finish(self) -> None:
         """Compare the number of calls, after the run."""
-        if self._position < len(self._tape):
-            missing = self._tape[self._position]
-            self._note("fewer-calls", missing.place, "on a neighbouring data set this call is not made")
+        missing = next(self._published, None)
+        if missing is not None:
+            self._note("fewer-calls", missing.place, "on other data this release is not made")
 
     def _note(self, kind: str, place: Place, message: str) -> None:
         if self.difference is None:
             self.difference = Difference(kind, place, message)
+
+
+def _at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:
+    """Return a copy of the raw values that a call is about."""
+    values: npt.NDArray[Any] = private._values[0]
+    return values.copy() if where is None else values[where]
+
+
+def _holders(private: Private | PrivateSums, where: Mask | None) -> Iterable[RecordId]:
+    origin = private._provenance
+    if isinstance(origin, Traced):
+        return origin.influences
+    assert isinstance(origin, TracedSums)
+    return itertools.chain.from_iterable(origin.records(where))
+
+
+def _same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Whether two arrays are the same, bit by bit."""
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return bool(one.tolist() == other.tolist()) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
+
+
+def _same_mask(one: Mask | None, other: Mask | None) -> bool:
+    return one is other if one is None or other is None else np.array_equal(one, other)
+
+
+def _again(mechanism: Mechanism | None, noisy: Sequence[npt.NDArray[Any]]) -> Mechanism | None:
+    """Return the mechanism with what noise gave before in place of noise."""
+    given = iter(noisy)
+
+    def told(function: Function) -> Function:
+        return lambda _: function(next(given).copy())
+
+    return None if mechanism is None else _rebuilt(mechanism, told, None)
+
+
+def _rebuilt(
+    mechanism: Mechanism, wrapped: Callable[[Function], Function], altered: Alteration | None
+) -> Mechanism:
+    """Return a mechanism with its functions wrapped, and its noise altered where it reaches every number."""
+    if type(mechanism) is Repeated:
+        return replace(mechanism, mechanism=_rebuilt(mechanism.mechanism, wrapped, altered))
+    if type(mechanism) is Composed:
+        return Composed(tuple(_rebuilt(part, wrapped, altered) for part in mechanism.parts))
+    if type(mechanism) is PostProcessed:
+        functions: list[Function] = []
+        inner: Mechanism = mechanism
+        while type(inner) is PostProcessed:
+            functions.insert(0, inner.function)
+            inner = inner.mechanism
+
+        def all_functions(output: Any) -> Any:
+            for function in functions:
+                output = function(output)
+            return output
+
+        return PostProcessed(_rebuilt(inner, wrapped, altered), wrapped(all_functions))
+    if altered is not None and type(mechanism) in (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian):
+        return PostProcessed(mechanism, altered)
+    return mechanism
+
+
+def _same_noise(one: Mechanism | None, other: Mechanism | None) -> bool:
+    """Whether two mechanisms are the same but for the functions of released values that follow them."""
+    if type(one) is PostProcessed and type(other) is PostProcessed:
+        return _same_noise(one.mechanism, other.mechanism)
+    if type(one) is Composed and type(other) is Composed:
+        return len(one.parts) == len(other.parts) and all(map(_same_noise, one.parts, other.parts))
+    if type(one) is Repeated and type(other) is Repeated:
+        return one.count == other.count and _same_noise(one.mechanism, other.mechanism)
+    return one == other

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accountant import Gate, Recorder, Replay, Retold, Taped
+from accountant import Accountant, Budget, Gate, Recorder, Recording, Replay, Retelling
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
 
 RELEASES = 5_000
@@ -57,6 +57,13 @@ def rounds(gate: Gate) -> None:
         gate.release(LAPLACE, gate.private(np.zeros((gate.lanes, 1)), domain, record))
 
 
+def accountant(tape: Recording | Retelling) -> Accountant:
+    """Return an accountant on a tape."""
+    gate = Accountant(Budget.unlimited(), noise=np.random.default_rng(1), seed=1)
+    gate.on_tape(tape)
+    return gate
+
+
 def main() -> None:
     """Print the table."""
     print(f"{'per release':24}{'recorded':>12}{'replayed':>12}{'together':>12}   (µs; target {TARGET:g})")
@@ -66,12 +73,11 @@ def main() -> None:
         recorded = least(lambda code=code: code(0.0, Recorder(SEED)))
         replayed = least(lambda code=code, calls=recorder.calls: code(0.5, Replay(SEED, calls)))
         print(f"{name:24}{recorded:12.1f}{replayed:12.1f}{recorded + replayed:12.1f}")
-    for lanes in (1, 64):
-        taped = Taped(SEED, lanes)
-        rounds(taped)
-        recorded = least(lambda lanes=lanes: rounds(Taped(SEED, lanes)))
-        replayed = least(lambda lanes=lanes, tape=taped.tape: rounds(Retold(SEED, lanes, tape)))
-        print(f"{f'learner, {lanes} lane(s)':24}{recorded:12.1f}{replayed:12.1f}{recorded + replayed:12.1f}")
+    tape = Recording()
+    rounds(accountant(tape))
+    recorded = least(lambda: rounds(accountant(Recording())))
+    replayed = least(lambda: rounds(accountant(Retelling(tape))))
+    print(f"{'learner':24}{recorded:12.1f}{replayed:12.1f}{recorded + replayed:12.1f}")
     print(f"{'dp-recorder (published)':24}{'':12}{'':12}{PEER:12.1f}")
 
 

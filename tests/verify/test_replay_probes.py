@@ -12,13 +12,15 @@ import time
 import numpy as np
 import pytest
 
-from accountant import Recorder, Replay
+from accountant import Budget, Recorder, Replay, Trust
+from algorithms.play import play_records
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
+from verify.findings import Statement
 from verify.functions.gate_replay import _replay_function
-from verify.learners.replay_run import _run_replay
-from verify.transcripts.neighbours import replacements
+from verify.learners.accounting_run import AccountedRun, Terms, run_accounting
+from verify.learners.replay_run import OtherData, Replays
 
 UNIT = Laplace(scale=1.0)
 PAIRS = [Pair(np.array(0.0), np.array(1.0))]
@@ -106,6 +108,10 @@ def test_a_generator_of_its_own_is_named_and_never_called_a_leak(rate):
     assert blamed == {"foreign-randomness"}
 
 
+def playing(problem, data):
+    return lambda learner, gate: play_records(learner, problem, gate, data)
+
+
 def test_a_learner_with_a_generator_of_its_own_is_not_called_a_leak():
     problem = build_problem("top-k", {"arms": 3, "size": 1})
     blamed = set()
@@ -125,13 +131,16 @@ def test_a_learner_with_a_generator_of_its_own_is_not_called_a_leak():
                 self.gate.release(UNIT, feedback)
 
         data = problem.draw_records(np.random.default_rng(seed), 6)
-        found = _run_replay(
+        plays = [playing(problem, each) for each in (data, 1.0 - data)]
+        accounting = run_accounting(
             Steered,
-            problem,
-            data,
-            replacements(data, problem.record_domain, [1, 2, 3]),
+            [AccountedRun(plays[0], taped=True)],
+            Terms(Budget.unlimited(), Trust.CENTRAL),
+            rounds=5,
             seed=np.random.SeedSequence(seed),
         )
+        replays = Replays(Steered, np.array_equal, Statement.ROUND_DIFFERS)
+        found = replays.findings(accounting.taped[0], plays[0], [OtherData("", play) for play in plays])
         blamed |= {finding.kind for finding in found}
     assert blamed == {"unrepeatable"}
 

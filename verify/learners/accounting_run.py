@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant import (
     Accountant,
+    Alteration,
+    BasicComposition,
     Budget,
+    BudgetExceeded,
     Composition,
     Cost,
     Entry,
     GateClosed,
+    GaussianComposition,
     Place,
     RawRead,
+    Recording,
     Refusal,
     SensitivityExceeded,
     Trust,
@@ -40,6 +47,99 @@ _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
     (SensitivityExceeded, FindingKind.SENSITIVITY),
     (TrustViolation, FindingKind.TRUST),
 )
+
+
+def _implausible(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    altered: npt.NDArray[Any] = 30 * outputs
+    return altered
+
+
+def _whole(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    altered: npt.NDArray[Any] = np.rint(outputs).astype(outputs.dtype)
+    return altered
+
+
+def _nothing(outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.zeros_like(outputs)
+
+
+ALTERATIONS: tuple[Alteration, ...] = (_implausible, _whole, _nothing)
+"""Released values that noise may give but hardly does: what is charged must not depend on them beyond the budget."""
+
+
+@dataclass(frozen=True)
+class AccountedRun:
+    """One run of a learner on an accountant.
+
+    Attributes
+    ----------
+    play
+        Lets the learner play on some data.
+    altered
+        What noise gives is replaced by this.
+    taped
+        Whether to keep it for replays.
+    """
+
+    play: Play
+    altered: Alteration | None = None
+    taped: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What the accountants of a verification enforce.
+
+    Attributes
+    ----------
+    budget
+        What each record may lose.
+    trust
+        Who may see records.
+    composition
+        The theorem that adds up losses: basic composition by default.
+    """
+
+    budget: Budget
+    trust: Trust
+    composition: Composition | None = None
+
+    def accountant(self, seed: np.random.SeedSequence) -> Accountant:
+        """Return an accountant; all of its draws follow from the seed."""
+        noise_seed, learner_seed = seed.generate_state(2)
+        return Accountant(
+            self.budget,
+            composition=self.composition,
+            trust=self.trust,
+            noise=np.random.default_rng(noise_seed),
+            seed=int(learner_seed),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TapedRun:
+    """A run that went through, to be told again on other data.
+
+    Attributes
+    ----------
+    number
+        Which of the runs.
+    terms, seed
+        Those of its accountant.
+    recording
+        What entered and left.
+    steps
+        What the learner did, step by step.
+    act
+        Where it chooses its actions.
+    """
+
+    number: int
+    terms: Terms
+    seed: np.random.SeedSequence
+    recording: Recording
+    steps: list[Any]
+    act: Place
 
 
 @dataclass(frozen=True)
@@ -93,6 +193,18 @@ class Accounting:
         How many charges there were.
     runs, rounds
         How many runs of how many rounds.
+    learner
+        Its class.
+    taped
+        The runs that were kept for replays.
+    exceeded
+        The first release that was refused because its records could not pay.
+    theorem
+        What adds up losses.
+    enforced
+        Whether the accountants had the claim as their budget, and refused nothing.
+    filtered
+        Without limit: the largest cost under the Gaussian filter, where that has one.
     """
 
     worst: Cost | None = None
@@ -107,6 +219,17 @@ class Accounting:
     releases: int = 0
     runs: int = 0
     rounds: int = 0
+    learner: type = object
+    taped: list[TapedRun] = field(default_factory=list)
+    exceeded: BudgetExceeded | None = None
+    theorem: Composition = field(default_factory=BasicComposition)
+    enforced: bool = False
+    filtered: Cost | None = None
+
+    @property
+    def how(self) -> str:
+        """What holds the learner to the bound, for a sentence."""
+        return "under an accountant with this budget" if self.enforced else "per-record ledger"
 
     @property
     def length(self) -> str:
@@ -116,52 +239,47 @@ class Accounting:
 
 def run_accounting(
     build: Callable[[Accountant], Any],
-    plays: Sequence[Play],
+    runs: Sequence[AccountedRun],
+    terms: Terms,
     *,
     rounds: int,
-    trust: Trust,
     seed: np.random.SeedSequence,
-    composition: Composition | None = None,
-    delta: float = 1.0,
 ) -> Accounting:
-    """Run a learner under an accountant without limit, once for each of `plays`, and collect what it charged.
+    """Run a learner under accountants, and collect what it was charged.
 
     Parameters
     ----------
     build
         Makes the learner on its gate.
-    plays
+    runs
         Each lets a learner play `rounds` rounds.
+    terms
+        What the accountants enforce.
     rounds
         How many.
-    trust
-        Who may see records.
     seed
         Of all randomness.
-    composition
-        The theorem that adds up losses: basic composition by default.
-    delta
-        Of the budget: what theorems other than basic composition answer for.
     """
     result = Accounting(rounds=rounds)
     refused = False
     act = Place("", 0)
-    for play, child in zip(plays, seed.spawn(len(plays)), strict=True):
-        noise_seed, learner_seed = child.generate_state(2)
-        accountant = Accountant(
-            Budget(math.inf, delta),
-            composition=composition,
-            trust=trust,
-            noise=np.random.default_rng(noise_seed),
-            seed=int(learner_seed),
-        )
+    for index, (run, child) in enumerate(zip(runs, seed.spawn(len(runs)), strict=True)):
+        accountant = terms.accountant(child)
+        recording = Recording(run.altered)
+        if run.taped or run.altered is not None:
+            accountant.on_tape(recording)
         try:
             learner = build(accountant)
-            act = place_of_act(learner)
-            for _ in play(learner, accountant):
-                pass
+            act, result.learner = place_of_act(learner), type(learner)
+            steps = [copy.copy(step) if run.taped else None for step in run.play(learner, accountant)]
+            if run.taped:
+                result.taped.append(TapedRun(index, terms, child, recording, steps, act))
         except GateClosed:
             refused = True  # reported below, at the line that closed it
+        except BudgetExceeded as refusal:
+            refused = True
+            if result.exceeded is None:
+                result.exceeded = refusal
         except Refusal as refusal:
             refused = True
             add_once(result.findings, Finding(_kind(refusal), str(refusal.where), refusal.message))
@@ -172,8 +290,9 @@ def run_accounting(
             refused = True
             add_once(result.findings, Statement.INVALID_ACTION.finding(error.where, error=error.message))
         except (Exception, SystemExit) as error:  # a user's learner may raise anything
-            refused = True
-            add_once(result.findings, Statement.LEARNER_RAISED.finding(failing_place(error), error=error))
+            if run.altered is None:  # else it fails on what was released, which tells nothing of the data
+                refused = True
+                add_once(result.findings, Statement.LEARNER_RAISED.finding(failing_place(error), error=error))
         if accountant.closed is not None:
             refused = True
             why, place = accountant.closed
@@ -198,6 +317,42 @@ def run_accounting(
     if refused:
         result.worst = None
     return result
+
+
+def enforced_accounting(
+    build: Callable[[Accountant], Any],
+    runs: Sequence[AccountedRun],
+    claim: Claim,
+    *,
+    rounds: int,
+    seed: np.random.SeedSequence,
+) -> Accounting:
+    """Run a learner under accountants that have its claim as their budget; without limit, if they refuse it.
+
+    The theorem is the first under which nothing is refused: basic composition, or for δ > 0 the Gaussian filter. Both
+    hold for charges that depend on what was released before (`accountant.filters`), so that an accountant with this
+    budget and theorem keeps every run within the claim, whatever is released. If each refuses, the runs without limit
+    say by how much the claim is exceeded, under basic composition or the better of both.
+    """
+    trust = Trust(claim.model)
+    theorems: list[Composition] = [BasicComposition()]
+    if claim.delta > 0.0:
+        theorems.append(GaussianComposition())
+    exceeded = None
+    for theorem in theorems:
+        budget = Budget(claim.epsilon, claim.delta)
+        held = run_accounting(build, runs, Terms(budget, trust, theorem), rounds=rounds, seed=seed)
+        if held.exceeded is None and not any(f.kind is FindingKind.REFUSED for f in held.findings):
+            return replace(held, theorem=theorem, enforced=True)
+        exceeded = exceeded or held.exceeded
+    free = run_accounting(build, runs, Terms(Budget.unlimited(), trust), rounds=rounds, seed=seed)
+    free.exceeded = exceeded
+    if claim.delta > 0.0 and free.worst is not None and free.worst.epsilon is not None:
+        terms = Terms(Budget(math.inf, claim.delta), trust, GaussianComposition())
+        filtered = run_accounting(build, runs, terms, rounds=rounds, seed=seed)
+        if filtered.worst is not None and filtered.worst.epsilon is not None:
+            free.filtered = filtered.worst
+    return free
 
 
 def _charges(accountant: Accountant, record: int | str | None) -> list[_Charges]:
@@ -237,9 +392,13 @@ def add_accounting(evidence: Evidence, accounting: Accounting) -> None:
     method = (
         "no bound: private data were declassified"
         if infinite
-        else f"basic composition, per-record ledger, {length}"
+        else f"{accounting.theorem.name}, {accounting.how}, {length}"
     )
     evidence.upper = UpperBound(worst.epsilon_up, 1.0 if infinite else worst.delta_up, method)
+    if accounting.filtered is not None:
+        filtered = accounting.filtered
+        method = "Gaussian DP filter, per-record ledger"
+        evidence.upper = UpperBound(filtered.epsilon_up, filtered.delta_up, method)
     evidence.profile = ledger_profile(accounting.alike, length)
     evidence.details["accounting"] = {
         "worst_record": accounting.record,
@@ -255,6 +414,11 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
     if upper is None or not math.isfinite(upper.epsilon):
         return  # a refusal or a declassification is named already
     if upper.epsilon <= claim.epsilon and upper.delta <= claim.delta:
+        if accounting.exceeded is not None:
+            refused = accounting.exceeded
+            evidence.findings.append(
+                Statement.REFUSED_UNDER_CLAIM.finding(refused.where, why=refused.message)
+            )
         return
     worst = accounting.worst
     assert worst is not None
@@ -272,13 +436,3 @@ def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -
             claimed_delta=number(claim.delta),
         )
         evidence.findings.append(found)
-
-
-def better_bound(upper: UpperBound, filtered: Accounting, claim: Claim) -> UpperBound:
-    """Return the bound of the Gaussian filter where basic composition does not prove the claim."""
-    proved = upper.epsilon <= claim.epsilon and upper.delta <= claim.delta
-    if proved or filtered.worst is None or filtered.worst.epsilon is None:
-        return upper
-    return UpperBound(
-        filtered.worst.epsilon_up, filtered.worst.delta_up, "Gaussian DP filter, per-record ledger"
-    )

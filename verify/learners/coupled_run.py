@@ -20,10 +20,11 @@ from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
 from verify.verdict.evidence import Evidence
 
-RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value})
+RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFLED.value})
 """Views in which all releases are seen."""
 
 _NEIGHBOURS_AT_ONCE = 48  # bounds memory; D's run is the same in every batch
+_ONE_LANE_RUNS = 16  # of a learner that works in one lane only
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,15 @@ class CoupledRun:
         Each with the index of the neighbour that shows it, among all neighbours.
     more_than_seen
         Whether the losses are of more than what is released: of noisy values before a function of them.
+    in_lanes
+        Whether the learner ran in many lanes at once.
     """
 
     losses: FloatArray
     shown_losses: FloatArray
     divergences: tuple[Divergence, ...]
     more_than_seen: bool = False
+    in_lanes: bool = True
 
     def largest(self) -> tuple[int, float]:
         """Return the neighbour with the largest loss of any lane, and that loss."""
@@ -64,7 +68,7 @@ def try_coupled(
     seed: np.random.SeedSequence,
     evidence: Evidence,
 ) -> CoupledRun | None:
-    """Run coupled, or return None with a finding that says why not."""
+    """Run coupled, in lanes or else one lane at a time; None with a finding that says why not."""
     try:
         return _run_coupled(build, problem, data, neighbours, lanes=effort.coupled_lanes, seed=seed)
     except RawRead:
@@ -73,7 +77,30 @@ def try_coupled(
         if evidence.does_not_run:
             return None
         evidence.findings.append(Statement.NO_LANES.finding(failing_place(error), error=error))
+    try:
+        return _one_lane_at_a_time(
+            [
+                _run_coupled(build, problem, data, neighbours, lanes=1, seed=child)
+                for child in seed.spawn(_ONE_LANE_RUNS)
+            ]
+        )
+    except (Exception, SystemExit):  # for the reason that was said
         return None
+
+
+def _one_lane_at_a_time(runs: Sequence[CoupledRun]) -> CoupledRun:
+    """Return what runs in one lane each showed, together."""
+    divergences: dict[tuple[str, object], Divergence] = {}
+    for run in runs:
+        for found in run.divergences:
+            divergences.setdefault((found.kind, found.where), found)
+    return CoupledRun(
+        np.concatenate([run.losses for run in runs], axis=1),
+        np.concatenate([run.shown_losses for run in runs], axis=1),
+        tuple(divergences.values()),
+        any(run.more_than_seen for run in runs),
+        in_lanes=False,
+    )
 
 
 def _run_coupled(

@@ -92,3 +92,8 @@ class Groundwork:
     coupled: CoupledRun | None
     trusted: bool
     proved: bool
+
+    @property
+    def scannable(self) -> bool:
+        """Whether transcripts can be scanned by coupled runs in lanes."""
+        return self.coupled is not None and self.coupled.in_lanes

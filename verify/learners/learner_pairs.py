@@ -76,7 +76,7 @@ class LearnerPairs(CandidateSource):
         ground, conduct = self.ground, self.conduct
         telling: list[ViewPair] = []
         share_of_error = 1.0
-        if ground.coupled is not None:
+        if ground.scannable:
             conduct.progress(0.2, "looking for telling transcripts")
             telling = find_telling_pairs(self.case, ground, conduct.effort, conduct.seed)
         if telling and ground.trusted:
@@ -93,7 +93,7 @@ class LearnerPairs(CandidateSource):
     @property
     def search_samples(self) -> int:
         """0 if actions are not the view, or no transcripts can be scanned."""
-        scans = self.case.shows_actions and self._in_lanes and self.ground.coupled is not None
+        scans = self.case.shows_actions and self._in_lanes and self.ground.scannable
         return self.conduct.effort.scan_lanes if scans else 0
 
     def known(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:

@@ -125,7 +125,10 @@ def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutc
 
 def beyond_the_runs(name: str | None, rounds: int) -> str:
     """Say what holds of a learner beyond the rounds that were looked at; `name` is a registered one's."""
-    looked = f"Runs of {rounds:,} rounds were looked at."
+    looked = (
+        f"Runs of {rounds:,} rounds were looked at, under an accountant with the claim as its budget: it keeps every "
+        "run within the claim, longer ones too, whatever is released."
+    )
     if name is not None:
         from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
         from algorithms.theory.plans import PLANNED, privacy_proof
@@ -137,10 +140,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
             if name in LINEAR_PLANNED:
                 numbers = "For any actions, horizon, epsilon and delta"
             return f"{looked} {numbers} the learner's plan says: {costs} (proved)."
-    return (
-        f"{looked} In longer ones the accountant enforces the bound: with the claim as its budget it refuses what "
-        "would exceed it."
-    )
+    return looked
 
 
 @dataclass(frozen=True)

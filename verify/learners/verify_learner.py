@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from accountant import GaussianComposition, Trust
 from algorithms.claim import Claim, View
 from algorithms.play import play_records
 from algorithms.problems import Problem
@@ -18,19 +16,21 @@ from verify.conduct.effort import Effort
 from verify.conduct.progress import stretch
 from verify.findings import Statement
 from verify.learners.accounting_run import (
+    ALTERATIONS,
+    AccountedRun,
     Accounting,
     Play,
     add_accounting,
     add_overspending,
-    better_bound,
-    run_accounting,
+    enforced_accounting,
 )
-from verify.learners.coupled_run import RELEASED_VIEWS, add_coupled, try_coupled
+from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, try_coupled
 from verify.learners.function_trials import add_function_trials
 from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.replay_run import add_replays
+from verify.learners.other_records import growing_records, other_records, telling_numbers
+from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
 from verify.transcripts.action_features import with_paths_spelled
@@ -79,6 +79,20 @@ def _with_shared_error(effort: Effort, claim: Claim) -> Effort:
     return replace(effort, false_alarm=effort.false_alarm / 2.0) if both else effort
 
 
+def _add_view(evidence: Evidence, case: LearnerCase, coupled: CoupledRun | None) -> None:
+    """Say which view is tested, and if that is not the one claimed."""
+    view = case.claim.view
+    if case.shows_actions:
+        evidence.details["tested_view"] = view
+    elif view in RELEASED_VIEWS and coupled is not None:
+        more = ", before functions of it," if coupled.more_than_seen else ""
+        evidence.details["tested_view"] = f"{View.RELEASES.value}{more} in coupled runs"
+    elif not evidence.does_not_run:
+        why = "no coupled run was possible" if view in RELEASED_VIEWS else "learners show actions or releases"
+        evidence.details["tested_view"] = View.ACTIONS.value
+        evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
+
+
 def _test_view(
     evidence: Evidence, case: LearnerCase, ground: Groundwork, conduct: Conduct, tester: Tester
 ) -> None:
@@ -109,14 +123,18 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
     drawn = problem.draw_records(np.random.default_rng(data_seed), effort.accounting_rounds + 1)
 
     progress(0.0, "accounting runs")
-    accounting = _account(evidence, case, drawn, accounting_seed)
+    datasets = _datasets(problem, drawn, accounting_seed)
+    accounting = _account(evidence, case, datasets, accounting_seed)
     for mechanism, place in accounting.mechanisms.items():
         finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
         if finding is not None:
             evidence.findings.append(finding)
 
     progress(0.1, "replays and coupled runs")
-    if claim.view == View.RELEASES.value:  # a record may be released long after its round
+    if claim.view in (
+        View.RELEASES.value,
+        View.SHUFFLED.value,
+    ):  # a record may be released long after its round
         data = drawn[: _RELEASED_ROUNDS + 1]
         records: Iterable[int] = spread_records(len(data) - 1)
     else:
@@ -126,40 +144,67 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
         *initial_replacements(data, problem.record_domain, case.initial),
         *replacements(data, problem.record_domain, records),
     ]
-    add_replays(evidence, case, drawn, neighbours, replay_seed)
+    add_function_trials(evidence, case, drawn, trial_seed)  # they say more of a function than replays
+    _add_replays(evidence, case, accounting, datasets, replay_seed)
     coupled = try_coupled(build, problem, data, neighbours, effort, coupled_seed, evidence)
     if coupled is not None:
         add_coupled(evidence, coupled, neighbours, data, claim, conduct.reproduce, effort.false_alarm)
-    add_function_trials(evidence, case, drawn, trial_seed)
+    _add_view(evidence, case, coupled)
     trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
     return Groundwork(evidence, drawn, neighbours, coupled, trusted, _proved(evidence, claim))
 
 
+def _datasets(problem: Problem, drawn: FloatArray, seed: np.random.SeedSequence) -> list[FloatArray]:
+    """Return what a learner is accounted on: the problem's law, growing data, and constant ones."""
+    rng, rounds = np.random.default_rng(seed), len(drawn) - 1
+    grown = growing_records(problem.record_domain, rounds, rng)
+    return [drawn, grown, *constant_data(problem.record_domain, rounds)]
+
+
 def _account(
-    evidence: Evidence, case: LearnerCase, drawn: FloatArray, seed: np.random.SeedSequence
+    evidence: Evidence, case: LearnerCase, datasets: Sequence[FloatArray], seed: np.random.SeedSequence
 ) -> Accounting:
-    """Run the learner on a ledger: the upper bound, and what was paid too much."""
-    build, problem, claim = case.build, case.problem, case.claim
-    rounds = len(drawn) - 1
-    plays = [_player(problem, data) for data in (drawn, *constant_data(problem.record_domain, rounds))]
-    trust = Trust(claim.model)
-    accounting = run_accounting(build, plays, rounds=rounds, trust=trust, seed=seed)
+    """Run the learner on accountants: the upper bound, and what was paid too much."""
+    problem, claim = case.problem, case.claim
+    plays = [_player(problem, data) for data in datasets]
+    runs = [AccountedRun(plays[0], taped=True), AccountedRun(plays[1], ALTERATIONS[0], taped=True)]
+    runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
+    accounting = enforced_accounting(case.build, runs, claim, rounds=len(datasets[0]) - 1, seed=seed)
     add_accounting(evidence, accounting)
-    upper = evidence.upper
-    if claim.delta > 0 and upper is not None and math.isfinite(upper.epsilon):
-        # A record in several Gaussian releases loses less than basic composition says.
-        filtered = run_accounting(
-            build,
-            plays,
-            rounds=rounds,
-            trust=trust,
-            seed=seed,
-            composition=GaussianComposition(),
-            delta=claim.delta,
-        )
-        evidence.upper = better_bound(upper, filtered, claim)
     add_overspending(evidence, accounting, claim)
     return accounting
+
+
+def _add_replays(
+    evidence: Evidence,
+    case: LearnerCase,
+    accounting: Accounting,
+    datasets: Sequence[FloatArray],
+    seed: np.random.SeedSequence,
+) -> None:
+    """Tell the taped runs again, with all records changed, and with half of them."""
+    problem = case.problem
+    rng = np.random.default_rng(seed)
+    numbers = telling_numbers(accounting.learner, 0.0, 1.0)
+
+    def others(number: int) -> Iterator[OtherData]:
+        data = datasets[number]
+        for share, words in (
+            (1.0, "when all records are others"),
+            (0.5, "when half of the records are others"),
+        ):
+            changed = other_records(data, problem.record_domain, numbers, rng, share=share)
+            yield OtherData(words, _player(problem, changed))
+        if number == 0:
+            for changed, how in zip(datasets[2:], ("lowest", "highest"), strict=True):
+                yield OtherData(f"when all records are all {how}", _player(problem, changed))
+            opposite = datasets[2] + datasets[3] - data
+            yield OtherData("when all records are their opposites", _player(problem, opposite))
+
+    told = [
+        (run, _player(problem, datasets[run.number]), list(others(run.number))) for run in accounting.taped
+    ]
+    Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS).add(evidence, told)
 
 
 def _player(problem: Problem, data: FloatArray) -> Play:

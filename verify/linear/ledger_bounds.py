@@ -7,11 +7,12 @@ from typing import Any
 
 from accountant import Entry
 from accountant.losses.composed_loss import compose
-from algorithms.claim import Claim, View
+from algorithms.claim import Claim
 from algorithms.linear.linear_phases import Phase
 from mechanisms import Binomial, Gaussian, Mechanism, PrivacyProfile, Sensitivity, ShuffledMean
 from verify.findings import LowerBound, Statement, UpperBound, Witness
 from verify.learners.accounting_run import Accounting, add_accounting
+from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence
 
@@ -29,12 +30,10 @@ def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim) -> No
         return
     if len(paid) <= 1:
         epsilon = max((profile.epsilon(claim.delta) for profile in _profiles_of(paid)), default=0.0)
-        method = f"exact profile of the one release of a client, per-record ledger, {accounting.length}"
+        method = f"exact profile of the one release of a client, {accounting.how}, {accounting.length}"
     else:
         epsilon = _composed_epsilon(_profiles_of(paid), claim.delta)
-        method = (
-            f"composition of the {len(paid)} releases of a client, per-record ledger, {accounting.length}"
-        )
+        method = f"composition of the {len(paid)} releases of a client, {accounting.how}, {accounting.length}"
     evidence.upper = UpperBound(epsilon, claim.delta, method)
 
 
@@ -133,7 +132,7 @@ def _offer(
         confidence=1.0,
         method=method,
         samples=0,
-        in_view=claim.view != View.ACTIONS.value,
+        in_view=claim.view in RELEASED_VIEWS,
         decisive=True,
     )
     witness = Witness(

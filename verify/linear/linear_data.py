@@ -5,19 +5,20 @@ Each is a `Clients` of `algorithms.linear.linear_play`: asked for average reward
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from accountant import Gate, Retold, Taped
+from accountant import Gate
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase
-from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
-from algorithms.play import place_of_act
+from algorithms.linear.linear_play import Clients, play_linear
 from mechanisms.arrays import FloatArray, IntArray
-from verify.findings import Finding, Statement
-from verify.functions.gate_replay import CONFIRMATIONS
+
+HUGE = 1e9
+"""An average reward beyond every clipping bound."""
+_SMALLEST, _GROWTH = 2.0**-8, 1.05
 
 
 @dataclass(frozen=True)
@@ -36,24 +37,53 @@ class Constant:
 
 
 @dataclass(eq=False)
-class _OneReplaced:
-    """As `others`, but the first client that reports in one phase has another value in every coordinate.
+class Growing:
+    """Clients whose rewards grow, from 2^-8 to 1: of constant ones a running maximum gives nothing away.
+
+    Attributes
+    ----------
+    population, replacement
+        As the problem's.
+    """
+
+    population: int
+    replacement: bool
+    _asked: int = field(default=0, init=False)
+
+    def draw_averages(
+        self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return averages of growing size, shape (clients, s)."""
+        numbers = self._asked + np.arange(clients)
+        self._asked += clients
+        sizes = np.minimum(1.0, _SMALLEST * _GROWTH**numbers)
+        grown: FloatArray = sizes[:, np.newaxis] * rng.uniform(0.5, 1.0, (clients, support.size))
+        return grown
+
+
+@dataclass(eq=False)
+class OtherClients:
+    """As `others`, but a random share of the clients has other values.
+
+    Each the opposite, a value far beyond every bound, something near, or one of `numbers` in all coordinates or in each
+    another one.
 
     Attributes
     ----------
     others
         All other clients.
-    phase
-        Which phase, counted from 1 in the order in which clients are asked (of a learner with one client a
-        round: which action of the support, over all phases).
-    value
-        What the client reports.
+    numbers
+        Telling values of an average reward.
+    share
+        Of the clients; 1 for all.
+    rng
+        Where all choices come from.
     """
 
     others: Clients
-    phase: int
-    value: float
-    _asked: int = field(default=0, init=False)
+    numbers: FloatArray
+    share: float
+    rng: np.random.Generator
 
     @property
     def population(self) -> int:
@@ -68,12 +98,21 @@ class _OneReplaced:
     def draw_averages(
         self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the others' averages with one row replaced."""
+        """Return the others' averages with some rows replaced."""
         averages = self.others.draw_averages(support, counts, clients, rng)
-        self._asked += 1
-        if self._asked == self.phase and clients:
-            averages[0] = self.value
-        return averages
+        own, shape = self.rng, averages.shape
+        picked = own.choice(self.numbers, shape)
+        picked = np.where(own.random((clients, 1)) < 0.5, picked, picked[:, :1])
+        kinds = (
+            -averages,
+            np.where(own.random(shape) < 0.5, -HUGE, HUGE),
+            own.uniform(-1.5, 1.5, shape),
+            picked,
+        )
+        chosen = own.integers(len(kinds), size=(clients, 1))
+        replaced = own.random((clients, 1)) < self.share
+        result: FloatArray = np.where(replaced, np.choose(chosen, kinds), averages)
+        return result
 
 
 def play_on(
@@ -86,67 +125,8 @@ def play_on(
     return play_linear(learner, clients, gate, np.random.default_rng(seed))
 
 
-def replay_on_neighbours(
-    build: BuildPhased, clients: Clients, largest: float, *, seed: np.random.SeedSequence
-) -> list[Finding]:
-    """Tape a run and replay it with one client replaced: phases must be the same, given the same releases.
-
-    Parameters
-    ----------
-    build
-        Makes the learner on a gate.
-    clients
-        The data set D.
-    largest
-        A client is replaced by one that reports this everywhere, and by one that reports its negative.
-    seed
-        Of all randomness.
-
-    Returns
-    -------
-    list of Finding
-        The first difference; empty if the learner touches data through its gate only.
-    """
-    own, environment = seed.spawn(2)
-    taped = Taped(own, 1)
-    learner = build(taped)
-    where = str(place_of_act(learner))  # type: ignore[arg-type]
-    phases = list(play_on(learner, clients, taped, environment))
-
-    def retold(on: Clients) -> Finding | None:
-        gate = Retold(taped.seed, 1, taped.tape)
-        for number, phase in enumerate(play_on(build(gate), on, gate, environment)):
-            if gate.difference is not None:
-                break
-            if number >= len(phases) or not _same(phase, phases[number]):
-                return Statement.PHASE_DIFFERS.finding(where, number=number + 1)
-        gate.finish()
-        return None if gate.difference is None else Finding.of_gate(gate.difference)
-
-    asked = _asked(phases, isinstance(learner, StandardElimination))
-    changes = [_OneReplaced(clients, phase, value) for phase in asked for value in (largest, -largest)]
-    for change in changes:
-        difference = retold(change)
-        if difference is None:
-            continue
-        for _ in range(CONFIRMATIONS):
-            again = retold(clients)
-            if again is not None:
-                return [Statement.RUNS_DIFFER.finding(again.where, how=again.message)]
-        which = f"when a client of phase {change.phase} reports {change.value:g} everywhere"
-        return [replace(difference, message=f"{difference.message}, {which}")]
-    return []
-
-
-def _asked(phases: Sequence[Phase], one_client_a_round: bool) -> list[int]:
-    """Return the first, a middle and the last question to clients, numbered from 1."""
-    questions = sum(
-        (phase.support.size if one_client_a_round else 1) if phase.clients else 0 for phase in phases
-    )
-    return sorted({1, (questions + 1) // 2, questions} - {0})
-
-
-def _same(phase: Phase, other: Phase) -> bool:
+def same_phase(phase: Phase, other: Phase) -> bool:
+    """Whether two phases play the same and ask as many clients."""
     return (
         phase.clients == other.clients
         and np.array_equal(phase.support, other.support)

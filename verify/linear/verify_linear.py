@@ -8,12 +8,13 @@ sees actions only, the lower bound is about more than it sees, and a test of the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from accountant import Entry, Simulation, Trust
+from accountant import Entry, Simulation
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients
@@ -22,19 +23,25 @@ from mechanisms import Binomial, Gaussian, NumpyNoise, Sensitivity
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
-from verify.findings import Finding, FindingKind, Statement
-from verify.learners.accounting_run import Play, run_accounting
+from verify.findings import FindingKind, Statement
+from verify.learners.accounting_run import (
+    ALTERATIONS,
+    AccountedRun,
+    Accounting,
+    Play,
+    enforced_accounting,
+)
+from verify.learners.coupled_run import RELEASED_VIEWS
+from verify.learners.other_records import telling_numbers
+from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
-from verify.linear.linear_data import Constant, play_on, replay_on_neighbours
+from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, play_on, same_phase
 from verify.linear.tipping_view import NEGLIGIBLE, tipping_pairs
 from verify.sampling.tester import Candidates, Tester
 from verify.sampling.worlds import NeighbouringWorlds
-from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
-
-_HUGE = 1e9  # an average reward beyond every clipping bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +125,12 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     reproduce = conduct.reproduce
     seeds = np.random.SeedSequence(conduct.seed).spawn(5)
     environment, accounting_seed, mechanism_seed, replay_seed, view_seed = seeds
-    datasets: list[Clients] = [
-        problem,
-        *(Constant(problem.population, problem.replacement, value) for value in (_HUGE, -_HUGE)),
-    ]
-
     conduct.progress(0.0, "accounting runs")
-    trust = Trust(claim.model)
+    datasets = _datasets(problem)
     plays = [_player(clients, environment) for clients in datasets]
-    accounting = run_accounting(build, plays, rounds=case.horizon, trust=trust, seed=accounting_seed)
+    runs = [AccountedRun(plays[0], taped=True), AccountedRun(plays[1], ALTERATIONS[0], taped=True)]
+    runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
+    accounting = enforced_accounting(build, runs, claim, rounds=case.horizon, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
     for mechanism, place in accounting.mechanisms.items():
         finding = check_declared_profile(mechanism, place, conduct, mechanism_seed)
@@ -139,7 +143,7 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     goes_on = (FindingKind.DECLASSIFIED, FindingKind.REPLACEMENT)
     stopped = any(finding.kind not in goes_on for finding in evidence.findings)
     if not stopped:
-        evidence.findings += _replays(build, problem, replay_seed)
+        _add_replays(evidence, build, accounting, datasets, environment, replay_seed)
     paid = accounting.paid
     open_phase = _first_open(build)
     if open_phase is not None and not open_phase[1].clipped:
@@ -152,17 +156,77 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     conduct.progress(0.5, "black-box test")
     if not stopped:
         _test_view(evidence, case, paid, conduct, tester, view_seed)
+        _add_view(evidence, case, paid)
 
 
-def _player(clients: Clients, seed: np.random.SeedSequence) -> Play:
-    return lambda learner, accountant: play_on(learner, clients, accountant, seed)
+def _datasets(problem: LinearBandit) -> list[Callable[[], Clients]]:
+    """Return what makes the clients of each accounting run: the problem's law, growing rewards, and extreme ones."""
+    population, replacement = problem.population, problem.replacement
+    return [
+        lambda: problem,
+        lambda: Growing(population, replacement),
+        lambda: Constant(population, replacement, HUGE),
+        lambda: Constant(population, replacement, -HUGE),
+    ]
 
 
-def _replays(build: BuildPhased, problem: LinearBandit, seed: np.random.SeedSequence) -> list[Finding]:
-    try:
-        return replay_on_neighbours(build, problem, _HUGE, seed=seed)
-    except (Exception, SystemExit) as error:  # whatever a user's learner raises
-        return [Statement.LEARNER_NOT_REPLAYED.finding(failing_place(error), error=error)]
+def _add_view(evidence: Evidence, case: LinearCase, paid: tuple[Entry, ...]) -> None:
+    """Say which view is tested, and if that is not the one claimed."""
+    view = case.claim.view
+    seen = evidence.lower is not None and evidence.lower.in_view
+    looked_at = {"action_view", "interrupted"} & evidence.details.keys()
+    if view == View.ACTIONS.value and (seen or looked_at):
+        evidence.details["tested_view"] = view
+    elif not paid:
+        evidence.details["tested_view"] = "nothing is released"
+    elif view in RELEASED_VIEWS and seen:
+        evidence.details["tested_view"] = f"{View.RELEASES.value} of one client"
+    else:
+        why = (
+            "it has no method `after`"
+            if view == View.ACTIONS.value
+            else "no exact loss of its releases is known"
+        )
+        evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
+
+
+def _player(clients: Callable[[], Clients], seed: np.random.SeedSequence) -> Play:
+    return lambda learner, accountant: play_on(learner, clients(), accountant, seed)
+
+
+def _add_replays(
+    evidence: Evidence,
+    build: BuildPhased,
+    accounting: Accounting,
+    datasets: Sequence[Callable[[], Clients]],
+    environment: np.random.SeedSequence,
+    seed: np.random.SeedSequence,
+) -> None:
+    """Tell the taped runs again, with all clients changed, and with half of them."""
+    numbers = telling_numbers(accounting.learner, -1.0, 1.0)
+
+    def other(clients: Callable[[], Clients], share: float, own: np.random.SeedSequence) -> Play:
+        def changed() -> Clients:
+            return OtherClients(clients(), numbers, share, np.random.default_rng(own))
+
+        return _player(changed, environment)
+
+    told = []
+    for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
+        clients = datasets[run.number]
+        all_of_them, half = child.spawn(2)
+        others = [
+            OtherData("when all clients report something else", other(clients, 1.0, all_of_them)),
+            OtherData("when half of the clients report something else", other(clients, 0.5, half)),
+        ]
+        if run.number == 0:
+            words = ("when all clients report the most", "when all clients report the least")
+            others += [
+                OtherData(how, _player(extreme, environment))
+                for how, extreme in zip(words, datasets[2:], strict=True)
+            ]
+        told.append((run, _player(clients, environment), others))
+    Replays(build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
 
 
 def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:
@@ -196,7 +260,7 @@ def _test_view(
             )
             return
     else:
-        mechanism = paid[0].mechanism if len(paid) == 1 else None
+        mechanism = paid[0].mechanism if len(paid) == 1 and claim.view in RELEASED_VIEWS else None
         if not isinstance(mechanism, Gaussian | Binomial):
             return
         release = _release_worlds(mechanism, paid[0].sensitivity)

@@ -102,6 +102,8 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     if "largest_loss" in coupled:
         largest = number(float(coupled["largest_loss"]))
         lines.append(Text(f"coupled runs: the largest loss of all releases together was {largest}"))
+    if "tested_view" in verification.details:
+        lines.append(Text(f"the view tested: {verification.details['tested_view']}"))
     if "band" in verification.details:
         lines.append(Text(str(verification.details["band"]["words"])))
     if "anytime" in verification.details:

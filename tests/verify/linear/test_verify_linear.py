@@ -184,7 +184,7 @@ class Crashes(DPDPELocal):
 @pytest.mark.parametrize(
     ("make", "kind", "verdict"),
     [
-        (Peeks, "raw-flow", "unproven"),
+        (Peeks, "mechanism", "unproven"),
         (Compares, "raw-read", "unproven"),
         (Crashes, "crash", "unproven"),
         (HalfTheNoise, None, "refuted"),

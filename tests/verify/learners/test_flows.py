@@ -1,0 +1,138 @@
+"""What flows around the gate in production, late or rarely; charges that depend on releases; the view tested."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mechanisms import Box
+from verify import verify
+from verify.learners.other_records import growing_records, other_records, telling_numbers
+
+SUBJECTS = Path(__file__).parent.parent / "subjects" / "flows.py"
+FEW = {"effort": "quick", "samples": 6_000, "horizon": 40}
+
+
+def verified(name: str, **options: object):
+    return verify(f"{SUBJECTS}:{name}", epsilon=1.0, **{**FEW, **options})  # type: ignore[arg-type]
+
+
+def failing(result) -> dict[str, str]:
+    return {finding.kind: finding.message for finding in result.findings if finding.failing}
+
+
+def line_of(words: str, within: str) -> int:
+    lines = SUBJECTS.read_text().splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(f"class {within}("))
+    return next(n for n in range(start, len(lines)) if words in lines[n]) + 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "InOneLane",
+        pytest.param("ByTheTypesName", marks=pytest.mark.slow),
+        "InOneLateRound",
+        pytest.param("ForRareValues", marks=pytest.mark.slow),
+        "ForOneValue",
+        pytest.param("ThroughWarnings", marks=pytest.mark.slow),
+        "AfterTheNoise",
+        "WhoPays",
+    ],
+)
+def test_what_flows_around_the_gate_in_production_is_found(name: str) -> None:
+    result = verified(name, horizon=120 if name.startswith("For") else 40)
+    assert result.verdict != "certified"
+    assert failing(result).keys() & {"raw-flow", "fewer-calls"}, result.findings
+
+
+def test_the_line_of_a_mixed_release_is_named() -> None:
+    (finding,) = [f for f in verified("WhoPays").findings if f.kind == "raw-flow"]
+    assert finding.where.endswith(f"flows.py:{line_of('self.gate.release', 'WhoPays')}")
+    assert "of records that did not change" in finding.message
+    assert "half of the records" in finding.message
+
+
+@pytest.mark.parametrize("name", ["AgainIfImplausible", "AgainIfTied"])
+def test_charges_beyond_the_claim_that_depend_on_releases_are_found(name: str) -> None:
+    """The noise is 20 times its scale in one of e^20 rounds: no run shows it."""
+    result = verified(name)
+    assert result.verdict == "unproven"
+    assert result.upper.epsilon == 2.0
+    (finding,) = [finding for finding in result.findings if finding.kind == "overspent"]
+    assert "2 releases through Laplace" in finding.message
+
+
+@pytest.mark.parametrize("name", ["AgainWithinTheBudget", "AsksTheAccountant"])
+def test_charges_within_the_claim_may_depend_on_releases(name: str) -> None:
+    result = verified(name)
+    assert result.verdict == "certified", result.decision.reasons
+    assert result.upper.epsilon == 1.0
+    assert "under an accountant with this budget" in result.upper.method
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("OneLaneOnly", "everything that is released in coupled runs"),
+        ("PostProcesses", "everything that is released, before functions of it, in coupled runs"),
+    ],
+)
+def test_honest_learners_whose_releases_are_seen_stay_certified(name: str, seen: str) -> None:
+    result = verified(name, horizon=12, samples=30_000)
+    assert result.verdict == "certified", result.decision.reasons
+    assert result.details["tested_view"] == seen
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("FailsWhereNeighboursStand", "no coupled run was possible"),
+        ("AnotherView", "learners show actions or releases"),
+    ],
+)
+def test_a_view_that_is_not_tested_is_not_certified(name: str, why: str) -> None:
+    result = verified(name, horizon=12)
+    assert result.verdict == "unproven"
+    assert why in failing(result)["view"]
+    assert result.details["tested_view"] == "the sequence of actions"
+
+
+# --- other data ----------------------------------------------------------------------------------
+
+
+def test_telling_numbers_are_those_of_the_code_and_what_lies_between() -> None:
+    class Learner:
+        threshold = 0.25
+
+        def act(self, factor: float = 0.75) -> float:
+            return factor if 0.125 < self.threshold < 3.0 else 0.0
+
+    Learner.__module__ = "of_a_test"
+    module = type(np)("of_a_test")
+    module.Learner = Learner  # type: ignore[attr-defined]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(__import__("sys").modules, "of_a_test", module)
+        numbers = telling_numbers(Learner, 0.0, 1.0)
+    known = {0.0, 1.0, 0.5, 1 / 3, 2 / 3, 0.25, 0.75, 0.125}
+    assert known <= set(numbers)
+    assert 3.0 not in numbers
+    assert (0.0 + 0.125) / 2 in numbers
+    assert (0.25 + 1 / 3) / 2 in numbers
+
+
+def test_other_records_are_all_or_half() -> None:
+    domain, rng = Box(0, 1, 3), np.random.default_rng(0)
+    data = growing_records(domain, 1_000, rng)
+    assert data.shape == (1_001, 3)
+    assert data[:100].max() < 0.01 < 0.5 < data[-1].max() <= 1.0
+    numbers = np.array([0.0, 0.37, 1.0])
+    changed = {
+        share: (other_records(data, domain, numbers, rng, share=share) != data).any(axis=1).mean()
+        for share in (1.0, 0.5)
+    }
+    assert changed[1.0] == 1.0
+    assert 0.4 < changed[0.5] < 0.6  # false alarm below 1e-9 (binomial, 1,001 records)
+    everything = other_records(data, domain, numbers, rng, share=1.0)
+    assert ((everything >= 0) & (everything <= 1)).all()
+    assert (everything == 0.37).all(axis=1).any()

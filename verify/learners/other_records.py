@@ -1,0 +1,115 @@
+"""Other data for a learner's replays: all records changed, or half of them, also to values that its code names."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+
+import numpy as np
+
+from mechanisms import Domain
+from mechanisms.arrays import FloatArray
+
+_SMALLEST = 2.0**-8
+_MOST_NUMBERS = 512
+
+
+def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> FloatArray:
+    """Return records that grow over the rounds, from 2^-8 of the domain to all of it, shape (rounds + 1, arms).
+
+    Of rewards of 0 and 1 a running maximum is 1 from the first rounds on, and gives nothing away any more.
+    """
+    low, high = _ends(domain)
+    sizes = np.geomspace(_SMALLEST, 1.0, rounds + 1)[:, np.newaxis]
+    grown: FloatArray = low + (high - low) * sizes * rng.uniform(0.5, 1.0, (rounds + 1, low.size))
+    return grown
+
+
+def other_records(
+    data: FloatArray, domain: Domain, numbers: FloatArray, rng: np.random.Generator, *, share: float
+) -> FloatArray:
+    """Return data in which a random share of the records is replaced.
+
+    Each by its opposite, a corner of the domain, something inside, or one of `numbers` in all coordinates or in each
+    another one.
+
+    Parameters
+    ----------
+    data
+        Shape (rounds + 1, arms).
+    domain
+        Of one record.
+    numbers
+        Telling values of a coordinate, in [0, 1] for the least to the largest.
+    rng
+        Where all choices come from.
+    share
+        Of the records; 1 for all.
+    """
+    low, high = _ends(domain)
+    shape = data.shape
+    picked = rng.choice(numbers, shape)
+    picked = np.where(rng.random((len(data), 1)) < 0.5, picked, picked[:, :1])
+    kinds = (
+        low + high - data,
+        np.where(rng.random(shape) < 0.5, low, high),
+        low + (high - low) * rng.random(shape),
+        low + (high - low) * picked,
+    )
+    chosen = rng.integers(len(kinds), size=(len(data), 1))
+    others = np.choose(chosen, kinds)
+    replaced = rng.random(len(data)) < share
+    result: FloatArray = np.where(replaced[:, np.newaxis], others, data)
+    return result
+
+
+def telling_numbers(learner: type, low: float, high: float) -> FloatArray:
+    """Return values between `low` and `high` that a learner may treat as special.
+
+    The ends, 0, halves and thirds, all numbers that stand in the code of its modules, and whatever lies halfway between
+    two neighbouring ones: an interval that the code names has such a point inside.
+    """
+    width = high - low
+    known = {low, high, 0.0, *(low + width * part for part in (1 / 3, 1 / 2, 2 / 3))}
+    known |= {float(number) for number in _numbers_of(learner)}
+    inside = np.array(sorted(number for number in known if low <= number <= high))[:_MOST_NUMBERS]
+    between = 0.5 * (inside[1:] + inside[:-1])
+    return np.concatenate([inside, between])
+
+
+def _ends(domain: Domain) -> tuple[FloatArray, FloatArray]:
+    low, high = domain.extremes()[:2]
+    return low, high
+
+
+def _numbers_of(learner: type) -> Iterator[int | float]:
+    """Yield the numbers in the modules of a class and its bases, as they stand in code or are kept there."""
+    for name in dict.fromkeys(cls.__module__ for cls in learner.__mro__ if cls is not object):
+        module = sys.modules.get(name)
+        for value in list(vars(module).values()) if module is not None else []:
+            if isinstance(value, type | types.FunctionType) and value.__module__ == name:
+                yield from _numbers_in(value)
+            elif isinstance(value, int | float):
+                yield value
+
+
+def _numbers_in(value: object) -> Iterator[int | float]:
+    if isinstance(value, bool | int | float):
+        yield value
+    elif isinstance(value, types.CodeType):
+        for constant in value.co_consts:
+            yield from _numbers_in(constant)
+    elif isinstance(value, tuple | frozenset):
+        for part in value:
+            yield from _numbers_in(part)
+    elif isinstance(value, types.FunctionType):
+        yield from _numbers_in(value.__code__)
+        yield from _numbers_in(value.__defaults__ or ())
+    elif isinstance(value, staticmethod | classmethod):
+        yield from _numbers_in(value.__func__)
+    elif isinstance(value, property):
+        yield from _numbers_in(value.fget)
+    elif isinstance(value, type):
+        for part in vars(value).values():
+            yield from _numbers_in(part)
