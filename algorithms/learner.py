@@ -8,6 +8,7 @@ leading axis of lanes, one lane in production.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from accountant import Private
 from algorithms.claim import ClaimForm
 from mechanisms import Domain
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import FloatArray, IntArray
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
@@ -60,6 +61,41 @@ class Learner(Protocol):
         record that was let in spends its budget elsewhere before its release, that release fails for all that wait
         with it; they are lost, and the learner goes on without them.
         """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confidence:
+    """What a learner's next action is chosen by, each of shape (lanes, arms).
+
+    Attributes
+    ----------
+    estimate
+        Of each arm's mean; anything where `count` is 0.
+    count, releases
+        How many values and how many noises are in it.
+    index
+        The upper bound that the oracle is asked with.
+    """
+
+    estimate: FloatArray
+    count: FloatArray
+    releases: FloatArray
+    index: FloatArray
+
+    def copy(self) -> Confidence:
+        """Return arrays of their own, which later rounds do not change."""
+        return Confidence(self.estimate.copy(), self.count.copy(), self.releases.copy(), self.index.copy())
+
+
+class ExplainedLearner(Learner, Protocol):
+    """A learner that shows what its regret proof speaks of."""
+
+    @property
+    def fed(self) -> IntArray:
+        """The arms of the last action whose outcomes `observe` will take in, (lanes, q); negative for none."""
+
+    def confidence(self) -> Confidence:
+        """Return what the next action is chosen by: views of its state, or copies."""
 
 
 class PhasedLearner(Learner, Protocol):

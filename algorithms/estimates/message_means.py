@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from algorithms.lanes import gather, scatter_set
+from algorithms.learner import Confidence
 from mechanisms.arrays import FloatArray, IntArray
 
 
@@ -28,6 +29,10 @@ class MessageMeans:
         self.mean: FloatArray = np.zeros((lanes, arms))
         self.index: FloatArray = np.ones((lanes, arms))
         self._root, self._tail = root, tail
+
+    def confidence(self) -> Confidence:
+        """Return the means, their counts (a noise in each message) and indices."""
+        return Confidence(self.mean, self.count, self.count, self.index)
 
     def add(self, arms: IntArray, messages: FloatArray) -> None:
         """Average one more message into each of `arms`, shape (lanes, k), negative for none."""

@@ -26,7 +26,7 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.estimates.doubling_batches import AccumulatedBatches
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Family, check_delta, check_epsilon, check_rounds
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_rounds
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Box, Gaussian, Interval, Laplace
@@ -54,9 +54,18 @@ class _BatchLearner(HorizonLearner[SuperArms]):
         return self.super_arm
 
     @property
+    def fed(self) -> IntArray:
+        """All arms played."""
+        return self.super_arm
+
+    def confidence(self) -> Confidence:
+        """Return the means of all released batches, the values and noises in them, and the indices."""
+        return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
+
+    @property
     def committed(self) -> IntArray:
         """The rounds until a batch is full: before, nothing changes."""
-        return self.batches.room(self.super_arm)
+        return self.batches.room(self.fed)
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
@@ -172,9 +181,9 @@ class CUCBBatchLeast(_BatchLearner):
         super().__init__(structure, gate, mechanism, horizon)
 
     @property
-    def committed(self) -> IntArray:
-        """The rounds until the batch of the arm fed is full: before, nothing changes."""
-        return self.batches.room(gather(self.super_arm, least_counted(self.batches.size, self.super_arm)))
+    def fed(self) -> IntArray:
+        """The arm played of fewest released outcomes, (lanes, 1)."""
+        return gather(self.super_arm, least_counted(self.batches.size, self.super_arm))
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcome of the arm of fewest released outcomes in its batch (the lowest id among equals)."""

@@ -13,7 +13,7 @@ from typing import ClassVar
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Box, Gaussian, Laplace
@@ -43,6 +43,15 @@ class _AllValuesLearner(HorizonLearner[SuperArms]):
         """Return the oracle's answer to the indices."""
         self.super_arm = self.structure.solve(self.estimates.index)
         return self.super_arm
+
+    @property
+    def fed(self) -> IntArray:
+        """All arms played."""
+        return self.super_arm
+
+    def confidence(self) -> Confidence:
+        """Return the mean messages, their counts and indices."""
+        return self.estimates.confidence()
 
     def observe(self, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""

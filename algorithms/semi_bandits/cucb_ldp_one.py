@@ -14,7 +14,7 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Family, check_epsilon
+from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Above, Interval, Laplace, RandomizedResponse
@@ -37,6 +37,15 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
         """Return the oracle's answer to the indices."""
         self.super_arm = self.structure.solve(self.estimates.index)
         return self.super_arm
+
+    @property
+    def fed(self) -> IntArray:
+        """The least-counted arm played, (lanes, 1)."""
+        return gather(self.super_arm, least_counted(self.estimates.count, self.super_arm))
+
+    def confidence(self) -> Confidence:
+        """Return the mean messages, their counts and indices."""
+        return self.estimates.confidence()
 
     def observe(self, feedback: Private) -> None:
         """Average one message, about the least-counted arm played (the lowest id among equals)."""

@@ -21,7 +21,7 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Family, check_epsilon, check_rounds
+from algorithms.learner import Confidence, Family, check_epsilon, check_rounds
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Laplace
@@ -75,14 +75,19 @@ class DPUCBMat(_MatroidLearner):
 
     def act(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
-        n = self.batches.size
-        index = (
-            self.batches.mean
-            + ucb1_radius(self.exponent / 2, n)
-            + ratio_or_infinity(self.scale * self.exponent, n)
-        )
-        self.basis = self.structure.solve(index)
+        self.basis = self.structure.solve(self.confidence().index)
         return self.basis
+
+    @property
+    def fed(self) -> IntArray:
+        """All elements of the basis."""
+        return self.basis
+
+    def confidence(self) -> Confidence:
+        """Return the means of the last full batches, the values and noises in them, and the indices."""
+        n = self.batches.size
+        radius = ucb1_radius(self.exponent / 2, n) + ratio_or_infinity(self.scale * self.exponent, n)
+        return Confidence(self.batches.mean, n, np.minimum(n, 1.0), self.batches.mean + radius)
 
     @property
     def committed(self) -> IntArray:

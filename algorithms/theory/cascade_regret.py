@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from algorithms.theory.confidence_theorem import x
 from algorithms.theory.regret_bound import (
     A,
     Delta,
@@ -23,7 +24,6 @@ from algorithms.theory.regret_bound import (
     sigma,
     spread,
     w_K,
-    x,
 )
 
 # Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.

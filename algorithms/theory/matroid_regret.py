@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, x
 from algorithms.theory.regret_bound import (
     Delta,
     Delta_max,
@@ -18,7 +19,6 @@ from algorithms.theory.regret_bound import (
     k,
     rho,
     spread,
-    x,
 )
 
 _batches = FloorLog2(T + 1)
@@ -36,6 +36,17 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         per_arm=spread(8 * x) + 16 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
         definitions=_matroid,
         source="bijective exchange, batches of doubling size, one failure event (Theorem 4U)",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(x / (2 * n)) + b * x / n,
+            noise="Laplace",
+            scale=b,
+            feeds="all",
+            counting="last batch",
+            index="unclipped",
+            lemma="exchange",
+            failure=1 / T,
+            sides=1.5,  # e^-x for the values, and half of that for the noise
+        ),
     ),
     "dpts-mat": RegretBound(
         constant=K + 1,

@@ -20,6 +20,7 @@ import sympy as sp
 
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, Problem, Value
+from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.gaps import Gaps, problem_gaps
 from mechanisms import Gaussian, Sensitivity
 
@@ -27,7 +28,7 @@ T, epsilon, K, L, B, B1 = sp.symbols("T epsilon K L B_inf B_1", positive=True)
 Delta, Delta_max, rho, k = sp.symbols("Delta Delta_max rho k", positive=True)
 R_max, Delta_0, p0 = sp.symbols("R_max Delta_0 p_0", positive=True)
 w_K, mu, delta = sp.symbols("w_K mu delta", positive=True)
-x, b, A, v, N = sp.symbols("x b A v N", positive=True)
+b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
 
 
@@ -125,6 +126,8 @@ class RegretBound:
         What was wrong with that, or was left open.
     unproved
         What no proof covers; empty for a theorem.
+    confidence
+        What its proof says of the learner's estimates, where a running learner can be held against it.
     """
 
     constant: sp.Expr
@@ -138,6 +141,7 @@ class RegretBound:
     printed: str = ""
     correction: str = ""
     unproved: str = ""
+    confidence: ConfidenceTheorem | None = None
 
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""
@@ -176,6 +180,10 @@ class RegretBound:
             [bound, *(f"{sp.latex(symbol)} = {sp.latex(value)}" for symbol, value in self.definitions)]
         )
 
+    def number(self, expression: sp.Expr, instance: Instance) -> float:
+        """Return the value of an expression in the bound's symbols and abbreviations, none of them about one arm."""
+        return _number(self._function(expression), instance_values(instance))
+
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count."""
         if isinstance(instance.problem, LinearBandit):
@@ -184,7 +192,7 @@ class RegretBound:
             values = linear_values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
             return [(part, _number(self._function(part), values)) for part in parts]
-        common = _values(instance)
+        common = instance_values(instance)
         gaps = instance.gaps
         per_arm = [
             {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
@@ -228,7 +236,7 @@ def _number(
     return math.inf if math.isnan(number) else number
 
 
-def _values(instance: Instance) -> dict[sp.Symbol, float]:
+def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
     """Return the value of every symbol that is not about one arm."""
     problem, gaps = instance.problem, instance.gaps
     assert not isinstance(problem, LinearBandit)

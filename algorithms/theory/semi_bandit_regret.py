@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import sympy as sp
 
 from algorithms.problems import LinearBandit
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import (
     B1,
     B,
@@ -28,7 +29,6 @@ from algorithms.theory.regret_bound import (
     sigma,
     spread,
     v,
-    x,
 )
 
 _batches = FloorLog2(T + 1)
@@ -56,6 +56,47 @@ def _size(instance: Instance) -> int:
     return instance.problem.structure.size
 
 
+def _messages(
+    radius: sp.Expr,
+    noise: Literal["bit", "Laplace", "Gaussian"],
+    scale: sp.Expr,
+    *,
+    least: bool,
+    failure: sp.Expr = 1 / T,
+    sides: float | None = 1.0,
+) -> ConfidenceTheorem:
+    """Return the proof of a learner that averages every message."""
+    return ConfidenceTheorem(
+        radius=radius,
+        noise=noise,
+        scale=scale,
+        feeds="least" if least else "all",
+        counting="every value",
+        index="clipped",
+        lemma="B_inf" if least else "B_1",
+        failure=failure,
+        sides=sides,
+    )
+
+
+def _accumulated(noise: Literal["Laplace", "Gaussian"], *, least: bool) -> ConfidenceTheorem:
+    """Return the proof of a learner on accumulated batches: Lemma R, and Chernoff's inequality below it."""
+    proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.Integer(0), sigma)
+    return ConfidenceTheorem(
+        radius=(sp.sqrt(2 * x * (n / 4 + proxy * j)) + tail) / n,
+        noise=noise,
+        scale=scale,
+        feeds="least" if least else "all",
+        counting="accumulated batches",
+        index="Chernoff",
+        lemma="B_inf" if least else "B_1",
+        failure=1 / T,
+    )
+
+
+_LAPLACE = sp.sqrt(x * v / n) + b * x / n
+
+
 SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
         constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
@@ -73,6 +114,14 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         printed="O(sum_i K^2 B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
         correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
         "epsilon <= 3.65 K only (T^-1 up to 7.48 K); beyond, the regret is larger than the bound",
+        confidence=_messages(
+            4 * K * sp.sqrt(2 * sp.log(T) / n) / epsilon,
+            "Laplace",
+            K / epsilon,
+            least=False,
+            failure=2 * L / T,
+            sides=None,
+        ),
     ),
     "cucb-ldp2": RegretBound(
         constant=3 * L * R_max,
@@ -85,6 +134,14 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         printed="O(sum_i B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
         correction="its radius, printed without a term for sampling, fails with probability T^-3 at most for "
         "epsilon <= 3.65 only (T^-1 up to 7.48); beyond, the regret is larger than the bound",
+        confidence=_messages(
+            4 * sp.sqrt(2 * sp.log(T) / n) / epsilon,
+            "Laplace",
+            1 / epsilon,
+            least=True,
+            failure=2 * L / T,
+            sides=None,
+        ),
     ),
     "cucb-ldp-bit": RegretBound(
         constant=R_max,
@@ -92,6 +149,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=spread(2 * B**2 * sp.coth(epsilon / 2) ** 2 * x, R_max) + R_max,
         definitions=(_message_exponent,),
         source="one randomized bit of the least-counted arm (Theorem 1a)",
+        confidence=_messages(sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)), "bit", sp.Integer(1), least=True),
     ),
     "cucb-ldp-laplace-one": RegretBound(
         constant=R_max,
@@ -99,6 +157,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=spread(4 * B**2 * v * x, R_max) + 4 * B * b * x * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, 1 / epsilon), (v, sp.Rational(1, 2) + 4 * b**2), _message_exponent),
         source="one outcome of the least-counted arm with Laplace noise (Theorem 1b)",
+        confidence=_messages(_LAPLACE, "Laplace", b, least=True),
     ),
     "cucb-ldp-laplace-all": RegretBound(
         constant=R_max,
@@ -114,6 +173,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             (N, 16 * B1**2 * K**2 * x * v / Delta**2 + 8 * K * B1 * b * x / Delta),
         ),
         source="all outcomes with Laplace noise (Theorem 1c)",
+        confidence=_messages(_LAPLACE, "Laplace", b, least=False),
     ),
     "cucb-ldp-gaussian": RegretBound(
         constant=R_max,
@@ -121,6 +181,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
         definitions=((v, sp.Rational(1, 4) + K / mu**2), _message_exponent),
         source="all outcomes with Gaussian noise (Theorem 3, B_1)",
+        confidence=_messages(sp.sqrt(2 * x * v / n), "Gaussian", sp.sqrt(K) / mu, least=False),
     ),
     "cucb-batch-all": RegretBound(
         constant=R_max,
@@ -128,6 +189,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=_all_fed,
         definitions=((b, K / epsilon), _batch_exponent, _laplace_tail, _feeds),
         source="accumulated batches of all arms, B_1 (Theorem 2d, summed as Theorem 2b)",
+        confidence=_accumulated("Laplace", least=False),
     ),
     "cucb-batch-least": RegretBound(
         constant=R_max,
@@ -135,6 +197,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=spread(4 * B**2 * x, R_max) + 8 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, 1 / epsilon), _batch_exponent, _laplace_tail),
         source="accumulated batches of the least-counted arm (Theorem 2d)",
+        confidence=_accumulated("Laplace", least=True),
     ),
     "cucb-batch-gaussian": RegretBound(
         constant=R_max,
@@ -147,6 +210,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             _feeds,
         ),
         source="accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
+        confidence=_accumulated("Gaussian", least=False),
     ),
     "cucb-dp": RegretBound(
         constant=R_max,

@@ -7,8 +7,9 @@ import pytest
 from accountant import Simulation
 from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import Cascade, SemiBandit, TopK
+from algorithms.theory.confidence_theorem import x
 from algorithms.theory.regret import BOUNDS
-from algorithms.theory.regret_bound import Instance, L, T, x
+from algorithms.theory.regret_bound import Instance, L, T
 from mechanisms import Gaussian, Sensitivity
 
 EPSILON, HORIZON, DELTA = 1.3, 1000, 1e-3

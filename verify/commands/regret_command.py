@@ -124,6 +124,13 @@ def _render(report: RegretReport, console: Console) -> None:
     for name, words in (("printed", theorem.printed), ("but", theorem.correction)):
         if words:
             console.print(Text(f"{name:8s} {words}"))
+    if report.proof:
+        title = f"What the proof rests on: {report.learner} at epsilon = {report.epsilon:g}, two of four arms"
+        table = Table("check", "p", "seen", title=Text(title), title_justify="left")
+        for check in report.proof:
+            style = "bold red" if check.violated else ""
+            table.add_row(Text(check.name, style=style), f"{check.p:.2g}", Text(check.words))
+        console.print(table)
     title = f"Regret: all limits hold together except with probability {report.error:g}"
     table = Table(
         "round", "mean", "at least", "at most", "bound", "worst", "", title=title, title_justify="left"

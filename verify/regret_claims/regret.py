@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,16 @@ from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
 from algorithms.linear.linear_play import simulate_phases
-from algorithms.problems import LinearBandit, Problem, SettingError, Value, parse_settings
+from algorithms.problems import (
+    LinearBandit,
+    Problem,
+    SemiBandit,
+    SettingError,
+    TopK,
+    UniformMatroid,
+    Value,
+    parse_settings,
+)
 from algorithms.simulate import Trace, checkpoint_rounds, simulate
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
@@ -25,6 +34,7 @@ from verify.conduct.progress import Progress, silent
 from verify.learners.learner_subject import LearnerSubject, choose_problem
 from verify.linear.linear_subject import build_linear, is_linear
 from verify.regret_claims.outcome import outcome
+from verify.regret_claims.proof_checks import BuildExplained, ProofCheck, check_proof
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.regret_claims.speaking_instances import (
     StatedBound,
@@ -44,6 +54,8 @@ _LONGEST = {
     "printed linear": (1 << 16, 1 << 18),
 }
 """The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
+
+_CHECK_MEANS, _CHECK_ROUNDS, _CHECK_LANES = (0.3, 0.45, 0.6, 0.9), 256, 128
 
 DEFAULT_ERROR = 1e-4
 """The probability that a learner which keeps its bound is called violated, at most."""
@@ -93,7 +105,7 @@ def regret(
     Returns
     -------
     RegretReport
-        The theorem on the instance, the outcome, and the verdict.
+        The theorem on the instance, what its proof rests on, the outcome, and the verdict.
 
     Raises
     ------
@@ -115,6 +127,7 @@ def regret(
     played = asked.instance
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
+    proof = _proved(subject, played, asked.theorem.bound, seed, error / 2)
     trace = _simulated(subject, played, runs, seed, lambda share: progress(share, "simulating"))
     floor, ceiling = _regret_range(played.problem)
     bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
@@ -128,8 +141,38 @@ def regret(
         seed=seed,
         error=error,
         theorem=asked.theorem.on(played),
-        outcome=outcome(trace, bounds, floor, ceiling, error),
+        proof=proof,
+        outcome=outcome(trace, bounds, floor, ceiling, error / 2),
         reproduce=_again(subject, problem, settings or {}, played, runs, error, seed),
+    )
+
+
+def _proved(
+    subject: LearnerSubject,
+    played: Instance,
+    bound: RegretBound | StatedBound | None,
+    seed: int,
+    error: float,
+) -> tuple[ProofCheck, ...]:
+    """Check what the proof rests on, at the learner's epsilon on an instance of its own, if the learner shows it.
+
+    Its means lie near 1/2, where estimates vary most, and off it, where a wrong gain shows.
+    """
+    shown = hasattr(subject.make, "confidence") and hasattr(subject.make, "fed")
+    if not (isinstance(bound, RegretBound) and bound.confidence is not None and shown):
+        return ()
+    structure = UniformMatroid(4, 2) if subject.make.family == "matroid" else TopK(4, 2)
+    checked = replace(played, problem=SemiBandit(structure, np.array(_CHECK_MEANS)), horizon=_CHECK_ROUNDS)
+    build = learner_builder(
+        subject.make,
+        SemiBandit(structure, np.array(_CHECK_MEANS)),
+        epsilon=checked.epsilon,
+        delta=checked.delta,
+        horizon=checked.horizon,
+        settings=checked.settings,
+    )
+    return check_proof(
+        cast(BuildExplained, build), bound, checked, lanes=_CHECK_LANES, seed=seed, error=error
     )
 
 

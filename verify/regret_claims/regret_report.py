@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from verify.regret_claims.outcome import Checkpoint
+from verify.regret_claims.proof_checks import ProofCheck
 from verify.verdict.json_form import json_able
 
 RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime"]
@@ -66,6 +67,8 @@ class RegretReport:
         How many runs, from which seed, and the probability that a true learner is called violated, at most.
     theorem
         The bound on the instance.
+    proof
+        What the theorem's proof rests on, up to the first counterexample; empty where the learner does not show it.
     outcome
         Regret at checkpoints.
     reproduce
@@ -81,12 +84,15 @@ class RegretReport:
     seed: int
     error: float
     theorem: TheoremValue
+    proof: tuple[ProofCheck, ...]
     outcome: tuple[Checkpoint, ...]
     reproduce: str
 
     @property
     def verdict(self) -> RegretVerdict:
         """What the layers say together: the first that applies of `reasons`."""
+        if any(check.violated for check in self.proof):
+            return "violated"
         if any(checkpoint.verdict == "violated" for checkpoint in self.outcome):
             return "violated"
         if not self.theorem.covered:
@@ -104,7 +110,7 @@ class RegretReport:
     def reasons(self) -> tuple[str, ...]:
         """Why, in words."""
         theorem, last = self.theorem, self.outcome[-1]
-        said = []
+        said = [f"{check.name}: {check.words}" for check in self.proof if check.violated]
         for checkpoint in self.outcome:
             if checkpoint.verdict == "violated":
                 said.append(
@@ -113,7 +119,7 @@ class RegretReport:
                 )
                 break
         if not theorem.covered:
-            said.append(f"no theorem is about this: {theorem.regime}")
+            said.append(f"the theorem is not about this; it needs: {theorem.regime}")
         elif theorem.bound >= theorem.trivial:
             first = "no horizon" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
             said.append(
@@ -154,6 +160,7 @@ class RegretReport:
             {
                 "verdict": self.verdict,
                 **asdict(self),
+                "proof": [{**asdict(each), "violated": each.violated} for each in self.proof],
                 "outcome": [{**asdict(each), "verdict": each.verdict} for each in self.outcome],
                 "reasons": list(self.reasons),
             }
@@ -161,6 +168,7 @@ class RegretReport:
         return data
 
 
+_TUPLES = {"tuple[Checkpoint, ...]": Checkpoint, "tuple[ProofCheck, ...]": ProofCheck}
 _NUMBERS = {"float": float, "int": int, "str": str, "bool": bool}
 
 
@@ -173,8 +181,8 @@ def _read(kind: type[Any], data: Mapping[str, Any]) -> Any:
             values[each.name] = _NUMBERS[name](value)
         elif name == "TheoremValue":
             values[each.name] = _read(TheoremValue, value)
-        elif name == "tuple[Checkpoint, ...]":
-            values[each.name] = tuple(_read(Checkpoint, one) for one in value)
+        elif name in _TUPLES:
+            values[each.name] = tuple(_read(_TUPLES[name], one) for one in value)
         elif name == "int | None":
             values[each.name] = None if value is None else int(value)
         else:

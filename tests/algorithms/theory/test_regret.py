@@ -92,7 +92,8 @@ def test_the_other_bounds():
 @pytest.mark.parametrize("horizon", [1, 3, 7, 2**20 - 1, 2**20, 10**6])
 def test_learner_and_theorem_have_the_same_exponent(horizon):
     from accountant import Simulation
-    from algorithms.theory.regret_bound import K, L, T, epsilon, x
+    from algorithms.theory.confidence_theorem import x
+    from algorithms.theory.regret_bound import K, L, T, epsilon
 
     learner = DPUCBMat(MATROID.structure, Simulation(0, 64), epsilon=1.0, horizon=horizon)
     numbers = {T: horizon, L: 5, K: 3, epsilon: 1.0}

@@ -1,5 +1,6 @@
 """`regret` on learners whose bound is true, and on ones whose is not."""
 
+import inspect
 import json
 
 import numpy as np
@@ -57,17 +58,34 @@ def test_every_other_bound_speaks_somewhere(name):
 
 
 def test_a_learner_that_does_not_learn_is_violated():
-    report = regret(Uniform, bound=BOUNDS["cucb-ldp-bit"], epsilon=1.0)
+    report = regret(Uniform, bound=BOUNDS["cucb-ldp-bit"].evaluate, epsilon=1.0)
     assert report.verdict == "violated"
     assert report.exit_code == 1
     assert "at least" in report.reasons[0]
 
 
+def test_a_proof_that_fails_is_a_violation_whatever_regret_is():
+    class Hasty(CUCBLDPBit):
+        """Half the radius: less regret, and no proof."""
+
+        def __init__(self, *args, **keywords):
+            super().__init__(*args, **keywords)
+            self.estimates._root /= 2
+
+        __init__.__signature__ = inspect.signature(CUCBLDPBit.__init__)
+
+    report = regret(Hasty, bound=BOUNDS["cucb-ldp-bit"], epsilon=1.0)
+    assert report.verdict == "violated"
+    assert report.reasons[0].startswith("radius: round ")
+    assert report.outcome[-1].verdict == "consistent"
+    assert regret("cucb-ldp-bit").proof[0].name == "bookkeeping"
+
+
 def test_a_printed_theorem_beyond_its_regime():
     """Theorem 4 of Chen et al. claims every epsilon; at 100 its radius is too small for its sampling error."""
     problem = SemiBandit(TopK(2, 1), [0.3, 0.5])
-    assert regret("cucb-ldp2", problem=problem, epsilon=5.0, horizon=2000).verdict == "out of regime"
-    assert regret("cucb-ldp2", problem=problem, epsilon=100.0, horizon=5000).verdict == "violated"
+    assert regret("cucb-ldp2", problem=problem, epsilon=5.0, horizon=500, runs=8).verdict == "out of regime"
+    assert regret("cucb-ldp2", problem=problem, epsilon=100.0, horizon=3000).verdict == "violated"
 
 
 def test_bounds_of_users():

@@ -1,0 +1,103 @@
+"""What a regret proof rests on, as data: the law of the estimates, their radius, and the gap that it allows.
+
+Every theorem here has the same skeleton. *Good event*: all estimates lie within their radii, but with probability
+`failure`. *Gap lemma*, deterministic on it: a bad action's gap is at most the radii of what it plays. *Count*:
+inverted, how often that can be; and the regret is their sum.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import sympy as sp
+
+from mechanisms.arrays import FloatArray
+
+n, j, x = sp.symbols("n j x", positive=True)
+
+Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
+
+
+@dataclass(frozen=True)
+class ConfidenceTheorem:
+    """The statements that a regret proof makes on the way.
+
+    Attributes
+    ----------
+    radius
+        How far an estimate of n values with j noises is from its mean but with probability ``sides e^-x`` each side; in
+        n, j, x and the bound's symbols.
+    noise, scale
+        The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, or "bit": one
+        value in {0, 1}, flipped with probability ``1 / (1 + e^epsilon)`` and debiased.
+    feeds
+        Whose outcomes a round takes in: "all" arms played, or the "least" counted one.
+    counting
+        How many values are in an estimate after f feeds: "every value", f; "accumulated batches" of sizes 1, 2, 4, ...,
+        all that are full; "last batch" that is.
+    index
+        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality;
+        "unclipped": infinite before the first value.
+    lemma
+        Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
+        their sum; "exchange", twice the sum over arms outside the best basis.
+    failure
+        Of the good event over the whole horizon, in T and L.
+    sides
+        See `radius`; None where the radius has no x.
+    """
+
+    radius: sp.Expr
+    noise: Literal["bit", "Laplace", "Gaussian"]
+    scale: sp.Expr
+    feeds: Literal["all", "least"]
+    counting: Literal["every value", "accumulated batches", "last batch"]
+    index: Literal["clipped", "Chernoff", "unclipped"]
+    lemma: Literal["B_inf", "B_1", "exchange"]
+    failure: sp.Expr
+    sides: float | None = 1.0
+
+    def count(self, feeds: FloatArray) -> FloatArray:
+        """Return how many values are in an estimate after so many feeds."""
+        if self.counting == "every value":
+            return feeds.copy()
+        full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
+        return 2.0**full - 1.0 if self.counting == "accumulated batches" else np.floor(2.0 ** (full - 1.0))
+
+    def releases(self, feeds: FloatArray) -> FloatArray:
+        """Return how many noises are in an estimate after so many feeds."""
+        if self.counting == "every value":
+            return feeds.copy()
+        full: FloatArray = np.floor(np.log2(feeds + 1.0))
+        return full if self.counting == "accumulated batches" else np.minimum(full, 1.0)
+
+    def radius_on(
+        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    ) -> Radius:
+        """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
+        function = _compiled(self.radius, definitions)
+        fixed = {str(symbol): value for symbol, value in values.items()}
+
+        def radius(count: FloatArray, releases: FloatArray, level: float) -> FloatArray:
+            some = np.maximum(count, 1.0)
+            found = function({**fixed, "n": some, "j": np.maximum(releases, 1.0), "x": level})
+            return np.where(count > 0, found, np.inf)
+
+        return radius
+
+
+@functools.cache
+def _compiled(
+    expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+) -> Callable[[Mapping[str, float | FloatArray]], FloatArray]:
+    for symbol, definition in reversed(definitions):
+        if symbol != x:
+            expression = expression.subs(symbol, definition)
+    symbols = sorted(expression.free_symbols, key=str)
+    modules = [{"coth": lambda z: 1.0 / np.tanh(z)}, "numpy"]
+    function = sp.lambdify(symbols, expression, modules=modules)
+    return lambda values: np.asarray(function(*(values[str(symbol)] for symbol in symbols)), dtype=np.float64)

@@ -1,0 +1,116 @@
+"""Exact tests of the noise in released numbers, however many there were: e-values.
+
+A checker that drew the data knows what was summed, so what is left of a release is its noise. How many releases there
+are may depend on what came out; so each test is a product of factors of expectation 1, one a release, which exceeds
+1 / p with probability at most p whenever it is looked at (Ville). Averages of such products are one again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from mechanisms.arrays import FloatArray
+
+_DEPTHS = (0.7, 2.0, 4.0)  # Laplace scales, or Gaussian deviations of the same order
+_MORE = (1.1, 1.3, 2.0)  # how much likelier a tail may be
+_TILTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.7)  # of the mean, over the scale
+_LIES = (0.5, 0.8, 1.25, 2.0)
+
+
+def event_evidence(hits: int, trials: int, chance: float, other: float) -> float:
+    """Return the log of the e-value against "a hit has at most (at least) `chance`", in favour of `other`."""
+    return hits * math.log(other / chance) + (trials - hits) * math.log1p((chance - other) / (1 - chance))
+
+
+def p_value(logs: list[float]) -> float:
+    """Return the p-value of the average of e-values, given their logarithms."""
+    return float(min(1.0, math.exp(-min(700.0, np.logaddexp.reduce(logs) - math.log(len(logs))))))
+
+
+@dataclass
+class AdditiveNoise:
+    """Laplace or Gaussian noise of a known scale: its tails are no heavier, and its mean is 0.
+
+    Attributes
+    ----------
+    law, scale
+        What it should be.
+    """
+
+    law: Literal["Laplace", "Gaussian"]
+    scale: float
+    _trials: int = 0
+    _sum: float = 0.0
+    _hits: list[int] = field(default_factory=lambda: [0] * len(_DEPTHS))
+
+    def add(self, noise: FloatArray) -> None:
+        """Take the noises of some releases."""
+        size = np.abs(noise)
+        self._trials += noise.size
+        self._sum += float(noise.sum())
+        for number, depth in enumerate(_DEPTHS):
+            self._hits[number] += int((size > depth * self.scale).sum())
+
+    @property
+    def p(self) -> float:
+        """A p-value of the claim."""
+        logs = []
+        for depth, hits in zip(_DEPTHS, self._hits, strict=True):
+            chance = math.exp(-depth) if self.law == "Laplace" else 2 * float(stats.norm.sf(depth))
+            logs += [event_evidence(hits, self._trials, chance, min(more * chance, 0.99)) for more in _MORE]
+        for tilt in _TILTS:
+            moment = -math.log1p(-(tilt**2)) if self.law == "Laplace" else tilt**2 / 2
+            logs += [sign * tilt * self._sum / self.scale - self._trials * moment for sign in (-1.0, 1.0)]
+        return p_value(logs)
+
+    @property
+    def words(self) -> str:
+        """What was seen."""
+        if not self._trials:
+            return "nothing was released"
+        seen = ", ".join(
+            f"{hits / self._trials:.3g} beyond {depth:g}"
+            for depth, hits in zip(_DEPTHS, self._hits, strict=True)
+        )
+        return f"{self._trials:,} releases: mean {self._sum / self._trials / self.scale:.3g} {self.law} scales; {seen}"
+
+
+@dataclass
+class FlippedBit:
+    """A bit of which each value is flipped with the same known probability."""
+
+    chance: float
+    _trials: list[int] = field(default_factory=lambda: [0, 0])
+    _lies: list[int] = field(default_factory=lambda: [0, 0])
+
+    def add(self, bits: FloatArray, truths: FloatArray) -> None:
+        """Take some bits, and what they are of."""
+        for value in (0, 1):
+            of = truths == value
+            self._trials[value] += int(of.sum())
+            self._lies[value] += int((bits[of] != value).sum())
+
+    @property
+    def p(self) -> float:
+        """A p-value of the claim."""
+        return p_value(
+            [
+                event_evidence(lies, trials, self.chance, min(factor * self.chance, 0.99))
+                for trials, lies in zip(self._trials, self._lies, strict=True)
+                for factor in _LIES
+            ]
+        )
+
+    @property
+    def words(self) -> str:
+        """What was seen."""
+        rates = " and ".join(
+            f"{lies / max(trials, 1):.3g} of {trials:,} bits {value} flipped"
+            for value, (trials, lies) in enumerate(zip(self._trials, self._lies, strict=True))
+        )
+        return f"{rates}, expected {self.chance:.3g}"
