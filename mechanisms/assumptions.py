@@ -433,12 +433,24 @@ def _patched(what: str) -> Assumption:
     return Assumption(AssumptionKind.PATCHED, f"what was put in place of {what} does the same")
 
 
+_sources: dict[int, tuple[type, str, int]] = {}  # by identity: a metaclass may say what equals what
+
+
 def _place(cls: type) -> str:
+    known = _sources.get(id(cls))
+    if known is None or known[0] is not cls:  # finding a class reads and parses its whole file
+        if len(_sources) >= _MOST_KEPT:
+            _sources.clear()
+        known = _sources[id(cls)] = (cls, *_source(cls))
+    _, file, line = known
+    return f"{_shown(file)}:{line}" if line >= 0 else ""
+
+
+def _source(cls: type) -> tuple[str, int]:
     try:
-        file, line = inspect.getsourcefile(cls), inspect.getsourcelines(cls)[1]
+        return inspect.getsourcefile(cls) or "", inspect.getsourcelines(cls)[1]
     except (OSError, TypeError):
-        return ""
-    return f"{_shown(file or '')}:{line}"
+        return "", -1
 
 
 def _shown(file: str) -> str:

@@ -247,6 +247,22 @@ def test_nestings_around_a_users_mechanism_assume_what_it_assumes(
         assert examined(mechanism)[1] == assumptions_of(mechanism) == assumptions_of(QUIET)
 
 
+def test_the_file_of_a_users_class_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Own(Laplace):
+        pass
+
+    class Other(Laplace):
+        pass
+
+    read = []
+    found = inspect.getsourcelines
+    monkeypatch.setattr(inspect, "getsourcelines", lambda cls: (read.append(cls), found(cls))[1])
+    places = [assumptions_of(cls(scale=1.0))[0].where for cls in (Own, Other, Own, Other)]
+    assert places[:2] == places[2:]
+    assert places[0] != places[1]
+    assert read == [Own, Other]
+
+
 def test_a_method_patched_into_an_instance_is_seen_and_has_no_effect() -> None:
     mechanism = Laplace(scale=1.0)
     object.__setattr__(mechanism, "release", lambda value, noise: np.asarray(value))

@@ -9,6 +9,8 @@ from algorithms.play import play_records
 from algorithms.problems import build_problem
 from verify import verify
 
+pytestmark = pytest.mark.usefixtures("small_searches")
+
 
 def test_batches_with_gaussian_noise_are_certified_at_exactly_epsilon():
     result = verify("cucb-batch-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=20_000)

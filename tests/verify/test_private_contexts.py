@@ -12,6 +12,7 @@ from verify.bandits import bandit_candidates
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.transcripts.action_features import read
 
+pytestmark = pytest.mark.usefixtures("small_searches")
 ARMS, FEATURES, ROUNDS, PHASE = 2, 2, 16, 4
 # One record moves a sum of rewards times contexts by sqrt(2) at most in l1; replaced, it may leave one arm's sum for
 # another's.

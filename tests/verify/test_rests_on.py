@@ -27,6 +27,7 @@ from verify.subjects.resolve import load_object
 
 LEARNERS = Path(__file__).parent / "subjects" / "learners.py"
 NoisyMeans: Any = load_object(f"{LEARNERS}:NoisyMeans")
+pytestmark = pytest.mark.usefixtures("small_searches")
 FEW: dict[str, Any] = {"samples": 20_000, "effort": "quick"}
 
 

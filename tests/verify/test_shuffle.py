@@ -20,7 +20,7 @@ def test_the_published_scalar_protocol_holds_with_slack() -> None:
 
 def test_a_calibrated_vector_protocol_is_certified() -> None:
     noise = ShuffledMean.calibrated(1.0, 1e-3, clients=20, size=3, bound=1.0).mechanism
-    report = verify(noise, epsilon=1.0, delta=1e-3, effort="quick")
+    report = verify(noise, epsilon=1.0, delta=1e-3, samples=100_000)
     assert report.verdict == "certified"
     assert report.lower.epsilon <= report.upper.epsilon <= 1.0
 
@@ -28,7 +28,7 @@ def test_a_calibrated_vector_protocol_is_certified() -> None:
 def test_an_upper_curve_alone_refutes_nothing() -> None:
     """Several coordinates: the grid's curve is a bound, so a claim just below it is not refuted by it."""
     noise = Binomial(trials=400, shift=1, dimension=3, delta=1e-3)
-    report = verify(noise, epsilon=noise.epsilon * (1 - 1e-6), delta=1e-3, effort="quick")
+    report = verify(noise, epsilon=noise.epsilon * (1 - 1e-6), delta=1e-3, samples=100_000)
     assert report.verdict == "unproven"
 
 

@@ -1,5 +1,6 @@
 """The zoo's bandits: planted bugs are refuted, and the findings name the line."""
 
+import functools
 import inspect
 
 import pytest
@@ -30,9 +31,14 @@ def assert_line_named(result, name):
     assert (kind, where) in {(finding.kind, finding.where) for finding in result.findings}
 
 
+@functools.cache
+def quick(name):
+    return verify(f"zoo/{name}", effort="quick")
+
+
 @pytest.mark.parametrize("name", sorted(LINES.keys() - {"bandit-variance"}))
 def test_a_planted_bug_is_refuted_and_its_line_is_named(name):
-    result = verify(f"zoo/{name}", effort="quick")
+    result = quick(name)
     assert result.verdict == "refuted"
     assert result.lower.epsilon > 1.0
     assert_line_named(result, name)
@@ -59,7 +65,7 @@ def test_a_private_bandit_is_certified(name):
 
 
 def test_a_records_charges_are_counted():
-    result = verify("zoo/bandit-tree-level", effort="quick")
+    result = quick("bandit-tree-level")
     (finding,) = (finding for finding in result.findings if finding.kind == "overspent")
     assert "7 releases through Laplace" in finding.message
     assert result.upper.epsilon == pytest.approx(7 / 6)
