@@ -12,6 +12,8 @@ from verify.conduct.effort import EFFORTS
 def small_searches(monkeypatch):
     """Effort ``quick`` with a small part of its search: for what a verification shows without one."""
     quick = EFFORTS["quick"]
-    small = replace(quick, scan_lanes=64, lane_rounds=100_000, search_samples=20_000, replays=5)
+    small = replace(
+        quick, scan_rounds=8, scan_lanes=64, lane_rounds=100_000, search_samples=20_000, replays=5
+    )
     monkeypatch.setitem(EFFORTS, "quick", small)
     monkeypatch.setattr(paired_runs, "_FEWEST_LANE_ROUNDS", 100_000)

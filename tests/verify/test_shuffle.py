@@ -7,6 +7,8 @@ import pytest
 from mechanisms import Binomial, ShuffledMean
 from verify import verify
 
+pytestmark = pytest.mark.usefixtures("small_searches")
+
 
 @pytest.mark.slow
 def test_the_published_scalar_protocol_holds_with_slack() -> None:

@@ -11,6 +11,7 @@ from verify import SubjectError, claimed, verify
 FOLDER = Path(__file__).parent / "subjects"
 FUNCTIONS = FOLDER / "functions.py"
 LEARNERS = FOLDER / "learners.py"
+pytestmark = pytest.mark.usefixtures("small_searches")
 FEW = {"effort": "quick", "samples": 24_000}  # enough where findings are asked for, or exact losses
 
 
@@ -95,7 +96,6 @@ def test_reads_of_raw_values_are_caught_with_the_line(name, how):
     assert how in result.findings[0].message
 
 
-@pytest.mark.usefixtures("small_searches")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
