@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, check_largest_loss
 from mechanisms.privacy_loss import PrivacyLoss, add_losses, related_loss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling
@@ -67,6 +68,7 @@ class AtomicProfile(PrivacyProfile):
         total = math.fsum(probabilities) + self.infinite_mass
         if not abs(total - 1.0) <= 1e-9:
             raise ParameterError(f"probabilities add up to {total!r}: must add up to 1")
+        check_largest_loss("losses", max(map(abs, losses)))
         object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "probabilities", probabilities)
         object.__setattr__(self, "infinite_mass", float(self.infinite_mass))
@@ -74,6 +76,13 @@ class AtomicProfile(PrivacyProfile):
     @cached_property
     def _hash(self) -> int:
         return hash((self.losses, self.probabilities, self.infinite_mass, self.bound))
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether -l has the mass of l times e^{-l}, for every loss l, up to rounding."""
+        return AtomicLoss(
+            self.losses, self.probabilities, self.infinite_mass, self.relative_rounding
+        ).symmetric
 
     @property
     def relative_error(self) -> float:
@@ -197,6 +206,11 @@ class MixtureProfile(PrivacyProfile):
     def bound(self) -> str:
         """The bound of the first part that has one."""
         return self.finite.bound or self.rest.bound
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both parts are."""
+        return self.finite.symmetric and self.rest.symmetric
 
     @property
     def pure_epsilon(self) -> Fraction | None:

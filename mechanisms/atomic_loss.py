@@ -122,33 +122,46 @@ class AtomicLoss(PrivacyLoss):
         """One for each value, at a tenth (a matrix product)."""
         return 1.0 + 0.1 * len(self.losses)
 
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss:
-        """Return the loss of the pair on a Poisson subsample; atoms stay atoms.
+    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
+        """Return the loss of the pair on a Poisson subsample; atoms stay atoms. None if the reverse differs.
 
-        Under Q the atom at l has mass p e^{-l}; the mixture (1-q) Q + q P has loss ln(1-q + q e^l) there.
-        What only Q can output has loss ln(1-q).
+        The atom at l has the mass under Q that -l has under P, and the loss ln(1-q + q e^l) under the mixture
+        (1-q) Q + q P. What only Q can output has loss ln(1-q), and the mass of an infinite loss.
         """
+        if not self.symmetric:
+            return None
+        of = dict(zip(self.losses, self.probabilities, strict=True))
         mixed: dict[Fraction, float] = {}
-        rest = 1.0
-        for loss, p in zip(self.losses, self.probabilities, strict=True):
-            log_ratio = float(loss)
-            under_q = p * math.exp(-log_ratio) if log_ratio > -700.0 else 0.0
-            rest -= under_q
-            value = (
-                math.log1p(rate * math.expm1(log_ratio))
-                if log_ratio < 30.0
-                else log_ratio + math.log(rate + (1.0 - rate) * math.exp(-log_ratio))
-            )
+
+        def add(loss: float, own: float) -> None:
+            value = float(log_mixture(rate, np.array(loss)))
             key = Fraction(-value if added else value)
-            own = under_q if added else (1.0 - rate) * under_q + rate * p
             mixed[key] = mixed.get(key, 0.0) + own
-        if rest > 1e-15 * len(self.losses):
-            value = math.log1p(-rate)
-            key = Fraction(-value if added else value)
-            mixed[key] = mixed.get(key, 0.0) + (rest if added else (1.0 - rate) * rest)
+
+        for loss, p in of.items():
+            under_q = of[-loss]
+            add(float(loss), under_q if added else (1.0 - rate) * under_q + rate * p)
+        if self.mass > 0.0:
+            add(-math.inf, self.mass if added else (1.0 - rate) * self.mass)
         mass = 0.0 if added else rate * self.mass
         sampled = AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
         return RelatedLoss(sampled, Neighbouring.ADD_OR_REMOVE)
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether (Q, P) has the same loss as (P, Q), up to rounding: the mass of -l is that of l times e^{-l}."""
+        of = dict(zip(self.losses, self.probabilities, strict=True))
+        error = max(self.relative_rounding, ROUNDING * (16.0 - 4.0 * float(np.min(self._arrays[1]))))
+        for loss, p in of.items():
+            if loss < 0 and -loss in of:
+                continue  # looked at from the other side
+            other = of.get(-loss)
+            if other is None or loss < 0:
+                return False
+            expected = p * math.exp(-min(float(loss), 745.0))
+            if abs(other - expected) > 2.0 * (error + 4.0 * ROUNDING * float(loss)) * expected + 1e-300:
+                return False
+        return True
 
     @property
     def _sampled_rounding(self) -> tuple[float, float]:
@@ -158,7 +171,10 @@ class AtomicLoss(PrivacyLoss):
         """
         size = max(abs(float(loss)) for loss in self.losses)
         own = max(self.relative_rounding, ROUNDING * (8.0 - 2.0 * float(np.min(self._arrays[1]))))
-        return own + ROUNDING * (12.0 + 4.0 * min(size, 700.0)), self.displaced + 12 * ROUNDING * size
+        displaced = math.nextafter(
+            self.displaced + 12 * ROUNDING * size, math.inf
+        )  # denormal values are, too
+        return own + ROUNDING * (12.0 + 4.0 * min(size, 700.0)), displaced
 
     def fixed_size(self, rate: float) -> PrivacyLoss:
         """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
@@ -187,7 +203,7 @@ class AtomicLoss(PrivacyLoss):
         values, log_p = self._arrays
         relative = np.maximum(ROUNDING * (8.0 + 2.0 * np.abs(log_p)), self.relative_rounding)
         relative = relative + ROUNDING * (4.0 + np.abs(log_p) + 3.0 * s * np.abs(values))
-        moved = np.expm1(self.displaced * np.hypot(s, t)) if self.displaced else 0.0
+        moved = np.expm1(np.minimum(self.displaced * np.hypot(s, t), 700.0)) if self.displaced else 0.0
         return fourier_of_masses(log_p + s * values, values, relative, moved, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:

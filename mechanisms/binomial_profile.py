@@ -146,6 +146,11 @@ class BinomialShift(PrivacyProfile):
     probability: float
 
     @property
+    def symmetric(self) -> bool:
+        """Only at p = 1/2."""
+        return self.probability == 0.5
+
+    @property
     def pure_epsilon(self) -> None:
         """None: the largest outputs are impossible under the smaller value."""
         return None

@@ -13,7 +13,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.atomic_loss import NO_LOSS
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import ParameterError, delta_of_approximate, nonnegative
+from mechanisms.parameters import ParameterError, check_largest_loss, delta_of_approximate, nonnegative
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, add_up
@@ -87,6 +87,7 @@ class PureProfile(PrivacyProfile):
         if math.isinf(size):
             raise ParameterError("epsilon = inf: must be finite")
         object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
+        check_largest_loss("epsilon", self.epsilon_bound)
 
     @property
     def pure_epsilon(self) -> Fraction:
@@ -131,6 +132,7 @@ class ApproximateProfile(PrivacyProfile):
         if math.isinf(size):
             raise ParameterError("epsilon = inf: must be finite")
         object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
+        check_largest_loss("epsilon", self.epsilon_bound)
         object.__setattr__(self, "delta_bound", delta_of_approximate("delta", self.delta_bound))
 
     @property

@@ -17,7 +17,7 @@ from mechanisms.bounds import NoPrivacy, PerfectPrivacy, PureProfile
 from mechanisms.laplace import scale_for_epsilon
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import positive, whole
+from mechanisms.parameters import check_largest_loss, positive, whole
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, product_gap, up
 from mechanisms.sensitivity import UNIT, Sensitivity
@@ -47,6 +47,7 @@ class DiscreteLaplaceProfile(PrivacyProfile):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shift", whole("shift", self.shift, least=0))
         object.__setattr__(self, "scale", positive("scale", self.scale))
+        check_largest_loss("shift / scale", self.pure_epsilon)
 
     @property
     def pure_epsilon(self) -> Fraction:
@@ -85,7 +86,8 @@ class DiscreteLaplaceProfile(PrivacyProfile):
         u = 0.5 * np.maximum(product_gap(Ceiling.of(Fraction(self.shift)), b, below), 0.0)
         m = np.maximum(np.ceil(u) - 1.0, 0.0)
         a = math.exp(-1.0 / b)
-        return np.asarray((-np.expm1(-(2.0 * u - m) / b) - a * np.expm1(-m / b)) / (1.0 + a))
+        with np.errstate(over="ignore"):  # e^{-inf} is 0
+            return np.asarray((-np.expm1(-(2.0 * u - m) / b) - a * np.expm1(-m / b)) / (1.0 + a))
 
 
 def log_probability_of_whole(log_probability: FloatArray, step: npt.NDArray[Any]) -> FloatArray:

@@ -17,7 +17,7 @@ from mechanisms.bounds import NoPrivacy, PerfectPrivacy
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, nonnegative, positive
+from mechanisms.parameters import ParameterError, check_largest_loss, nonnegative, positive
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile, gaussian_mu_at
 from mechanisms.rounding import Ceiling, up
@@ -54,6 +54,7 @@ class LaplaceProfile(PrivacyProfile):
         if math.isinf(nonnegative("shift", self.shift)):
             raise ParameterError("shift = inf: must be finite")
         positive("scale", self.scale)
+        check_largest_loss("shift / scale", self._pure)
 
     @cached_property
     def _pure(self) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from fractions import Fraction
 from typing import Any
 
 
@@ -72,3 +73,9 @@ def whole(name: str, value: Any, *, least: int) -> int:
     if number < least:
         raise ParameterError(f"{name} = {value!r}: must be at least {least}")
     return number
+
+
+def check_largest_loss(name: str, loss: Fraction) -> None:
+    """Check that a mechanism's largest loss leaves room to be added up in floats."""
+    if loss > 1e290:
+        raise ParameterError(f"{name}: the largest privacy loss must be at most 1e290")

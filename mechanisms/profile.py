@@ -63,6 +63,11 @@ class PrivacyProfile(abc.ABC):
         return 1e-12
 
     @property
+    def symmetric(self) -> bool:
+        """Whether the reverse pair (Q, P) has the same curve, as for every mechanism under a symmetric relation."""
+        return True
+
+    @property
     @abc.abstractmethod
     def pure_epsilon(self) -> Fraction | None:
         """The largest privacy loss as an exact rational; None if it is unbounded."""
@@ -164,7 +169,7 @@ class PrivacyProfile(abc.ABC):
 
     def _invert(self, delta: float) -> float:
         """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ."""
-        low, high = 0.0, 1.0
+        low, high = 0.0, 1.0 if self.pure_epsilon is None else up(self.pure_epsilon)
         while self.delta(high) > delta:
             low, high = high, 2.0 * high
             if math.isinf(high):

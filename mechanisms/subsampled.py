@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
@@ -16,6 +17,7 @@ from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
+from mechanisms.subsampled_gaussian_loss import log_mixture
 
 
 @dataclass(frozen=True)
@@ -51,17 +53,16 @@ class SubsampledDirection(PrivacyProfile):
 
     @cached_property
     def _largest(self) -> Fraction | None:
-        if self.added:
-            low = math.inf if self.base.pure_epsilon is None else up(self.base.pure_epsilon)
-            size = -math.log1p(self.rate * math.expm1(-low))
-        elif self.base.pure_epsilon is None:
+        largest = math.inf if self.base.pure_epsilon is None else up(self.base.pure_epsilon)
+        if math.isinf(largest) and not self.added:
             return None
-        else:
-            high = up(self.base.pure_epsilon)
-            near = math.log1p(self.rate * math.expm1(min(high, 30.0)))
-            far = high + math.log(self.rate + (1.0 - self.rate) * math.exp(-high))
-            size = near if high < 30.0 else far
-        return Fraction(size * (1.0 + 1e-15))
+        side = -1.0 if self.added else 1.0
+        size = side * float(log_mixture(self.rate, np.array(side * largest)))
+        rounding = 4.0 * ROUNDING * max(2.0, abs(math.log(self.rate)))
+        relative = size * (1.0 + 16.0 * ROUNDING)
+        # Absolute where it cancels; a float further, for denormal numbers.
+        absolute = rounding if largest > 0.5 and (self.rate > 0.5 or largest > 700.0) else 0.0
+        return Fraction(math.nextafter(relative + absolute, math.inf))
 
     @property
     def pure_epsilon(self) -> Fraction | None:
@@ -100,26 +101,31 @@ class SubsampledDirection(PrivacyProfile):
             far = -np.expm1(-np.maximum(gap, 0.0) - unit * (1.0 + abs(math.log1p(-q))))
             high = np.where(inside & (off < 0.25), high, far)
         else:
-            x = np.maximum(np.expm1(np.minimum(epsilon, 30.0)) / q, -1.0)
+            far = self._is_far(epsilon)
+            x = np.maximum(np.expm1(np.where(far, 0.0, epsilon)) / q, -1.0)
             inside = x > -1.0
             at, base = self._argument(epsilon), np.where(inside, 1.0 + x, 1.0)
-            off = np.where(
-                epsilon > 30.0, unit * (np.abs(epsilon) + abs(math.log(q)) + 2.0), unit * np.abs(x) / base
-            )
+            off = np.where(far, unit * (np.abs(epsilon) + abs(math.log(q)) + 2.0), unit * np.abs(x) / base)
             off = off + unit * (np.abs(at) + 1.0)
             low = np.where(inside, q * self.base.bounds(at + off)[0], 0.0)
             high = np.where(inside, q * self.base.bounds(at - off)[1], at_most_one)
         low = np.maximum(low * (1.0 - unit), at_most_one * (1.0 - unit))
         return low, np.minimum(1.0, np.maximum(high, at_most_one) * (1.0 + unit))
 
+    def _is_far(self, epsilon: FloatArray) -> npt.NDArray[np.bool_]:
+        """Whether (w - 1)/q may be beyond floats."""
+        return np.asarray(epsilon > min(30.0, 1e290 * self.rate))
+
     def _argument(self, epsilon: FloatArray) -> FloatArray:
         """Return ln((w - 1 + q)/q) for a removed record, where it is defined."""
         q = self.rate
         # ln(1 + (w-1)/q), and ε - ln q + ln(1 - (1-q)/w) for large ε
         safe = np.where(epsilon > math.log1p(-q), epsilon, 1.0)
-        near = np.log1p(np.maximum(np.expm1(np.minimum(safe, 30.0)) / q, -1.0 + 1e-16))
-        far = safe - math.log(q) + np.log1p(-(1.0 - q) * np.exp(-np.maximum(safe, 30.0)))
-        return np.where(safe > 30.0, far, near)
+        apart = self._is_far(safe)
+        near = np.log1p(np.maximum(np.expm1(np.where(apart, 0.0, safe)) / q, -1.0 + 1e-16))
+        w = np.exp(-np.where(apart, safe, 1.0))
+        far = safe - math.log(q) + np.log(-np.expm1(-np.where(apart, safe, 1.0)) + q * w)
+        return np.where(apart, far, near)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)
@@ -173,6 +179,10 @@ class SubsampledProfile(PrivacyProfile):
             raise ParameterError(
                 "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, "
                 "stated as RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
+            )
+        if not self.base.symmetric:
+            raise ParameterError(
+                "base: its loss must be the same in both directions; see AtomicProfile.symmetric"
             )
 
     @property

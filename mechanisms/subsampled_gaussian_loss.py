@@ -163,10 +163,14 @@ def _mode(q: float, sigma: float, b: float) -> float:
 
 
 def log_mixture(q: float, v: FloatArray) -> FloatArray:
-    """Return ln(1 - q + q e^v)."""
-    near = np.log1p(q * np.expm1(np.minimum(v, 30.0)))
-    far = v + math.log(q) + np.log1p((1.0 - q) / q * np.exp(-np.maximum(v, 30.0)))
-    return np.where(v > 30.0, far, near)
+    """Return ln(1 - q + q e^v), also at v = -inf: to a few u, relative; beyond 700, and below 0 for q > 1/2, absolute.
+
+    Absolute errors are relative to |v| + |ln q|.
+    """
+    out = np.log1p(q * np.expm1(np.minimum(v, 700.0)))
+    if q > 0.5:  # 1 + q (e^v - 1) would cancel
+        out = np.where(v < -0.5, np.log((1.0 - q) + q * np.exp(np.minimum(v, 0.0))), out)
+    return np.where(v > 700.0, v + np.log(q + (1.0 - q) * np.exp(-np.maximum(v, 700.0))), out)
 
 
 def log_drop(q: float, high: float, height: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses
@@ -58,7 +59,7 @@ class SubsampledLaplaceLoss(PrivacyLoss):
         return float(self.epsilon)
 
     def _mixture(self, l0: FloatArray) -> FloatArray:
-        return np.log1p(self.rate * np.expm1(l0))
+        return log_mixture(self.rate, l0)
 
     @cached_property
     def _range(self) -> tuple[float, float]:

@@ -219,8 +219,9 @@ class ComposedLoss:
         if total is None:
             unbounded = any(side.unbounded for side in self._directions)
             return CertifiedInterval(math.inf if unbounded else 0.0, math.inf, PURE, PURE)
-        # Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-15 of themselves.
-        return CertifiedInterval(max(0.0, -up(-total * (1 - Fraction(1, 10**14)))), up(total), PURE, PURE)
+        # Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-14 of themselves and 5e-324.
+        least = total * (1 - Fraction(1, 10**13)) - Fraction(5e-324)
+        return CertifiedInterval(max(0.0, -up(-least)), up(total), PURE, PURE)
 
 
 def _at_most(value: float) -> CertifiedInterval:
