@@ -41,6 +41,11 @@ class SameCurve(PrivacyProfile):
         return self.profile.relative_error
 
     @property
+    def symmetric(self) -> bool:
+        """As the curve."""
+        return self.profile.symmetric
+
+    @property
     def pure_epsilon(self) -> Fraction | None:
         """The curve's."""
         return self.profile.pure_epsilon

@@ -180,10 +180,6 @@ class SubsampledProfile(PrivacyProfile):
                 "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, "
                 "stated as RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
             )
-        if not self.base.symmetric:
-            raise ParameterError(
-                "base: its loss must be the same in both directions; see AtomicProfile.symmetric"
-            )
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -234,7 +230,7 @@ class SubsampledProfile(PrivacyProfile):
 
 
 def check_sampled(base: PrivacyProfile, rate: float) -> None:
-    """Refuse a rate outside (0, 1), and a base that is sampled already.
+    """Refuse a rate outside (0, 1), and a base that is sampled already or differs from its reverse.
 
     Raises
     ------
@@ -247,3 +243,5 @@ def check_sampled(base: PrivacyProfile, rate: float) -> None:
         raise ParameterError(
             "base: must be a curve whose movement is known, not one that is already subsampled or converted"
         )
+    if not base.symmetric:
+        raise ParameterError("base: must have the same loss in both directions; see AtomicProfile.symmetric")
