@@ -77,7 +77,7 @@ def test_a_group_of_two_is_never_below_the_pair_for_replacing(rate: float) -> No
 
 
 def test_a_group_of_two_of_atoms_by_all_splits() -> None:
-    base = subsampled(AtomicProfile((Fraction(1), Fraction(-1)), (0.75, 0.25)), 0.3)
+    base = subsampled(DiscreteLaplaceProfile(1, 1.0), 0.3)
     removed, added = base.directions()
     splits = np.linspace(-2, 4, 6001)
     for x in (0.0, 0.2, 0.5):
