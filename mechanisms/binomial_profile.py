@@ -128,7 +128,7 @@ def _two_sided(
 
 @dataclass(frozen=True)
 class BinomialShift(PrivacyProfile):
-    """Profile of one data set against another whose value is larger by ``shift``, under Bin(N, p) noise.
+    """Profile of one data set against another whose value is smaller by ``shift``, under Bin(N, p) noise.
 
     One of the two pairs behind `BinomialProfile` at p != 1/2: the reverse pair, and the same shift downwards,
     are those of 1 - p.
