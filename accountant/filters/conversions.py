@@ -20,9 +20,8 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import ndtri
 
-from mechanisms import ParameterError, PrivacyProfile
+from mechanisms import ParameterError, PrivacyProfile, PureProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import nonnegative, open_unit, positive
 from mechanisms.rounding import up
@@ -49,7 +48,8 @@ def pure_to_gaussian(epsilon: float) -> float:
     passes through the corner (Dong, Roth, Su 2022, Sec. 2).
     """
     size = nonnegative("epsilon", epsilon)
-    return max(0.0, -2.0 * float(ndtri(1.0 / (1.0 + math.exp(size))))) * _UP if size < 700.0 else math.inf
+    mu = PureProfile(Fraction(size)).gaussian_mu if size < math.inf else None
+    return math.inf if mu is None else mu
 
 
 def gaussian_to_zcdp(mu: float) -> float:

@@ -1,5 +1,6 @@
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -44,6 +45,14 @@ def test_pure_to_gaussian_dominates_and_touches(epsilon: float, x: float) -> Non
     assert norm.cdf(norm.isf(corner) - mu) == pytest.approx(corner, rel=1e-6)
 
 
+@given(st.one_of(st.floats(1e-12, 1e-2), st.floats(1e-2, 600.0)))
+def test_pure_to_gaussian_is_just_above_40_digits(epsilon: float) -> None:
+    mu = pure_to_gaussian(epsilon)
+    with mpmath.workdps(40):
+        corner = 1 / (1 + mpmath.exp(mpmath.mpf(epsilon)))
+        assert mpmath.ncdf(-mpmath.mpf(mu) / 2) <= corner <= mpmath.ncdf(-mpmath.mpf(mu) * (1 - 1e-10) / 2)
+
+
 @given(st.floats(0.01, 3.0), st.floats(1e-9, 0.1))
 def test_renyi_conversions_invert_each_other_and_hold(mu: float, delta: float) -> None:
     orders = 1.0 + np.geomspace(1e-2, 1e3, 200)
@@ -65,6 +74,7 @@ def test_known_parameters() -> None:
     assert zcdp_of(ApproximateProfile(1.0, 1e-6)) is None  # type: ignore[arg-type]
     assert gaussian_dp_of(ZeroConcentratedProfile(1.0)) is None
     assert pure_to_zcdp(0.0) == pure_to_gaussian(0.0) == 0.0
+    assert pure_to_gaussian(math.inf) == math.inf
 
 
 @pytest.mark.parametrize(
