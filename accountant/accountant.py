@@ -51,6 +51,7 @@ from mechanisms import (
     Domain,
     DomainError,
     Mechanism,
+    Neighbouring,
     NoiseSource,
     Randomness,
     assumptions_of,
@@ -507,6 +508,7 @@ class Accountant(Closing, Assuming, Accounts):
             "composition": self.composition.name,
             "settings": self.composition.settings(),
             "trust": self.trust.value,
+            "neighbours": self.neighbouring.value,
             "strict": self.strict,
         }
 
@@ -593,10 +595,14 @@ class Accountant(Closing, Assuming, Accounts):
         Raises
         ------
         ValueError
-            If the composition theorem is unknown.
+            If the composition theorem is unknown, or the terms are for another neighbouring relation. Terms without
+            the key are older, and for replacing a record: nothing else was ever accounted for.
         """
         if saved["composition"] not in COMPOSITIONS:
             raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
+        relation = Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE))
+        if relation is not Neighbouring.REPLACE_ONE:
+            raise ValueError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
         return cls(
             Budget(*(float.fromhex(number) for number in saved["budget"])),
             composition=COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),

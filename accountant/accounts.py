@@ -15,8 +15,10 @@ from accountant.gates.provenance import RecordId
 from accountant.ledger import Entry, Ledger
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
-from accountant.refusals import BudgetExceeded, SensitivityExceeded, TheoremMissing
-from mechanisms import Mechanism, Sensitivity
+from accountant.refusals import BudgetExceeded, OtherNeighbours, SensitivityExceeded, TheoremMissing
+from mechanisms import Mechanism, Neighbouring, Sensitivity
+from mechanisms.mechanism import neighbouring_of
+from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import delta_of_approximate, real
 
 
@@ -58,6 +60,11 @@ class Accounts:
         """The theorem that adds up losses."""
         return self._composition
 
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every charge and guarantee: one record is replaced, its name stays."""
+        return self._ledger.neighbouring
+
     # --- charging --------------------------------------------------------------------------------
 
     def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Amount:
@@ -69,6 +76,14 @@ class Accounts:
                 raise SensitivityExceeded(
                     f"one record can move the value by {norms[0]}, but this {type(mechanism).__name__} is "
                     f"calibrated for {norms[1]}",
+                    place,
+                )
+            relation = neighbouring_of(mechanism, sensitivity)
+            if relation is not self.neighbouring:
+                raise OtherNeighbours(
+                    f"the profile of this {type(mechanism).__name__} is for neighbours {relation.value!r}, "
+                    "the accounts are "
+                    f"for {self.neighbouring.value!r}; {conversion_hint(relation, self.neighbouring)}",
                     place,
                 )
             try:

@@ -13,7 +13,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.place import Place
 from accountant.recorded import describe, recall
-from mechanisms import Mechanism, Sensitivity
+from mechanisms import Mechanism, Neighbouring, Sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,11 @@ class Ledger:
         self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
         self._zero = composition.zero
         self._worst: tuple[RecordId | None, Any] = (None, self._zero)
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every entry: one record is replaced, as movements are found for that."""
+        return Neighbouring.REPLACE_ONE
 
     @property
     def entries(self) -> Sequence[Entry]:

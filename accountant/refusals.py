@@ -79,6 +79,10 @@ class TheoremMissing(Refusal):
     """No composition theorem in use supports the number that was asked for."""
 
 
+class OtherNeighbours(Refusal):
+    """A mechanism's profile is for another neighbouring relation than the accounts."""
+
+
 class AssumptionRefused(Refusal):
     """A strict gate was to release what rests on something that nobody checked.
 

@@ -9,7 +9,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.ledger import Ledger
 from accountant.trust import Trust
-from mechanisms import Assumption
+from mechanisms import Assumption, Neighbouring
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,15 @@ class Summary:
     left: Amount
     lines: tuple[Line, ...]
     assumptions: tuple[Assumption, ...] = ()
+    neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     def __str__(self) -> str:
         limit = f"epsilon = {self.budget.epsilon:.6g}" + (
             f", delta = {self.budget.delta:.6g}" if self.budget.delta else ""
         )
         head = [
-            f"budget of each record   {limit} ({self.trust.value} trust, {self.composition})",
+            f"budget of each record   {limit} ({self.trust.value} trust, {self.composition}), "
+            f"neighbours: {self.neighbouring}",
             f"records charged         {self.records}",
         ]
         if self.worst_record is not None:
@@ -115,4 +117,5 @@ def summarise(
             for (mechanism, where, noise), (count, records, largest) in groups.items()
         ),
         assumptions=assumptions,
+        neighbouring=ledger.neighbouring,
     )

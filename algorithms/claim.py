@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Literal, get_args
 
+from mechanisms import Neighbouring
+
 Model = Literal["central", "local", "shuffle"]
 MODELS: tuple[str, ...] = get_args(Model)
 
@@ -40,22 +42,26 @@ class ClaimForm:
         What the adversary sees.
     unit
         What one record is.
-    neighbours
-        When two data sets are neighbours.
     source
         Where the claim is made.
+    neighbours
+        When two data sets are neighbours.
+    differ
+        How two neighbouring data sets differ, where the subject says it more closely than the relation.
 
     Raises
     ------
     ValueError
-        If the model is none of the three, exactly as they are written, the view no `View`, or the unit no text.
+        If the model is none of the three, exactly as they are written, the view no `View`, the neighbours no
+        `Neighbouring`, or the unit or `differ` no text.
     """
 
     model: Model
     view: View
     unit: str
     source: str
-    neighbours: str = "one record replaced by any other"
+    neighbours: Neighbouring = Neighbouring.REPLACE_ONE
+    differ: str = ""
 
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, MODELS)
@@ -65,10 +71,13 @@ class ClaimForm:
                 f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
             )
         _check_unit(self.unit)
+        _check_neighbours(self.neighbours, self.differ)
 
     def at(self, epsilon: float, delta: float = 0.0) -> Claim:
         """Return the claim with its numbers filled in."""
-        return Claim(self.model, epsilon, delta, self.unit, self.neighbours, self.view.value, self.source)
+        return Claim(
+            self.model, epsilon, delta, self.unit, self.neighbours, self.view.value, self.source, self.differ
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +88,23 @@ class Claim:
     ------
     ValueError
         If epsilon is not a positive finite number or delta is not a number in [0, 1); if the model is none of the
-        three, the view not the words of a `View`, or the unit no text.
+        three, the view not the words of a `View`, the neighbours no `Neighbouring`, or the unit or `differ` no text.
     """
 
     model: Model
     epsilon: float
     delta: float
     unit: str
-    neighbours: str
+    neighbours: Neighbouring
     view: str
     source: str = ""
+    differ: str = ""
 
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, MODELS)
         _check_one_of("view", self.view, [view.value for view in View])
         _check_unit(self.unit)
+        _check_neighbours(self.neighbours, self.differ)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise ValueError(f"{name}={value!r}: must be a number")
@@ -101,6 +112,11 @@ class Claim:
             raise ValueError(f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0")
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta={self.delta!r}: a claim's delta must be in [0, 1)")
+
+    @property
+    def neighbour_words(self) -> str:
+        """How two neighbouring data sets differ."""
+        return self.differ or self.neighbours.words
 
 
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
@@ -112,6 +128,14 @@ def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
 def _check_unit(unit: object) -> None:
     if not isinstance(unit, str) or not unit.strip():
         raise ValueError(f"unit={unit!r}: must say in words what one record is")
+
+
+def _check_neighbours(neighbours: object, differ: object) -> None:
+    if not isinstance(neighbours, Neighbouring):
+        names = [f"Neighbouring.{relation.name}" for relation in Neighbouring]
+        raise ValueError(f"neighbours={neighbours!r}: must be a Neighbouring; one of {', '.join(names)}")
+    if type(differ) is not str:
+        raise ValueError(f"differ={differ!r}: must say in words how two neighbouring data sets differ")
 
 
 def _near(value: Any, known: Sequence[str]) -> str:

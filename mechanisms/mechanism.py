@@ -157,6 +157,14 @@ def counts_in_public(mechanism: Mechanism) -> bool:
     return bool(getattr(mechanism, "counts_in_public", False))
 
 
+def neighbouring_of(mechanism: Mechanism, sensitivity: Sensitivity | None = None) -> Neighbouring:
+    """Return the neighbouring relation of a mechanism's profile; of one that does not say, one record is replaced."""
+    relation = getattr(mechanism.profile(sensitivity), "neighbouring", Neighbouring.REPLACE_ONE)
+    if not isinstance(relation, Neighbouring):
+        raise ParameterError(f"neighbouring = {relation!r}: a profile's must be a Neighbouring")
+    return relation
+
+
 _Class = TypeVar("_Class", bound=type[BuiltInMechanism])
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated, assumptions_of
-from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers
+from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
@@ -217,4 +217,5 @@ class MechanismSubject:
             View.OUTPUT,
             "whatever moves the value by at most the sensitivity that the mechanism is calibrated for",
             "the mechanism's own parameters",
+            neighbouring_of(self.mechanism),
         )

@@ -16,7 +16,8 @@ from accountant.filters.spend import Spend, difference
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.recorded import describe
-from mechanisms import Mechanism, PrivacyProfile, Sensitivity, mechanism_from_dict
+from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
+from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, whole
 
 
@@ -105,6 +106,8 @@ class Plan:
     ------
     ParameterError
         If there is no step.
+    MixedNeighbours
+        If the profiles of two steps are for different neighbouring relations.
     """
 
     steps: tuple[Step, ...]
@@ -117,6 +120,12 @@ class Plan:
         if not merged:
             raise ParameterError("steps = (): a plan holds at least one release")
         object.__setattr__(self, "steps", tuple(merged.values()))
+        _ = self.neighbouring
+
+    @functools.cached_property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every step's profile, hence of every number."""
+        return common_neighbouring(step.profile for step in self.steps)
 
     def epsilon(self, delta: float) -> CertifiedInterval:
         """Return the epsilon of the whole plan at `delta`, between two certified bounds."""
@@ -143,6 +152,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-able data, exact to the last bit."""
         return {
+            "neighbours": self.neighbouring.value,
             "steps": [
                 {
                     "mechanism": json.loads(describe(step.mechanism)),
@@ -150,7 +160,7 @@ class Plan:
                     "sensitivity": [norm.hex() for norm in (step.moved.l1, step.moved.l2, step.moved.linf)],
                 }
                 for step in self.steps
-            ]
+            ],
         }
 
     @classmethod
@@ -160,14 +170,20 @@ class Plan:
         Raises
         ------
         ParameterError
-            If a mechanism is not of this library: a run cannot be held to what is not known.
+            If a mechanism is not of this library: a run cannot be held to what is not known; or the relation is
+            another.
         """
         steps = []
         for row in saved["steps"]:
             mechanism = mechanism_from_dict(row["mechanism"])
             sensitivity = Sensitivity(*map(float.fromhex, row["sensitivity"]))
             steps.append(Step(mechanism, row["count"], sensitivity))
-        return cls(tuple(steps))
+        plan = cls(tuple(steps))
+        if plan.neighbouring is not Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE)):
+            raise ParameterError(
+                f"neighbours = {saved['neighbours']!r}: the plan's are {plan.neighbouring.value!r}"
+            )
+        return plan
 
 
 def _together(step: Step, other: Step) -> Step:
@@ -217,7 +233,11 @@ class PlannedComposition:
         return cls(Plan.from_dict(settings["plan"]))
 
     def check(self, budget: Budget) -> None:
-        """Raise `ValueError` unless the whole plan fits in the budget."""
+        """Raise `ValueError` unless the plan is for replacing a record and all of it fits in the budget."""
+        if self.plan.neighbouring is not Neighbouring.REPLACE_ONE:
+            raise ValueError(
+                f"plan: is for neighbours {self.plan.neighbouring.value!r}; an accountant's are for 'replace one'"
+            )
         if math.isinf(budget.epsilon) or budget.delta == 1.0:
             return
         if not self._pure_fits(budget) and self.plan.epsilon(budget.delta).upper > budget.epsilon:

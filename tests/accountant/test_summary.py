@@ -20,7 +20,7 @@ def test_who_paid_what_for_which_release_and_what_is_left():
     assert (summary.records, summary.worst_record, summary.worst_cost.epsilon) == (2, "ann", 1.25)
     text = str(summary)
     for words in (
-        "epsilon = 2, delta = 1e-06 (central trust, basic composition)",
+        "epsilon = 2, delta = 1e-06 (central trust, basic composition), neighbours: replace one",
         "'ann' lost epsilon = 1.25; left: epsilon = 0.75, delta = 1e-06",
         "test_summary.py:",
         "Laplace(scale=4.0",

@@ -4,13 +4,15 @@ import pytest
 
 from algorithms import CUCBLDP1
 from algorithms.claim import Claim, ClaimForm, View
+from mechanisms import Neighbouring
 
 
 def test_a_form_becomes_a_claim_with_its_numbers():
     claim = CUCBLDP1.claim.at(0.5, 1e-6)
     assert (claim.model, claim.epsilon, claim.delta) == ("local", 0.5, 1e-6)
     assert claim.view == View.MESSAGE.value
-    assert claim.neighbours == "one record replaced by any other"
+    assert claim.neighbours is Neighbouring.REPLACE_ONE
+    assert claim.neighbour_words == "one record replaced by any other"
     assert "Theorem 1" in claim.source
 
 
@@ -54,7 +56,7 @@ def test_a_misspelt_model_is_refused_with_the_near_word(model, meant):
     with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
         ClaimForm(model, View.ACTIONS, "one user", "a test")
     with pytest.raises(ValueError, match=rf"model='{model}'.*did you mean {meant}"):
-        Claim(model, 1.0, 0.0, "one user", "one record replaced", View.ACTIONS.value)
+        Claim(model, 1.0, 0.0, "one user", Neighbouring.REPLACE_ONE, View.ACTIONS.value)
 
 
 @pytest.mark.parametrize("model", [None, 1, ["local"], "", "x"])
@@ -79,7 +81,7 @@ def test_a_view_is_a_view():
     with pytest.raises(ValueError, match=r"view='View.RELEASE'.*did you mean 'View.RELEASES'"):
         ClaimForm("central", "View.RELEASE", "one user", "a test")
     with pytest.raises(ValueError, match=r"view=.*did you mean 'everything that is released'"):
-        Claim("central", 1.0, 0.0, "one user", "one record replaced", "everything that was released")
+        Claim("central", 1.0, 0.0, "one user", Neighbouring.REPLACE_ONE, "everything that was released")
 
 
 @pytest.mark.parametrize("unit", ["", "  ", None, 3])
@@ -87,4 +89,25 @@ def test_a_claim_says_what_one_record_is(unit):
     with pytest.raises(ValueError, match="unit="):
         ClaimForm("central", View.ACTIONS, unit, "a test")
     with pytest.raises(ValueError, match="unit="):
-        Claim("central", 1.0, 0.0, unit, "one record replaced", View.ACTIONS.value)
+        Claim("central", 1.0, 0.0, unit, Neighbouring.REPLACE_ONE, View.ACTIONS.value)
+
+
+@pytest.mark.parametrize(
+    "neighbours", ["replace one", "one record replaced by any other", None, 1, View.ACTIONS]
+)
+def test_neighbours_are_a_relation(neighbours):
+    words = r"neighbours=.*: must be a Neighbouring; one of Neighbouring.REPLACE_ONE"
+    with pytest.raises(ValueError, match=words):
+        ClaimForm("central", View.ACTIONS, "one user", "a test", neighbours)
+    with pytest.raises(ValueError, match=words):
+        Claim("central", 1.0, 0.0, "one user", neighbours, View.ACTIONS.value)
+
+
+def test_a_subject_may_say_more_closely_how_neighbours_differ():
+    form = ClaimForm(
+        "central", View.OUTPUT, "one row", "a test", Neighbouring.ADD_OR_REMOVE, "one row of 3 less"
+    )
+    assert form.at(1.0).neighbour_words == "one row of 3 less"
+    assert form.at(1.0).neighbours is Neighbouring.ADD_OR_REMOVE
+    with pytest.raises(ValueError, match="differ=3"):
+        ClaimForm("central", View.OUTPUT, "one row", "a test", differ=3)

@@ -39,7 +39,7 @@ def everywhere(text: str) -> Verification:
     """A result that holds a text wherever one can be."""
     return Verification(
         subject=text,
-        claim=ClaimForm("local", View.MESSAGE, text, text, text).at(1.0),
+        claim=ClaimForm("local", View.MESSAGE, text, text, differ=text).at(1.0),
         decision=Decision("unproven", (text,)),
         upper=UpperBound(2.0, 0.0, text),
         lower=LowerBound(0.5, 0.0, 0.95, text, 100),

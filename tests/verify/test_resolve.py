@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mechanisms import Interval, Laplace
-from verify import SubjectError, claimed
+from algorithms import CUCBLDP1
+from mechanisms import Interval, Laplace, Neighbouring
+from verify import AddOrRemoveOne, ReplaceOne, SubjectError, claimed
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.subjects.resolve import resolve
@@ -54,7 +56,7 @@ def test_other_neighbours_leave_the_rest_of_a_claim() -> None:
     assert isinstance(found, FunctionSubject)
     assert found.form.model == "local"
     assert "5" in found.neighbours.words
-    assert "5" in found.form.neighbours
+    assert "5" in found.form.differ
 
 
 def test_what_is_no_function_takes_no_neighbours() -> None:
@@ -83,3 +85,23 @@ def test_functions_that_lack_their_neighbours_are_named_too(tmp_path: Path) -> N
     )
     with pytest.raises(SubjectError, match=r"in it: none; given --neighbours or --data also noisy$"):
         resolve(f"{file}:absent")
+
+
+def test_claims_name_the_relation_of_their_neighbours() -> None:
+    for adjacency, relation in (
+        (AddOrRemoveOne(UNIT, 3), Neighbouring.ADD_OR_REMOVE),
+        (ReplaceOne(UNIT, 3), Neighbouring.REPLACE_ONE),
+        (UNIT, Neighbouring.REPLACE_ONE),
+    ):
+        found = resolve(plain, adjacency)
+        assert isinstance(found, FunctionSubject)
+        assert found.form.neighbours is relation
+        assert claimed(data=adjacency)(lambda data, rng: data).dpwitness_claim.form.neighbours is relation
+
+
+def test_a_learner_that_claims_another_relation_is_refused() -> None:
+    class Leaving(CUCBLDP1):
+        claim = dataclasses.replace(CUCBLDP1.claim, neighbours=Neighbouring.ADD_OR_REMOVE)
+
+    with pytest.raises(SubjectError, match="its claim is for neighbours 'add or remove one'"):
+        resolve(Leaving)

@@ -78,7 +78,7 @@ class Account:
                 "model": claim.model,
                 "view": claim.view,
                 "unit": claim.unit,
-                "neighbours": claim.neighbours,
+                "neighbours": claim.neighbour_words,
                 "epsilon": claim.epsilon,
                 "delta": claim.delta,
             },

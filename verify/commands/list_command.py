@@ -121,6 +121,7 @@ def _catalogue(words: Sequence[str]) -> dict[str, Any]:
                 "family": entry.family,
                 "model": entry.claim.model,
                 "view": entry.claim.view.value,
+                "neighbours": entry.claim.neighbours.value,
                 "source": entry.source,
                 "as_printed": entry.as_printed,
                 "certified_form": entry.certified_form,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from algorithms.claim import ClaimForm, Model, View
 from mechanisms import Domain
-from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
 
 WHOLE = "the whole input of the function"
@@ -58,7 +58,9 @@ def claimed(
     ...     return data + rng.laplace(scale=1.0)
     """
     neighbours = as_adjacency(data)
-    form = ClaimForm(model, View.OUTPUT, unit, "declared with @claimed", neighbours.words)
+    form = ClaimForm(
+        model, View.OUTPUT, unit, "declared with @claimed", relation_of(neighbours), neighbours.words
+    )
 
     def mark(function: _Function) -> _Function:
         function.dpwitness_claim = Declared(neighbours, form)  # type: ignore[attr-defined]

@@ -32,7 +32,7 @@ from accountant.data_files import DataFileError, from_toml, without_repetition
 from algorithms.claim import ClaimForm, View
 from mechanisms.parameters import ParameterError, real
 from verify.functions.function_subject import FunctionSubject
-from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import adjacency_from_words
 from verify.outputs.output_readings import Raised
 from verify.subject_error import SubjectError
@@ -185,7 +185,14 @@ def command_subject(
     if model not in ("central", "local", "shuffle"):
         raise SubjectError(f"model = {model!r}: must be central, local or shuffle")
     called = Command(arguments, folder)
-    form = ClaimForm(model, View.OUTPUT, unit, "declared for the command", neighbours.words)  # type: ignore[arg-type]
+    form = ClaimForm(
+        model,  # type: ignore[arg-type]
+        View.OUTPUT,
+        unit,
+        "declared for the command",
+        relation_of(neighbours),
+        neighbours.words,
+    )
     return FunctionSubject(
         name if name is not None else str(called),
         called,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mechanisms import Domain
+from mechanisms import Domain, Neighbouring
 from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
@@ -37,6 +37,7 @@ class AddOrRemoveOne:
     """
 
     written: ClassVar[str] = "add_or_remove_one(domain, records)"
+    neighbouring: ClassVar[Neighbouring] = Neighbouring.ADD_OR_REMOVE
 
     record: Domain
     records: int

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from mechanisms import Domain
+from mechanisms import Domain, Neighbouring, ParameterError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -66,7 +66,8 @@ class Adjacency(Protocol):
     """A neighbouring relation on data sets.
 
     It may also know a path of neighbours between any two data sets: a method ``path`` (`verify.neighbouring.path`).
-    The command line writes it as its class attribute ``written`` says (`verify.neighbouring.registry`).
+    The command line writes it as its class attribute ``written`` says (`verify.neighbouring.registry`). Its class
+    attribute ``neighbouring`` says which relation on records it is, if it is not replacing one (`relation_of`).
     """
 
     @property
@@ -81,6 +82,14 @@ class Adjacency(Protocol):
 
     def check(self, pair: Pair) -> None:
         """Raise `NotNeighbours` unless the two data sets are neighbours and differ."""
+
+
+def relation_of(adjacency: Adjacency) -> Neighbouring:
+    """Return the relation on records that an adjacency is; where data are one record, it is replaced."""
+    relation = getattr(adjacency, "neighbouring", Neighbouring.REPLACE_ONE)
+    if not isinstance(relation, Neighbouring):
+        raise ParameterError(f"neighbouring = {relation!r}: an adjacency's must be a Neighbouring")
+    return relation
 
 
 def first_pairs(pairs: Iterable[Pair]) -> list[Pair]:

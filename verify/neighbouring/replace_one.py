@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mechanisms import Domain
+from mechanisms import Domain, Neighbouring
 from mechanisms.parameters import whole
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
@@ -39,6 +39,7 @@ class ReplaceOne:
     """
 
     written: ClassVar[str] = "replace_one(domain, records)"
+    neighbouring: ClassVar[Neighbouring] = Neighbouring.REPLACE_ONE
 
     record: Domain
     records: int

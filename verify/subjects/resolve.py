@@ -13,12 +13,13 @@ from algorithms.catalogue.linear_entries import LinearEntry, linear_learners
 from algorithms.catalogue.structured_entries import LearnerEntry, learners
 from algorithms.claim import ClaimForm, View
 from algorithms.problems import known_name
-from mechanisms import Domain, Mechanism
+from mechanisms import Domain, Mechanism, Neighbouring
+from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.claimed import WHOLE, Declared
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
-from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
 from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
@@ -89,12 +90,14 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if neighbours is None:
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)
-    form = ClaimForm("central", View.OUTPUT, WHOLE, "said by the caller", adjacency.words)
+    form = ClaimForm(
+        "central", View.OUTPUT, WHOLE, "said by the caller", relation_of(adjacency), adjacency.words
+    )
     found = _found(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     arguments = subject.arguments if isinstance(subject, Named) else found.arguments
-    form = replace(found.form, neighbours=adjacency.words)
+    form = replace(found.form, neighbours=relation_of(adjacency), differ=adjacency.words)
     return replace(found, neighbours=adjacency, form=form, arguments=arguments)
 
 
@@ -120,9 +123,15 @@ def _found(subject: object, declared: Declared | None) -> Subject:
 
 def _classify(found: object, name: str, declared: Declared | None = None) -> Subject:
     if inspect.isclass(found) and callable(getattr(found, "act", None)):
-        if not isinstance(getattr(found, "claim", None), ClaimForm):
+        form = getattr(found, "claim", None)
+        if not isinstance(form, ClaimForm):
             raise SubjectError(
                 f"{name}: a learner class needs a `claim`, an algorithms.ClaimForm that says its trust model and view"
+            )
+        if form.neighbours is not Neighbouring.REPLACE_ONE:
+            raise SubjectError(
+                f"{name}: its claim is for neighbours {form.neighbours.value!r}; accountants, coupled runs and "
+                f"replays replace one record. {conversion_hint(form.neighbours, Neighbouring.REPLACE_ONE)}"
             )
         return LearnerSubject(name, found, None)
     if not inspect.isclass(found) and isinstance(found, Mechanism):

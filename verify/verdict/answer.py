@@ -14,7 +14,7 @@ from enum import StrEnum, unique
 from typing import Any, TypeVar
 
 from algorithms.claim import Claim
-from mechanisms import Assumption, AssumptionKind
+from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.evidence import Evidence
 from verify.verdict.json_form import json_able
@@ -87,7 +87,7 @@ class Answer:
         found = self.evidence
         return {
             "subject": self.subject,
-            "claim": dataclasses.asdict(self.claim),
+            "claim": dataclasses.asdict(self.claim) | {"neighbours": self.claim.neighbours.value},
             "seed": self.seed,
             "kind": self.kind.value,
             "mechanism": self.mechanism,
@@ -271,9 +271,10 @@ def _claim(read: _Object) -> Claim:
         epsilon=read.number("epsilon"),
         delta=read.number("delta"),
         unit=read.text("unit"),
-        neighbours=read.text("neighbours"),
+        neighbours=Neighbouring.named(read.text("neighbours")),
         view=read.text("view"),
         source=read.text("source"),
+        differ=read.text("differ"),
     )
 
 

@@ -82,7 +82,7 @@ def _claim(subject: str, claim: ClaimLike) -> Text:
         " claims ",
         (f"ε = {number(claim.epsilon)}, δ = {number(claim.delta)}", "bold"),
         f" differential privacy in the {claim.model} model. One record is {claim.unit}. Data D and D′ are "
-        f"neighbours: {claim.neighbours}. The adversary sees {claim.view}.",
+        f"neighbours: {claim.neighbour_words}. The adversary sees {claim.view}.",
     )
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from mechanisms import Assumption
+from mechanisms import Assumption, Neighbouring
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.sentences import both_numbers
@@ -32,7 +32,7 @@ EXIT_CODES: Mapping[Verdict, int] = {"certified": GOOD, "refuted": BAD, "unprove
 class ClaimLike(Protocol):
     """What is claimed: (ε, δ)-differential privacy of a view, in a trust model.
 
-    `model` is "central", "local" or "shuffle"; `unit` says what one record is, `neighbours` how two
+    `model` is "central", "local" or "shuffle"; `unit` says what one record is, `neighbour_words` how two
     neighbouring data sets differ, `view` what the adversary sees, all in words.
     """
 
@@ -57,7 +57,12 @@ class ClaimLike(Protocol):
         ...
 
     @property
-    def neighbours(self) -> str:
+    def neighbours(self) -> Neighbouring:
+        """When two data sets are neighbours."""
+        ...
+
+    @property
+    def neighbour_words(self) -> str:
         """How two neighbouring data sets differ."""
         ...
 

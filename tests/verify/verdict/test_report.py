@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.report import ASCII, _draw_bounds, render
 from verify.verdict.result import Verification
@@ -23,7 +24,8 @@ class SomeClaim:
     epsilon: float = 1.0
     delta: float = 0.0
     unit: str = "all rewards of one round"
-    neighbours: str = "one record is replaced by any other"
+    neighbours: Neighbouring = Neighbouring.REPLACE_ONE
+    neighbour_words: str = "one record is replaced by any other"
     view: str = "all messages of one user"
 
 

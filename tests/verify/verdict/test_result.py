@@ -60,10 +60,11 @@ def test_json_has_the_stable_keys_and_no_infinity() -> None:
         "seed",
         "versions",
     ]
-    assert data["claim"].keys() >= {"model", "epsilon", "delta", "unit", "view", "neighbours"}
+    assert data["claim"].keys() >= {"model", "epsilon", "delta", "unit", "view", "neighbours", "relation"}
     assert data["upper"] == {"epsilon": "inf", "delta": 1.0, "method": "declassified"}
     assert data["lower"].keys() >= {"epsilon", "delta", "confidence", "method", "samples"}
     assert data["findings"][0].keys() >= {"kind", "where", "message"}
+    assert data["claim"]["relation"] == "replace one"
     assert data["witness"]["neighbours"] == {"data": "0", "data_prime": "1"}
     assert data["coupled"] == {"largest_loss": "inf"}
     assert (data["rounds"], data["scale"]) == ([0, 1], "-inf")

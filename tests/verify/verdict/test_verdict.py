@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.verdict.verdict import ClaimLike, decide
 
@@ -21,7 +22,8 @@ class SomeClaim:
     epsilon: float = 1.0
     delta: float = 1e-5
     unit: str = "the rewards of one round"
-    neighbours: str = "one record is replaced by any other"
+    neighbours: Neighbouring = Neighbouring.REPLACE_ONE
+    neighbour_words: str = "one record is replaced by any other"
     view: str = "one user's message"
 
 

@@ -1,0 +1,100 @@
+"""Accounts are for replacing one record: what is priced for another relation is refused, and files say so."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from accountant import (
+    Accountant,
+    AdvancedComposition,
+    BasicComposition,
+    Budget,
+    GaussianComposition,
+    OtherNeighbours,
+    Plan,
+    RenyiComposition,
+    Step,
+    ZeroConcentratedComposition,
+)
+from accountant.audit import read_releases
+from accountant.plans.plan import PlannedComposition
+from mechanisms import (
+    Gaussian,
+    Interval,
+    Laplace,
+    MixedNeighbours,
+    Neighbouring,
+    RelatedProfile,
+    Sensitivity,
+    sampled,
+)
+
+SHARE = Interval(0, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampled(Gaussian):
+    """A user's mechanism that is priced for a record that joins or leaves a sample."""
+
+    def profile(self, sensitivity=None):
+        base = RelatedProfile(super().profile(sensitivity), Neighbouring.ADD_OR_REMOVE)
+        return sampled(base, 0.01, Neighbouring.ADD_OR_REMOVE)
+
+
+LEAVING = Sampled(sigma=1.0, sensitivity=Sensitivity(1, 1, 1))
+PLAIN = Gaussian(sigma=1.0, sensitivity=Sensitivity(1, 1, 1))
+
+THEOREMS = [
+    None,
+    BasicComposition(),
+    AdvancedComposition(),
+    ZeroConcentratedComposition(),
+    RenyiComposition(),
+    GaussianComposition(),
+]
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda one: "default" if one is None else one.name)
+def test_a_release_for_another_relation_is_refused_and_charges_nothing(theorem):
+    accountant = Accountant(Budget.unlimited(), composition=theorem, noise=np.random.default_rng(0))
+    value = accountant.private([0.5], SHARE, "ann")
+    for release in (accountant.release, accountant.price):
+        with pytest.raises(OtherNeighbours, match="'add or remove one', the accounts are for 'replace one'"):
+            release(LEAVING, value)
+    assert len(accountant.ledger) == 0
+    assert accountant.neighbouring is accountant.ledger.neighbouring is Neighbouring.REPLACE_ONE
+
+
+def test_plans_say_their_relation_and_mix_none():
+    assert Plan((Step(PLAIN, 3),)).neighbouring is Neighbouring.REPLACE_ONE
+    leaving = Plan((Step(LEAVING, 3),))
+    assert leaving.neighbouring is Neighbouring.ADD_OR_REMOVE
+    assert leaving.to_dict()["neighbours"] == "add or remove one"
+    with pytest.raises(MixedNeighbours):
+        Plan((Step(PLAIN, 3), Step(LEAVING, 3)))
+    for terms in ({"plan": leaving}, {"composition": PlannedComposition(leaving)}):
+        with pytest.raises(ValueError, match="plan: is for neighbours 'add or remove one'"):
+            Accountant(Budget(10.0, 1e-6), **terms)
+    saved = Plan((Step(PLAIN, 3),)).to_dict()
+    assert Plan.from_dict(saved) == Plan.from_dict({"steps": saved["steps"]}) == Plan((Step(PLAIN, 3),))
+    with pytest.raises(ValueError, match="neighbours = 'zero out'"):
+        Plan.from_dict({**saved, "neighbours": "zero out"})
+
+
+def test_saved_ledgers_say_their_relation_and_older_ones_are_for_replacing(tmp_path):
+    accountant = Accountant(Budget(10.0), noise=np.random.default_rng(0))
+    file = tmp_path / "ledger.json"
+    accountant.release(Laplace(scale=4.0), accountant.private([0.5], SHARE, "ann"))
+    accountant.save(file)
+    saved = json.loads(file.read_text())
+    assert saved["neighbours"] == "replace one"
+    assert read_releases(file).neighbouring is Neighbouring.REPLACE_ONE
+    del saved["neighbours"]
+    file.write_text(json.dumps(saved))
+    assert Accountant.load(file).spent("ann") == accountant.spent("ann")
+    for other in ("add or remove one", "bounded", 3):
+        file.write_text(json.dumps({**saved, "neighbours": other}))
+        with pytest.raises(ValueError, match="neighbours"):
+            Accountant.load(file)
