@@ -267,7 +267,8 @@ class _Examined:
     def unaltered(self) -> bool:
         """Whether the classes are as they were imported."""
         return all(
-            not own.rebased() and all(cls.__dict__ == body for cls, body in own.bodies)
+            not own.rebased()
+            and all(cls.__dict__ == body or not _first_difference(cls.__dict__, body) for cls, body in own.bodies)
             for _, own in self.parts
         )
 
@@ -478,7 +479,11 @@ def _fixed(value: object) -> bool:
     return callable(value) or isinstance(value, types.ModuleType | int | float | str)
 
 
+_KEPT_BY_PYTHON = {"__annotations__", "__slotnames__"}
+"""What comes up in a class when it is asked for its annotations, or when an instance is copied or pickled."""
+
+
 def _first_difference(now: Mapping[str, Any], then: Mapping[str, Any]) -> str:
-    """Return the first name that differs, "" if none does; asking a class for its annotations may create them."""
-    names = sorted({*now, *then} - {"__annotations__"})
+    """Return the first name that differs, "" if none does; what Python itself keeps in a class is left out."""
+    names = sorted({*now, *then} - _KEPT_BY_PYTHON)
     return next((n for n in names if now.get(n, _Own) is not then.get(n, _Own)), "")

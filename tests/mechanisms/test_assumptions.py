@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import inspect
@@ -379,3 +380,12 @@ def test_a_parameter_of_a_subclass_of_float_is_an_assumption_or_a_float() -> Non
     copy, assumptions = examined(mechanism)
     assert [each.kind for each in assumptions] == [AssumptionKind.FOREIGN_CLASS]
     assert type(copy.scale) is float
+
+
+def test_a_copy_of_an_instance_alters_no_class():
+    """Copying keeps the names of slots in the class: that is Python's doing, and no patch."""
+    mechanism = DiscreteLaplace(scale=2.0)
+    assert copy.copy(mechanism) == mechanism
+    assert "__slotnames__" in vars(DiscreteLaplace)
+    assert altered_library() == ()
+    assert examined(mechanism)[1] == ()
