@@ -44,7 +44,7 @@ class OptionFacts:
     flag
         The flag, if it is not spelt as the option.
     reads
-        What the flag's text is read as: a type; a dictionary is given item by item.
+        What the flag's text is read as: a type; a dictionary or a list is given item by item.
     repeats
         Whether the result depends on it, so that the line that repeats a verification says it.
     """

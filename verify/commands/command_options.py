@@ -37,7 +37,7 @@ class _Settings(click.ParamType[tuple[str, str]]):
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
-_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings()}
+_READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}
 
 
 def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Command]:
@@ -51,7 +51,7 @@ def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Com
                     name,
                     type=_READERS.get(facts.reads, facts.reads),
                     is_flag=facts.reads is bool,
-                    multiple=facts.reads is dict,
+                    multiple=facts.reads in (dict, list),
                     default=default,
                     show_default=default is not None and default is not False,
                     help=facts.help,

@@ -21,6 +21,7 @@ from verify.commands.command_options import (
     unique,
 )
 from verify.conduct.interrupts import interrupts
+from verify.mutants.mutant_options import MutantOptions
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.report import render
@@ -32,7 +33,11 @@ from verify.verification import verify
 @click.option("--command", help="A command to verify in place of SUBJECT: data and outputs are JSON.")
 @click.option("--data", "domain", help="Of a command or function: the domain, as in 'interval(0, 1)'.")
 @click.option("--neighbours", help="Or which data are neighbours: 'within(box(-10, 10, 5), linf=1)'.")
-@flags()
+@flags(of=MutantOptions)
+@click.option(
+    "--mutants", is_flag=True, help="Plant faults in SUBJECT and say what catches each; see --fault."
+)
+@click.option("--markdown", is_flag=True, help="With --mutants: print a table in Markdown.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the privacy-loss band to a PNG file.")
 @json_option
 @click.pass_context
@@ -43,14 +48,26 @@ def verify_command(
     command: str | None,
     domain: str | None,
     neighbours: str | None,
+    mutants: bool,
+    markdown: bool,
     plot: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Verify SUBJECT: a learner's name, zoo/<name>, path/to/file.py:object, or a file.toml about a command.
 
-    Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.
+    With --mutants, faults are planted in it one by one, and each mutant is verified, too: without a SUBJECT, in every
+    certified learner.
+
+    Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own. With
+    --mutants: 1 if one is certified whose true loss exceeds the claim, else 0.
     """
+    if mutants:
+        if plot is not None:
+            raise SettingError("--plot: not with --mutants, which has many results")
+        ctx.exit(_show_mutants(subject, command, domain, neighbours, markdown, as_json, options))
+    if options.pop("faults") or markdown:
+        raise SettingError(f"{'--markdown' if markdown else '--fault'}: with --mutants only")
     named, adjacency = named_subject(subject, command, domain, neighbours)
     options["settings"] = unique(options["settings"])
     if plot is not None:
@@ -71,6 +88,38 @@ def verify_command(
             if not plot_band(result, plot):
                 printed(f"--plot {plot}: nothing was sampled, there is no band to draw")
     ctx.exit(result.exit_code)
+
+
+def _show_mutants(
+    subject: str | None,
+    command: str | None,
+    domain: str | None,
+    neighbours: str | None,
+    markdown: bool,
+    as_json: bool,
+    options: dict[str, Any],
+) -> int:
+    """Verify mutants, show what catches them, and return the exit code."""
+    from verify.mutants.catalogue_mutants import catalogue_mutants
+    from verify.mutants.mutant_report import as_markdown, render_all
+    from verify.mutants.verify_mutants import verify_mutants
+
+    options["settings"] = unique(options["settings"])
+    with interrupts():
+        with redirect_stdout(sys.stderr), shown_progress(subject or "mutants") as tell:
+            if subject is None and command is None:
+                runs = catalogue_mutants(MutantOptions(progress=tell, **options))
+            else:
+                named, adjacency = named_subject(subject, command, domain, neighbours)
+                isolated = not _is_ours(named, options["adversary"])
+                runs = [
+                    verify_mutants(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
+                ]
+        if markdown:
+            show(False, dict, lambda console: click.echo(as_markdown(runs)))
+        else:
+            show(as_json, lambda: {"subjects": [run.json() for run in runs]}, partial(render_all, runs))
+    return max((run.exit_code for run in runs), default=0)
 
 
 def _is_ours(subject: object, adversary: str | None) -> bool:

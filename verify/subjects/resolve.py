@@ -16,6 +16,7 @@ from algorithms.problems import known_name
 from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
+from verify.faults.planted_subject import Planted, plant
 from verify.functions.claimed import WHOLE, Declared
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
@@ -87,6 +88,8 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     """
     if isinstance(subject, LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject):
         return subject
+    if isinstance(subject, Planted):
+        return plant(resolve(subject.subject, neighbours), subject.fault)
     if neighbours is None:
         return _found(subject, None)
     adjacency = as_adjacency(neighbours)

@@ -1,0 +1,25 @@
+"""Every kind of finding belongs to a layer."""
+
+from verify.findings import FindingKind
+from verify.mutants.layers import LAYER_OF, layers_in_the_way
+from verify.verification import verify
+from verify.zoo import specimens
+
+
+def test_every_kind_of_finding_has_its_layer():
+    assert set(LAYER_OF) == set(FindingKind)
+
+
+def test_nothing_is_in_the_way_of_a_certificate():
+    result = verify("dp-pe-local", epsilon=1.0, delta=1e-3, effort="quick")
+    assert result.verdict == "certified"
+    assert layers_in_the_way(result) == ()
+
+
+def test_a_refutation_of_the_view_is_named():
+    name = next(
+        name for name, specimen in specimens.items() if name == "laplace-half" or not specimen.correct
+    )
+    result = verify(f"zoo/{name}", effort="quick")
+    assert result.verdict == "refuted"
+    assert layers_in_the_way(result)

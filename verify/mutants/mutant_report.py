@@ -1,0 +1,72 @@
+"""Showing mutants: a table for a terminal, and one of many learners for the documentation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from verify.faults.fault import Fault
+from verify.faults.planted_subject import AnyFault
+from verify.mutants.layers import Layer
+from verify.mutants.verify_mutants import Mutant, Mutants, summary_of
+from verify.printable import printable
+from verify.sentences import both_numbers
+
+_LOSS = {True: "exceeds", False: "keeps", None: "may keep"}
+"""What a mutant's true loss does to the claim."""
+
+
+def render_all(runs: Sequence[Mutants], console: Console) -> None:
+    """Print a table for every subject, and as the last line the summary of all of them."""
+    for run in runs:
+        _render(run, console)
+    console.print(summary_of([each for run in runs for each in run.mutants]), highlight=False)
+
+
+def _render(done: Mutants, console: Console) -> None:
+    honest = done.honest
+    claim = both_numbers(honest.claim.epsilon, honest.claim.delta)
+    title = f"{printable(honest.subject)}: {honest.verdict} without a fault, claim {claim}"
+    table = Table(title=Text(title), title_justify="left")
+    for heading in ("fault", "claim", "verdict", "caught by"):
+        table.add_column(heading, overflow="fold")
+    for each in done.mutants:
+        by = ", ".join(each.caught_by) or ("-" if not each.exceeds else "nothing")
+        style = "bold red" if each.falsely_certified else ""
+        table.add_row(each.fault.name, _LOSS[each.exceeds], each.result.verdict, by, style=style)
+    console.print(table)
+    if done.idle:
+        console.print(f"never act in it: {', '.join(done.idle)}", highlight=False)
+
+
+def as_markdown(runs: Sequence[Mutants]) -> str:
+    """Return the table of many subjects' mutants in Markdown: a line for every fault, with how many were caught how."""
+    by_fault: dict[str, list[Mutant]] = {}
+    words: dict[str, AnyFault] = {}
+    for run in runs:
+        for each in run.mutants:
+            by_fault.setdefault(each.fault.name, []).append(each)
+            words[each.fault.name] = each.fault
+    lines = [
+        "| fault | what the author did | mutants | certified | caught by | exceeds the claim, and was certified |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, mutants in by_fault.items():
+        lines.append(_row(words[name], mutants))
+    count = sum(len(run.mutants) for run in runs)
+    every = [each for run in runs for each in run.mutants]
+    return "\n".join([*lines, "", f"{count} mutants of {len(runs)} learners: {summary_of(every)}."])
+
+
+def _row(fault: AnyFault, mutants: Sequence[Mutant]) -> str:
+    counts = Counter(layer for each in mutants for layer in each.caught_by)
+    by = ", ".join(f"{layer.value} {counts[layer]}" for layer in Layer if counts[layer]) or "-"
+    certified = sum(each.result.verdict == "certified" for each in mutants)
+    falsely = sum(each.falsely_certified for each in mutants)
+    wrong = "harmless" if fault.harmless else str(falsely)
+    where = f" (from round {fault.start:,})" if isinstance(fault, Fault) and fault.start > 1 else ""
+    return f"| `{fault.name}` | {fault.words}{where} | {len(mutants)} | {certified} | {by} | {wrong} |"
