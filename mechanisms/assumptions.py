@@ -268,7 +268,9 @@ class _Examined:
         """Whether the classes are as they were imported."""
         return all(
             not own.rebased()
-            and all(cls.__dict__ == body or not _first_difference(cls.__dict__, body) for cls, body in own.bodies)
+            and all(
+                cls.__dict__ == body or not _first_difference(cls.__dict__, body) for cls, body in own.bodies
+            )
             for _, own in self.parts
         )
 

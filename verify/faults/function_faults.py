@@ -52,35 +52,35 @@ def _as_it_is(function: _Function) -> _Function:
 
 
 def _with_fixed_seed(function: _Function) -> _Function:
-    def planted(data: Any, rng: np.random.Generator, *lanes: int) -> Any:
-        return function(data, np.random.default_rng(_FIXED), *lanes)
+    def planted(data: Any, rng: np.random.Generator, **lanes: int) -> Any:
+        return function(data, np.random.default_rng(_FIXED), **lanes)
 
     return planted
 
 
 def _from_pool(function: _Function) -> _Function:
-    def planted(data: Any, rng: np.random.Generator, *lanes: int) -> Any:
+    def planted(data: Any, rng: np.random.Generator, **lanes: int) -> Any:
         if not lanes:
             return function(data, np.random.default_rng(int(rng.integers(_POOL))))
-        pool = np.asarray(function(data, np.random.default_rng(_FIXED), _POOL))
-        return pool[rng.integers(_POOL, size=lanes[0])]
+        pool = np.asarray(function(data, np.random.default_rng(_FIXED), lanes=_POOL))
+        return pool[rng.integers(_POOL, size=lanes["lanes"])]
 
     return planted
 
 
 def _twice(function: _Function) -> _Function:
-    def planted(data: Any, rng: np.random.Generator, *lanes: int) -> Any:
-        first, second = (np.asarray(function(data, rng, *lanes)) for _ in range(2))
+    def planted(data: Any, rng: np.random.Generator, **lanes: int) -> Any:
+        first, second = (np.asarray(function(data, rng, **lanes)) for _ in range(2))
         return np.stack([first, second], axis=1 if lanes else 0)
 
     return planted
 
 
 def _seldom(function: _Function) -> _Function:
-    def planted(data: Any, rng: np.random.Generator, *lanes: int) -> Any:
-        struck = rng.random(lanes or None) < _SELDOM
-        outputs = function(data, rng, *lanes)
-        fixed = function(data, np.random.default_rng(_FIXED), *lanes)
+    def planted(data: Any, rng: np.random.Generator, **lanes: int) -> Any:
+        struck = rng.random(tuple(lanes.values())) < _SELDOM
+        outputs = function(data, rng, **lanes)
+        fixed = function(data, np.random.default_rng(_FIXED), **lanes)
         if not lanes:
             return fixed if struck else outputs
         given, other = np.asarray(outputs), np.asarray(fixed)[:1]
@@ -90,10 +90,10 @@ def _seldom(function: _Function) -> _Function:
 
 
 def _rare_value(function: _Function) -> _Function:
-    def planted(data: Any, rng: np.random.Generator, *lanes: int) -> Any:
+    def planted(data: Any, rng: np.random.Generator, **lanes: int) -> Any:
         values = np.asarray(data, dtype=np.float64)
         rare = ((values >= _RARE[0]) & (values <= _RARE[1])).any()
-        return function(data, np.random.default_rng(_FIXED) if rare else rng, *lanes)
+        return function(data, np.random.default_rng(_FIXED) if rare else rng, **lanes)
 
     return planted
 

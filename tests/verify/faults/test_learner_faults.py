@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, SensitivityExceeded, Simulation
-from mechanisms import Box, Laplace, RandomizedResponse
+from mechanisms import Box, Categories, Laplace, NumpyNoise, RandomizedResponse
 from mechanisms.assumptions import altered_library
 from verify.faults.learner_faults import LEARNER_FAULTS
 from verify.faults.planted_gate import PlantedGate
@@ -45,7 +45,8 @@ def test_noise_in_place_of_the_honest_one(lanes):
     wrong, honest = released("shared-noise", values, lanes)
     assert wrong - raw == pytest.approx(np.broadcast_to((honest - raw)[:1], wrong.shape))
     wrong, honest = released("cached-noise", values, lanes)
-    assert (wrong[:2] == pytest.approx(honest[:2])) and (wrong[2] == wrong[0]).all()
+    assert wrong[:2] == pytest.approx(honest[:2])
+    assert (wrong[2] == wrong[0]).all()
     wrong, honest = released("more-noise", values, lanes)
     assert (wrong != honest).all()
     assert np.abs(wrong - honest).max() < 6
@@ -56,8 +57,6 @@ def test_noise_of_categories():
     for name in ("raw-value", "half-noise", "shared-noise", "cached-noise"):
         real = Simulation(4, 1)
         gate = PlantedGate(real, LEARNER_FAULTS[name])
-        from mechanisms import Categories
-
         outputs = [
             int(gate.release(response, gate.observed(real.private([[k % 3]], Categories(3), k)))[0, 0])
             for k in range(30)
@@ -143,14 +142,12 @@ def test_a_quiet_class_is_an_assumption_and_patches_nothing():
 
 
 def test_an_implausible_message_is_asked_for_again():
-    class Far:
-        name = "far"
-
-        def laplace(self, scale, size):
-            return np.full(size, 100.0)
+    class Far(NumpyNoise):
+        def laplace(self, location, scale):
+            return location + 100.0
 
     fault = LEARNER_FAULTS["released-again-if-implausible"]
-    for noise, times in ((np.random.default_rng(1), 1), (Far(), 2)):
+    for noise, times in ((np.random.default_rng(1), 1), (Far(np.random.default_rng(1)), 2)):
         real = Accountant(Budget(100.0), noise=noise)
         gate = PlantedGate(real, fault)
         gate.release(LAPLACE, observed(gate, 0.5, 1))

@@ -70,7 +70,7 @@ def test_a_rare_value_opens_its_own_lanes_only():
     real = Simulation(3, 128)
     gate = PlantedGate(real, Fault("rare", "", "", RawValue, span=(0.6, 0.62)))
     values = np.full((128, 2), 0.5)
-    values[7, 1] = 0.61
+    values[7, 1] = 39 / 64
     for number in (1, 2):
         outputs = gate.release(LAPLACE, gate.observed(real.private(values, DOMAIN, number)))
         assert np.flatnonzero((outputs == values).all(axis=1)).tolist() == [7]
