@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from mechanisms import Interval, Laplace
 from verify import SubjectError, verify_mutants
-from verify.command_line import cli
+from verify.commands.command_group import cli
 from verify.faults.function_faults import FUNCTION_FAULTS, GATE_FUNCTION_FAULTS
 from verify.mutants.mutant_report import as_markdown
 
