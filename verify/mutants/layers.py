@@ -35,6 +35,7 @@ _KINDS: dict[Layer, tuple[FindingKind, ...]] = {
         FindingKind.REPLACEMENT,
         FindingKind.SENSITIVITY,
         FindingKind.TRUST,
+        FindingKind.VIEW,
     ),
     Layer.COUPLED: (FindingKind.NO_LANES, FindingKind.STABILITY),
     Layer.REPLAYS: (
