@@ -98,6 +98,39 @@ class ExplainedLearner(Learner, Protocol):
         """Return what the next action is chosen by: views of its state, or copies."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClickConfidence:
+    """What a learner of ranked lists chooses by, each of shape (lanes, items).
+
+    Attributes
+    ----------
+    clicks, examinations
+        Estimates of an item's clicks and examinations, over its displays.
+    displays, releases
+        How many displays and how many noises are in them.
+    index
+        By which items are ranked; at least 5e11 for one without an upper bound.
+    """
+
+    clicks: FloatArray
+    examinations: FloatArray
+    displays: FloatArray
+    releases: FloatArray
+    index: FloatArray
+
+    def copy(self) -> ClickConfidence:
+        """Return arrays of their own, which later rounds do not change."""
+        arrays = (self.clicks, self.examinations, self.displays, self.releases, self.index)
+        return ClickConfidence(*(array.copy() for array in arrays))
+
+
+class ExplainedLists(Learner, Protocol):
+    """A learner of ranked lists that shows what its regret proof speaks of."""
+
+    def click_confidence(self) -> ClickConfidence:
+        """Return what the next list is chosen by: views of its state, or copies."""
+
+
 class PhasedLearner(Learner, Protocol):
     """A learner that holds its action for a phase, and says for how long.
 

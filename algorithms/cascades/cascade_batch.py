@@ -20,7 +20,7 @@ from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimat
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.lanes import gather
-from algorithms.learner import Family, check_delta, check_epsilon, check_rounds
+from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon, check_rounds
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Gaussian, Laplace, OneHot
@@ -71,6 +71,10 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
     def committed(self) -> IntArray:
         """The rounds of the phase still to play."""
         return self.left
+
+    def click_confidence(self) -> ClickConfidence:
+        """Return the items' sums and indices."""
+        return self.estimates.confidence()
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
         """Count the clicks of a round, or of some; release the counts of the phases that end here."""

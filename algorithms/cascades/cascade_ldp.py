@@ -14,7 +14,7 @@ from accountant import Gate, Private
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import Gaussian, Laplace, OneHot
@@ -41,6 +41,10 @@ class _ClickVectorLearner(HorizonLearner[RankedLists]):
         """Return the K items of largest index, the least displayed first."""
         self.shown = self.estimates.best_lists()
         return self.shown
+
+    def click_confidence(self) -> ClickConfidence:
+        """Return the items' sums and indices."""
+        return self.estimates.confidence()
 
     def observe(self, feedback: Private) -> None:
         """Average the user's noisy click vector into the displayed items."""

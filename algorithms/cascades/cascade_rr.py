@@ -11,7 +11,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.cascades.click_estimates import ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
-from algorithms.learner import Family, check_epsilon
+from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import HorizonLearner, last_action
 from mechanisms import FirstAbove, RandomizedResponse
@@ -129,6 +129,10 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
         """Return the K items of largest index, the least displayed first."""
         self.shown = self.estimates.best_lists()
         return self.shown
+
+    def click_confidence(self) -> ClickConfidence:
+        """Return the items' sums and indices."""
+        return self.estimates.confidence()
 
     def observe(self, feedback: Private) -> None:
         """Average the user's randomized symbol into the displayed items."""

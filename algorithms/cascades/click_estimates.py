@@ -18,6 +18,7 @@ import numpy as np
 
 from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.lanes import gather, positions
+from algorithms.learner import ClickConfidence
 from algorithms.problems import RankedLists
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -127,6 +128,10 @@ class ClickEstimates:
         self.clicks: FloatArray = np.zeros(shape)
         self.examinations: FloatArray = np.zeros(shape)
         self.index: FloatArray = np.full(shape, _UNRELIABLE)
+
+    def confidence(self) -> ClickConfidence:
+        """Return the sums and indices."""
+        return ClickConfidence(self.clicks, self.examinations, self.displays, self.releases, self.index)
 
     def best_lists(self) -> IntArray:
         """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).

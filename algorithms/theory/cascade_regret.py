@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import sympy as sp
 
-from algorithms.theory.confidence_theorem import x
+from algorithms.theory.confidence_theorem import ClickTheorem, j, n, u, x
 from algorithms.theory.regret_bound import (
     A,
     Delta,
@@ -49,6 +51,32 @@ _FEW_REPORTS = (
 _failures = 2 * sp.pi**2 / 3 * L
 
 
+def _additive(noise: Literal["Laplace", "Gaussian"], *, phases: bool) -> ClickTheorem:
+    """Return the proof for click counts with additive noise: Lemma R for ``C - w E`` and for E."""
+    proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.Integer(0), sigma)
+    return ClickTheorem(
+        radii=(tail + sp.sqrt(2 * x * (n / 4 + proxy * j * (1 + u**2 * (K - 1)))),),
+        scarcity=tail + sp.sqrt(2 * x * (n / 4 + proxy * j * (K - 1))),
+        growth=sp.sqrt(2 * x * proxy * j * (K - 1)),
+        noise=noise,
+        scale=scale,
+        phases=phases,
+        failure=1 / T,
+    )
+
+
+_false = 1 / (sp.exp(epsilon) + K)  # the probability of each false symbol
+_variance = _false + _gain * u + ((K - 1) * _false + _gain) * u**2
+_RESPONSE = ClickTheorem(
+    radii=(sp.sqrt(n * x / 2) / _gain, (sp.sqrt(2 * n * x * _variance) + x / 3) / _gain),
+    scarcity=sp.sqrt(n * x / 2) / _gain,
+    growth=sp.Integer(0),  # its index is (C + R) / E with one R: R <= Hoeffding's, which does not grow
+    noise="symbol",
+    scale=sp.Integer(1),
+    phases=False,
+    failure=1 / T,
+)
+
 CASCADE_BOUNDS: dict[str, RegretBound] = {
     "cascade-ucb1": RegretBound(
         constant=sp.pi**2 / 3 * L,
@@ -61,6 +89,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         per_arm=x / p0 * (spread(4 * A**2) + 4 * A**2 * (1 + sp.log(rho)) + A**2 * Delta_max) + Delta_max,
         definitions=((x, sp.log(3 * L * T**2)), (A, 1 / (sp.sqrt(2) * _gain))),
         source="unbiased estimating equation, Hoeffding radius (Theorem 5, randomized response)",
+        confidence=_RESPONSE,
     ),
     "cascade-ucb-ldp-laplace": RegretBound(
         constant=sp.Integer(1),
@@ -72,6 +101,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
             (F, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (K - 1)) + 2 * b * sp.sqrt(K - 1)),
         ),
         source="unbiased estimating equation (Theorem 5, Laplace noise)",
+        confidence=_additive("Laplace", phases=False),
     ),
     "cascade-ucb-ldp-gaussian": RegretBound(
         constant=sp.Integer(1),
@@ -83,12 +113,14 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
             (F, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (K - 1)) + sigma * sp.sqrt(2 * (K - 1))),
         ),
         source="unbiased estimating equation (Theorem 5, Gaussian noise)",
+        confidence=_additive("Gaussian", phases=False),
     ),
     "cascade-ucb-batch": RegretBound(
         constant=sp.Integer(1),
         per_arm=_phases(_phase_noise, 4 * b * sp.sqrt(x * M * (K - 1)) + b * x),
         definitions=(*_clicks, *_phase_exponent),
         source="phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
+        confidence=_additive("Laplace", phases=True),
     ),
     "cascade-ucb-batch-gaussian": RegretBound(
         constant=sp.Integer(1),
@@ -97,6 +129,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         ),
         definitions=(*_clicks, *_phase_exponent),
         source="phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
+        confidence=_additive("Gaussian", phases=True),
     ),
     "published/cascade-ucb-ldp-laplace": RegretBound(
         constant=_failures,

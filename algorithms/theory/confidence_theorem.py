@@ -17,9 +17,10 @@ import sympy as sp
 
 from mechanisms.arrays import FloatArray
 
-n, j, x = sp.symbols("n j x", positive=True)
+n, j, x, u = sp.symbols("n j x u", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
+ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,73 @@ class ConfidenceTheorem:
             return np.where(count > 0, found, np.inf)
 
         return radius
+
+
+@dataclass(frozen=True)
+class ClickTheorem:
+    """The statements that the regret proof of a ranked list makes on the way.
+
+    With n displays of an item, j releases, C its clicks and E its examinations as estimated from them, and w its
+    attraction: ``|C - w E| <= R(w)`` and ``E >= Q - S``, where Q sums the probabilities that it was examined.
+
+    Attributes
+    ----------
+    radii
+        R(u), the least of these, in n, j, x, u and the bound's symbols; either side fails with probability ``e^-x``.
+    scarcity
+        S, which fails with probability ``e^-x``.
+    growth
+        g with ``R(u) - R(w) <= g (u - w)``: the gap lemma is ``w_K - w <= 2 R(w) / (E - g)``.
+    noise, scale
+        The law of a released click count: "Laplace" or "Gaussian" of this scale; or "symbol", one of K + 1 by
+        randomized response.
+    phases
+        Whether a list is kept for as many rounds as its least displayed item was displayed, and released once; else
+        every round is.
+    failure
+        Of the good event over the whole horizon.
+    """
+
+    radii: tuple[sp.Expr, ...]
+    scarcity: sp.Expr
+    growth: sp.Expr
+    noise: Literal["symbol", "Laplace", "Gaussian"]
+    scale: sp.Expr
+    phases: bool
+    failure: sp.Expr
+
+    def radius_on(
+        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    ) -> ClickRadius:
+        """Return R on an instance as a function of n, j, x and u."""
+        functions = [_on(radius, values, definitions) for radius in self.radii]
+        return lambda count, releases, level, at: np.minimum.reduce(
+            [function(count, releases, level, at) for function in functions]
+        )
+
+    def scarcity_on(
+        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    ) -> ClickRadius:
+        """Return S as such a function."""
+        return _on(self.scarcity, values, definitions)
+
+    def growth_on(
+        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    ) -> ClickRadius:
+        """Return g as such a function."""
+        return _on(self.growth, values, definitions)
+
+
+def _on(
+    expression: sp.Expr,
+    values: Mapping[sp.Symbol, float],
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
+) -> ClickRadius:
+    function = _compiled(expression, definitions)
+    fixed = {str(symbol): value for symbol, value in values.items()}
+    return lambda count, releases, level, at: np.broadcast_to(
+        function({**fixed, "n": count, "j": releases, "x": level, "u": at}), count.shape
+    )
 
 
 @functools.cache

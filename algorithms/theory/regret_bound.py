@@ -20,7 +20,7 @@ import sympy as sp
 
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, Problem, Value
-from algorithms.theory.confidence_theorem import ConfidenceTheorem
+from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem
 from algorithms.theory.gaps import Gaps, problem_gaps
 from mechanisms import Gaussian, Sensitivity
 
@@ -141,7 +141,7 @@ class RegretBound:
     printed: str = ""
     correction: str = ""
     unproved: str = ""
-    confidence: ConfidenceTheorem | None = None
+    confidence: ConfidenceTheorem | ClickTheorem | None = None
 
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from mechanisms.arrays import FloatArray
@@ -81,19 +82,19 @@ class AdditiveNoise:
 
 
 @dataclass
-class FlippedBit:
-    """A bit of which each value is flipped with the same known probability."""
+class RandomizedTruth:
+    """Messages about a bit, each of which is untrue with the same known probability, whatever the bit."""
 
     chance: float
     _trials: list[int] = field(default_factory=lambda: [0, 0])
     _lies: list[int] = field(default_factory=lambda: [0, 0])
 
-    def add(self, bits: FloatArray, truths: FloatArray) -> None:
-        """Take some bits, and what they are of."""
+    def add(self, lied: npt.NDArray[np.bool_], bits: FloatArray) -> None:
+        """Take some messages: whether they are untrue, and the bits they are about."""
         for value in (0, 1):
-            of = truths == value
-            self._trials[value] += int(of.sum())
-            self._lies[value] += int((bits[of] != value).sum())
+            about = bits == value
+            self._trials[value] += int(about.sum())
+            self._lies[value] += int(lied[about].sum())
 
     @property
     def p(self) -> float:
@@ -110,7 +111,7 @@ class FlippedBit:
     def words(self) -> str:
         """What was seen."""
         rates = " and ".join(
-            f"{lies / max(trials, 1):.3g} of {trials:,} bits {value} flipped"
+            f"{lies / max(trials, 1):.3g} of {trials:,} messages about {value}"
             for value, (trials, lies) in enumerate(zip(self._trials, self._lies, strict=True))
         )
-        return f"{rates}, expected {self.chance:.3g}"
+        return f"untrue are {rates}; {self.chance:.3g} should be"

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
     LinearBandit,
     Problem,
-    SemiBandit,
     SettingError,
-    TopK,
-    UniformMatroid,
     Value,
     parse_settings,
 )
@@ -34,7 +31,8 @@ from verify.conduct.progress import Progress, silent
 from verify.learners.learner_subject import LearnerSubject, choose_problem
 from verify.linear.linear_subject import build_linear, is_linear
 from verify.regret_claims.outcome import outcome
-from verify.regret_claims.proof_checks import BuildExplained, ProofCheck, check_proof
+from verify.regret_claims.proof import check_proof
+from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.regret_claims.speaking_instances import (
     StatedBound,
@@ -54,8 +52,6 @@ _LONGEST = {
     "printed linear": (1 << 16, 1 << 18),
 }
 """The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
-
-_CHECK_MEANS, _CHECK_ROUNDS, _CHECK_LANES = (0.3, 0.45, 0.6, 0.9), 256, 128
 
 DEFAULT_ERROR = 1e-4
 """The probability that a learner which keeps its bound is called violated, at most."""
@@ -127,7 +123,10 @@ def regret(
     played = asked.instance
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
-    proof = _proved(subject, played, asked.theorem.bound, seed, error / 2)
+    stated = asked.theorem.bound
+    proof: tuple[ProofCheck, ...] = ()
+    if isinstance(stated, RegretBound):
+        proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
     trace = _simulated(subject, played, runs, seed, lambda share: progress(share, "simulating"))
     floor, ceiling = _regret_range(played.problem)
     bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
@@ -144,35 +143,6 @@ def regret(
         proof=proof,
         outcome=outcome(trace, bounds, floor, ceiling, error / 2),
         reproduce=_again(subject, problem, settings or {}, played, runs, error, seed),
-    )
-
-
-def _proved(
-    subject: LearnerSubject,
-    played: Instance,
-    bound: RegretBound | StatedBound | None,
-    seed: int,
-    error: float,
-) -> tuple[ProofCheck, ...]:
-    """Check what the proof rests on, at the learner's epsilon on an instance of its own, if the learner shows it.
-
-    Its means lie near 1/2, where estimates vary most, and off it, where a wrong gain shows.
-    """
-    shown = hasattr(subject.make, "confidence") and hasattr(subject.make, "fed")
-    if not (isinstance(bound, RegretBound) and bound.confidence is not None and shown):
-        return ()
-    structure = UniformMatroid(4, 2) if subject.make.family == "matroid" else TopK(4, 2)
-    checked = replace(played, problem=SemiBandit(structure, np.array(_CHECK_MEANS)), horizon=_CHECK_ROUNDS)
-    build = learner_builder(
-        subject.make,
-        SemiBandit(structure, np.array(_CHECK_MEANS)),
-        epsilon=checked.epsilon,
-        delta=checked.delta,
-        horizon=checked.horizon,
-        settings=checked.settings,
-    )
-    return check_proof(
-        cast(BuildExplained, build), bound, checked, lanes=_CHECK_LANES, seed=seed, error=error
     )
 
 

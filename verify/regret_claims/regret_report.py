@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from verify.regret_claims.outcome import Checkpoint
-from verify.regret_claims.proof_checks import ProofCheck
+from verify.regret_claims.proof_run import ProofCheck
 from verify.verdict.json_form import json_able
 
 RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime"]

@@ -10,8 +10,6 @@ from algorithms.theory.confidence_theorem import x
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, instance_values
 
-SHOWN = [name for name, bound in BOUNDS.items() if bound.confidence is not None]
-
 
 def radius_of(name, instance):
     bound = BOUNDS[name]

@@ -1,4 +1,4 @@
-"""What a regret proof rests on, read from a running learner: checks of every round, exact tests of what is random.
+"""What the regret proofs of learners on means rest on, read from a running one.
 
 The learner shows its estimates, counts and indices (`algorithms.learner.ExplainedLearner`); the data it is fed are
 drawn here, so all that it shows can be computed again. In the order of the proof:
@@ -10,19 +10,13 @@ drawn here, so all that it shows can be computed again. In the order of the proo
 - *estimates*: for each arm, count and level, no more lanes are off by the radius of that level than it says;
 - *good event*: no more lanes leave it than the proof allots;
 - *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are what they may be.
-
-The first three and the last are deterministic: one lane is a counterexample. The others are tests, each at a share of
-the error. Lanes are never left out of a count: that an arm was played often depends on what came out before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
 
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
@@ -33,54 +27,15 @@ from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, instance_values
 from mechanisms import LaneStreams
 from mechanisms.arrays import FloatArray, IntArray
-from verify.regret_claims.noise_tests import AdditiveNoise, FlippedBit
+from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
+from verify.regret_claims.proof_run import TOLERANCE, BoolArray, Contradiction, ProofCheck, ProofRun, rounded
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
-BoolArray = npt.NDArray[np.bool_]
-
-_TOLERANCE = 1e-8
-_LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
-_TESTS = 3  # noise, estimates, good event
 _CHERNOFF_STEPS = 60
 _CHERNOFF_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
-class ProofCheck:
-    """One thing that a proof rests on.
-
-    Attributes
-    ----------
-    name
-        Which.
-    p
-        The p-value of what was seen; 0 for a counterexample, 1 if there was none.
-    level
-        At or below which it is a violation; 0 for what is deterministic.
-    words
-        What was seen, with lane and round.
-    """
-
-    name: str
-    p: float
-    level: float
-    words: str
-
-    @property
-    def violated(self) -> bool:
-        """Whether what was seen contradicts the proof."""
-        return self.p <= self.level
-
-
-class _Contradiction(Exception):
-    """A deterministic statement is false: the check that says so."""
-
-    def __init__(self, name: str, words: str) -> None:
-        super().__init__(name)
-        self.check = ProofCheck(name, 0.0, 0.0, words)
-
-
-def check_proof(
+def check_means(
     build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
     """Play a learner and check what its regret proof rests on, until the first counterexample.
@@ -104,7 +59,7 @@ def check_proof(
         If the theorem has no `confidence`, or the problem is another.
     """
     theorem, problem = bound.confidence, instance.problem
-    if theorem is None:
+    if not isinstance(theorem, ConfidenceTheorem):
         raise ValueError("bound: its theorem says nothing of the learner's estimates")
     if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, TopK | Matroid):
         raise ValueError(
@@ -124,12 +79,12 @@ def check_proof(
             learner.observe(gate.private(outcomes, learner.feedback_domain, record))
             run.observed(before, learner.confidence(), action, fed, outcomes)
         run.ended()
-    except _Contradiction as contradiction:
+    except Contradiction as contradiction:
         return (contradiction.check,)
-    return run.tested(error / _TESTS)
+    return run.tested(error, (run.noise.p, run.noise.words), theorem.sides)
 
 
-class _Run:
+class _Run(ProofRun):
     """What has been seen so far of a learner."""
 
     def __init__(
@@ -140,25 +95,19 @@ class _Run:
         problem: SemiBandit,
         lanes: int,
     ) -> None:
+        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
         values = instance_values(instance)
-        self.bound, self.theorem, self.instance, self.problem = bound, theorem, instance, problem
+        self.theorem, self.problem = theorem, problem
         self.exponent = 1.0 if theorem.sides is None else bound.number(x, instance)
         self.radius = theorem.radius_on(values, bound.definitions)
         self.scale = bound.number(theorem.scale, instance)
-        self.failure = min(1.0, bound.number(theorem.failure, instance))
         self.best = problem.structure.solve(problem.means[np.newaxis])[0]
         shape = (lanes, problem.structure.arms)
-        self.round = 0
         self.feeds: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)  # true sums since the last release
-        self.failed: BoolArray = np.zeros(lanes, dtype=bool)
-        self.regret: FloatArray = np.zeros(lanes)
-        self.hits: dict[tuple[int, int, int, int], int] = {}  # arm, count, level, side: lanes
-        self.cells = 0
-        self.counts: set[int] = set()
         chance = 1.0 / (1.0 + np.exp(instance.epsilon))
         self.noise = (
-            FlippedBit(chance) if theorem.noise == "bit" else AdditiveNoise(theorem.noise, self.scale)
+            RandomizedTruth(chance) if theorem.noise == "bit" else AdditiveNoise(theorem.noise, self.scale)
         )
 
     def acted(self, shown: Confidence, action: IntArray, fed: IntArray) -> None:
@@ -168,12 +117,12 @@ class _Run:
         index = np.minimum(shown.index, 1e9)
         best = structure.solve(index)
         missing = gather(index, best).sum(axis=1) - gather(index, action).sum(axis=1)
-        self._refuse(
+        self.refuse(
             "oracle",
-            missing > _TOLERANCE * (1 + np.abs(index).sum(axis=1)),
+            missing > TOLERANCE * (1 + np.abs(index).sum(axis=1)),
             lambda lane: (
                 f"action {action[lane].tolist()} where the oracle answers {best[lane].tolist()} to the indices "
-                f"{_rounded(shown.index[lane])}"
+                f"{rounded(shown.index[lane])}"
             ),
         )
         if self.theorem.feeds == "all":
@@ -182,21 +131,21 @@ class _Run:
             least = np.where(action >= 0, gather(shown.count, action), np.inf).min(axis=1)
             played = (action == fed[:, :1]).any(axis=1)
             wrong = ~played | (gather(shown.count, fed)[:, 0] > least)
-        self._refuse(
+        self.refuse(
             "bookkeeping",
             wrong,
             lambda lane: (
                 f"action {action[lane].tolist()} feeds {fed[lane].tolist()}: not {self._fed_rule()}; counts "
-                f"{_rounded(shown.count[lane])}"
+                f"{rounded(shown.count[lane])}"
             ),
         )
         gap = self.problem.benchmark - self.problem.expected_reward(action)
         self.regret += gap
         radius = self.radius(shown.count, shown.releases, self.exponent)
         allowed = self._allowance(radius, action)
-        self._refuse(
+        self.refuse(
             "gap lemma",
-            ~self.failed & (gap > 1e-12) & (gap > allowed * (1 + _TOLERANCE)),
+            ~self.failed & (gap > 1e-12) & (gap > allowed * (1 + TOLERANCE)),
             lambda lane: (
                 f"action {action[lane].tolist()} has gap {gap[lane]:.6g}, more than the {allowed[lane]:.6g} that "
                 "radii allow on the good event"
@@ -216,7 +165,7 @@ class _Run:
         self.open[rows, arms] += np.take_along_axis(outcomes, place, axis=1)[here]
         count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds)
         due = count != had
-        self._refuse_arm(
+        self.refuse_arm(
             "bookkeeping",
             after.count != count,
             lambda lane, arm: (
@@ -224,15 +173,15 @@ class _Run:
                 f"{count[lane, arm]:g}"
             ),
         )
-        self._refuse_arm(
+        self.refuse_arm(
             "bookkeeping",
             (count > 0) & (after.releases != releases),
             lambda lane, arm: (
                 f"{after.releases[lane, arm]:g} noises are counted where there are {releases[lane, arm]:g}"
             ),
         )
-        moved = np.abs(after.estimate - before.estimate) > _TOLERANCE * (1 + np.abs(before.estimate))
-        self._refuse_arm(
+        moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
+        self.refuse_arm(
             "bookkeeping",
             ~due & (had > 0) & moved,
             lambda lane, arm: (
@@ -248,59 +197,9 @@ class _Run:
         self.open[due] = 0.0
         self._note(after, count, releases, due)
 
-    def ended(self) -> None:
-        """Check that no lane on the good event has lost more than the bound."""
-        bound = self.bound.evaluate(self.instance)
-        self._refuse(
-            "path",
-            ~self.failed & (self.regret > bound * (1 + _TOLERANCE)),
-            lambda lane: (
-                f"a lane on the good event lost {self.regret[lane]:.6g}, and the bound is {bound:.6g}"
-            ),
-        )
-
-    def tested(self, level: float) -> tuple[ProofCheck, ...]:
-        """Return the checks, in the proof's order, once all rounds are played."""
-        fine = [
-            ProofCheck(name, 1.0, 0.0, f"exact in {self.round:,} rounds")
-            for name in ("bookkeeping", "radius", "oracle")
-        ]
-        lanes = len(self.failed)
-        failures = int(self.failed.sum())
-        event = ProofCheck(
-            "good event",
-            float(stats.binom.sf(failures - 1, lanes, self.failure)) if failures else 1.0,
-            level,
-            f"{failures} of {lanes} lanes left it; the proof allots {self.failure:.3g} of them",
-        )
-        noise = ProofCheck("noise", self.noise.p, level, self.noise.words)
-        lemmas = [
-            ProofCheck(name, 1.0, 0.0, f"held in the {lanes - failures} lanes on the good event")
-            for name in ("gap lemma", "path")
-        ]
-        return (*fine, noise, self._law(level), event, *lemmas)
-
-    def _law(self, level: float) -> ProofCheck:
-        """Return the test of the estimates' law over all arms, counts, levels and sides."""
-        if self.theorem.sides is None:
-            return ProofCheck("estimates", 1.0, level, "the radius has no level")
-        lanes, worst, words = len(self.failed), 1.0, "no estimate was further off than its radii say"
-        for (arm, count, depth, side), seen in self.hits.items():
-            chance = self.theorem.sides * float(np.exp(-_LEVELS[depth]))
-            if chance >= 1:
-                continue
-            p = float(stats.binom.sf(seen - 1, lanes, chance))
-            if p < worst:
-                worst = p
-                words = (
-                    f"{seen} of {lanes} lanes have arm {arm}'s estimate {'above' if side else 'below'} the radius of "
-                    f"level {_LEVELS[depth]:g} at {count} values; at most {chance:.3g} of them should"
-                )
-        return ProofCheck("estimates", min(1.0, worst * max(1, self.cells)), level, words)
-
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of what was released against the theorem's, and that no other has moved."""
-        self._refuse_arm(
+        self.refuse_arm(
             "radius",
             ~due & (after.index != before.index),
             lambda lane, arm: (
@@ -312,7 +211,7 @@ class _Run:
         expected = estimate + radius
         if self.theorem.index != "unclipped":
             expected = np.clip(expected, 0.0, 1.0)
-        off, slack = index - expected, _TOLERANCE * (1 + np.abs(expected))
+        off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
         if self.theorem.index == "Chernoff":
             lowered = off < -slack
@@ -324,7 +223,7 @@ class _Run:
         where[due] = wrong
         numbers = np.zeros((*due.shape, 2))
         numbers[due] = np.stack([radius, expected], axis=1)
-        self._refuse_arm(
+        self.refuse_arm(
             "radius",
             where,
             lambda lane, arm: (
@@ -367,36 +266,32 @@ class _Run:
             wrong[due] = off
             values = np.zeros(due.shape)
             values[due] = released
-            self._refuse_arm(
+            self.refuse_arm(
                 "noise",
                 wrong,
                 lambda lane, arm: (
                     f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
                 ),
             )
-        self.noise.add(nearest, sums)
+        self.noise.add(nearest != sums, sums)
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note which lanes leave the good event, and how far estimates are off at dyadic counts."""
         means = self.problem.means
         off = after.estimate - means
-        radius = self.radius(count, releases, self.exponent) * (1 + _TOLERANCE)
-        below = after.index < means - _TOLERANCE if self.theorem.index == "Chernoff" else off < -radius
+        radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
+        below = after.index < means - TOLERANCE if self.theorem.index == "Chernoff" else off < -radius
         self.failed |= (due & (below | (off > radius))).any(axis=1)
         if self.theorem.sides is None:
             return
-        dyadic = due & (
-            np.log2(np.maximum(count + (self.theorem.counting == "accumulated batches"), 1.0)) % 1.0 == 0
-        )
-        for depth, level in enumerate(_LEVELS):
-            radius = self.radius(count, releases, float(level))
-            for side, far in ((0, off < -radius), (1, off > radius)):
-                for lane, arm in zip(*np.nonzero(dyadic & far), strict=True):
-                    cell = (int(arm), int(count[lane, arm]), depth, side)
-                    self.hits[cell] = self.hits.get(cell, 0) + 1
-        new = {int(value) for value in np.unique(count[dyadic])} - self.counts
-        self.counts |= new
-        self.cells += len(new) * len(means) * len(_LEVELS) * 2
+        batches = self.theorem.counting == "accumulated batches"
+        dyadic = due & (np.log2(np.maximum(count + batches, 1.0)) % 1.0 == 0)
+
+        def far(level: float) -> tuple[BoolArray, BoolArray]:
+            radius = self.radius(count, releases, level)
+            return off < -radius, off > radius
+
+        self.note_levels(count, dyadic, far)
 
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""
@@ -413,17 +308,3 @@ class _Run:
         return (
             "all that were played" if self.theorem.feeds == "all" else "one that was played, of least count"
         )
-
-    def _refuse(self, name: str, wrong: BoolArray, words: Callable[[int], str]) -> None:
-        if wrong.any():
-            lane = int(np.flatnonzero(wrong)[0])
-            raise _Contradiction(name, f"round {self.round}, lane {lane}: {words(lane)}")
-
-    def _refuse_arm(self, name: str, wrong: BoolArray, words: Callable[[int, int], str]) -> None:
-        if wrong.any():
-            lane, arm = (int(where[0]) for where in np.nonzero(wrong))
-            raise _Contradiction(name, f"round {self.round}, lane {lane}, arm {arm}: {words(lane, arm)}")
-
-
-def _rounded(values: FloatArray) -> list[float]:
-    return [round(float(value), 4) for value in values]
