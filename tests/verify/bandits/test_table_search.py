@@ -1,10 +1,11 @@
-"""The search ends at the tables that tell most, and says if there are none."""
+"""The search ends at the tables that tell most, however late, and says if there are none."""
 
 import math
 
 import numpy as np
 import pytest
 
+from verify import verify
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.paired_events import BestEvent
 from verify.bandits.table_search import _best, _Candidate, is_far_beyond, telling_tables
@@ -65,3 +66,47 @@ def test_of_equal_events_the_first_goes_on():
     candidates = [_Candidate(event, None) for event in events]
     assert _best(candidates, 2) == [candidates[1], candidates[3]]
     assert _best(candidates, 9) == [candidates[1], candidates[3], candidates[0]]
+
+
+class LateAndRaw:
+    """Plays either arm 260 times, and then for ever the one whose raw rewards, with one noise for both, are more."""
+
+    length = 260
+
+    def __init__(self, rng):
+        self.sums, self.best, self.rng = [0.0, 0.0], None, rng
+
+    def select_arm(self, t):
+        return self.best if t >= 2 * self.length else t // self.length
+
+    def update(self, t, arm, reward):
+        if t < 2 * self.length:
+            self.sums[arm] += reward
+        if t == 2 * self.length - 1:
+            noise = self.rng.laplace()
+            noisy = [total + noise for total in self.sums]
+            self.best = noisy.index(max(noisy))
+
+
+class LateAndPrivate(LateAndRaw):
+    """The same with a noise for each."""
+
+    def update(self, t, arm, reward):
+        super().update(t, arm, reward)
+        if t == 2 * self.length - 1:
+            noisy = [total + self.rng.laplace() for total in self.sums]
+            self.best = noisy.index(max(noisy))
+
+
+def test_a_decision_after_hundreds_of_rounds_is_found():
+    raw = verify(PlainBandit(LateAndRaw, arms=2, rounds=600), epsilon=1.0, effort="quick", samples=4_096)
+    assert raw.verdict == "refuted"
+    assert "the first 521 of 600 rounds are played" in raw.witness.neighbours["data"]
+
+
+@pytest.mark.slow
+def test_a_late_private_decision_is_not_refuted():
+    private = verify(PlainBandit(LateAndPrivate, arms=2, rounds=1_000), epsilon=1.0)
+    assert private.verdict == "unproven"
+    assert private.findings == ()
+    assert 0.2 < private.lower.epsilon < 1.0

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from verify.events.event import Event, ReportCount
-from verify.sampling.delta_band import MOST_EVENTS, BandEvent, DeltaBand, delta_band, pair_profile
+from verify.sampling.delta_band import (
+    MOST_EVENTS,
+    BandEvent,
+    DeltaBand,
+    _lower_hull,
+    delta_band,
+    pair_profile,
+)
 
 
 def some_event(limit: int = 1) -> Event:
@@ -131,6 +138,22 @@ def test_a_band_without_events_says_nothing() -> None:
     assert float(band.delta(0.0)) == float(band.epsilon(0.0)) == band.mu == band.rho == 0.0
     assert np.allclose(band.trade_off([0.0, 0.5, 1.0]), [1.0, 0.5, 0.0])
     json.dumps(band.to_dict(), allow_nan=False)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
+def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: list[tuple[int, int]]) -> None:
+    x, y = (np.array(part, dtype=np.float64) for part in zip(*points, strict=True))
+    corner_x, corner_y = _lower_hull(x, y)
+    slopes = np.diff(corner_y) / np.diff(corner_x)
+    assert (np.diff(corner_x) > 0.0).all()
+    assert (np.diff(slopes) > 0.0).all(), "a corner bends"
+    assert (corner_x[0], corner_x[-1]) == (x.min(), x.max())
+    for at in x:
+        lowest = min(
+            b if a == at else b + (d - b) * (at - a) / (c - a)
+            for a, b in points for c, d in points if a == at or a < at < c
+        )  # fmt: skip
+        assert np.interp(at, corner_x, corner_y) == pytest.approx(lowest, abs=1e-12)
 
 
 def test_json_has_both_curves() -> None:
