@@ -1,5 +1,7 @@
 """The least noise with which a release file meets a target."""
 
+import math
+
 import pytest
 from release_files import GROUPS
 
@@ -37,3 +39,20 @@ def test_targets_out_of_reach(file):
     releases = read_releases(file('[[release]]\nmechanism = "approximate"\nepsilon = 1\ndelta = 1e-3\n'))
     with pytest.raises(ValueError, match="no amount of noise"):
         calibrate(releases, 1.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "words"),
+    [
+        (0.0, 1e-6, "epsilon=0.0: must be a finite number above 0"),
+        (math.inf, 1e-6, "epsilon=inf: must be a finite number above 0"),
+        (math.nan, 1e-6, "epsilon=nan: must be a finite number above 0"),
+        (1.0, -1e-6, r"delta=-1e-06: must lie in \[0, 1\)"),
+        (1.0, 1.0, r"delta=1.0: must lie in \[0, 1\)"),
+        (1.0, math.nan, r"delta=nan: must lie in \[0, 1\)"),
+    ],
+)
+def test_what_is_no_target_is_refused(file, epsilon, delta, words):
+    releases = read_releases(file('[[release]]\nmechanism = "laplace"\nscale = 1\n'))
+    with pytest.raises(ValueError, match=words):
+        calibrate(releases, epsilon, delta)

@@ -65,6 +65,26 @@ def test_masked_coordinates_only_are_lost():
     assert (gate.loss[0][~where.any(axis=1)] == 0).all()
 
 
+def emptied(output):
+    published = output - 1.0
+    output[:] = 0.0
+    return published
+
+
+def test_functions_of_a_release_hide_nothing_of_its_loss():
+    """Not even those that work in place; they are called in their order, on what was drawn."""
+    gates = [Coupled(5, LANES, 1) for _ in range(2)]
+    quiet = Laplace(scale=0.5, sensitivity=WIDE)
+    plain, published = (
+        gate.release(mechanism, gate.private(side_by_side([0.25, 0.0], [0.875, 0.5]), Box(0, 1, 2), 1))
+        for gate, mechanism in zip(gates, (quiet, quiet >> emptied >> np.abs), strict=True)
+    )
+    np.testing.assert_array_equal(published, np.abs(plain - 1.0))
+    np.testing.assert_array_equal(gates[1].loss, gates[0].loss)
+    assert gates[0].loss.any()
+    assert [gate.more_than_seen for gate in gates] == [False, True]
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_repeated_releases_of_one_mechanism(masked):
     gate = Coupled(5, LANES, 1)
