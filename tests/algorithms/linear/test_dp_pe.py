@@ -118,9 +118,9 @@ def test_elimination_against_a_literal_transcription(make: type, kind: str) -> N
 
 @pytest.mark.parametrize("make", [PE, DPPECentral, DPPELocal, DPPEShuffle], ids=lambda make: make.__name__)
 def test_the_best_action_is_kept(make: type) -> None:
-    """Probability of failure at most 1/T in each of 5 runs of each learner, T = 4000."""
+    """Probability of failure at most 1/T in each of 5 runs of each learner, T = 2000."""
     extra = {} if make is PE else {"epsilon": 8.0, "delta": 0.01}
-    build = functools.partial(make, PROBLEM.actions, horizon=4000, **extra)
+    build = functools.partial(make, PROBLEM.actions, horizon=2000, **extra)
     assert simulate_phases(build, PROBLEM, runs=5, seed=4).best_kept.all()
 
 

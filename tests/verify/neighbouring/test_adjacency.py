@@ -68,7 +68,7 @@ def test_seeds_are_different_neighbours(adjacency):
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=repr)
 def test_generated_pairs_are_neighbours(adjacency):
     @given(adjacency.pairs())
-    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck))
     def check(pair):
         if pair.data.shape == pair.other.shape and not (pair.data != pair.other).any():
             return  # two drawn points may be the same
