@@ -352,3 +352,11 @@ def test_by_itself_a_mechanism_behind_a_map_of_values_of_any_size_promises_nothi
     assert isinstance(mechanism.profile(), NoPrivacy)
     assert math.isinf(mechanism.epsilon)
     assert mechanism.sensitivity.l1 == 0.0
+
+
+def test_a_table_moves_its_results_as_far_as_its_entries_are_apart() -> None:
+    """Categories are one apart, whatever their names; numbers by what the farthest two differ, hardly more."""
+    assert Table([3, 1, 3]).stability == 1.0
+    assert Table([2, 2]).stability == Table([[0.5, 0.5]] * 2).stability == 0.0
+    for entries, apart in (([1.0, 2.0, 4.0], 3.0), ([[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]], 2.5)):
+        assert apart <= Table(entries).stability <= apart * (1.0 + 1e-14)
