@@ -65,6 +65,10 @@ def test_a_closed_accountant_charges_nothing_more():
     with pytest.raises(GateClosed):
         gate.release(Laplace(scale=1.0), private)
     assert len(gate.ledger) == 0
+    loaded = Accountant.from_dict(gate.to_dict())
+    assert loaded.closed == gate.closed
+    with pytest.raises(GateClosed, match="closed since"):
+        value_of(loaded)
 
 
 def test_a_ledger_is_saved_to_a_file_only(tmp_path):
