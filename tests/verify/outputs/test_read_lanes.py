@@ -24,6 +24,14 @@ def test_tuples_of_words_and_numbers():
     assert (readings.shapes, readings.truths) == ((" and 2 entries and ",), {3})
 
 
+def test_a_column_of_objects_is_one_output_for_each_lane():
+    column = np.array([["u"], [None], [2.5]], dtype=object)
+    for lanes in (column, column[:, 0]):
+        readings, expected = read_lanes(lanes, 3), read_outputs(["u", None, 2.5])
+        assert (readings.names, readings.shapes) == (expected.names, expected.shapes)
+        assert list(readings.words[0]) == list(expected.words[0]) == ["u", "None", None]
+
+
 def test_masked_entries_are_absent():
     numbers = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [True, False]])
     expected = [[1.0, math.nan], [math.nan, 4.0]]

@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from mechanisms.arrays import FloatArray
 from verify.statistics.binomial_bounds import epsilon_lower
-from verify.statistics.stouffer import BOX, Stouffer, _region_corners, stouffer_weight
+from verify.statistics.stouffer import BOX, Stouffer, _region_corners, _spread, stouffer_weight
 
 
 def miss_rates(bounds: FloatArray, epsilon: float, delta: float, n: int, m: int) -> FloatArray:
@@ -23,6 +23,13 @@ def miss_rates(bounds: FloatArray, epsilon: float, delta: float, n: int, m: int)
     second = stats.binom.pmf(np.arange(m + 1)[:, None], m, q)
     rates: FloatArray = np.einsum("ik,jk,ij->k", first, second, (bounds > epsilon).astype(float))
     return rates
+
+
+@pytest.mark.parametrize(("start", "end"), [(0.0, 1.0), (0.1, 0.3), (1e-300, 0.7)])
+def test_knots_end_where_they_are_asked_to_and_never_fall(start: float, end: float) -> None:
+    knots = _spread(start, end)
+    assert (knots[0], knots[-1]) == (start, end)
+    assert (np.diff(knots) >= 0.0).all()
 
 
 @pytest.mark.parametrize(
