@@ -9,7 +9,7 @@ import pytest
 
 from mechanisms import Composed, Gaussian, Laplace, Repeated, Sensitivity
 from verify import verify
-from verify.verify_mechanism import _drawer, _upper_bound
+from verify.verify_mechanism import _drawer, upper_bound
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 TABLE = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "verdict_table.py"))
@@ -54,11 +54,11 @@ def test_the_upper_bound_of_several_releases_is_their_exact_composition():
     """003's Theorem 8 at (1, 1e-3), K = 4: 0.36453; the composition theorem of the profile says 0.3787."""
     mechanism = Laplace(scale=math.sqrt(16 * math.log(math.e + 1000)))
     for together in (Repeated(mechanism, 4), Composed((mechanism,) * 4)):
-        upper = _upper_bound(together, 1e-3)
+        upper = upper_bound(together, 1e-3)
         assert upper.epsilon == pytest.approx(0.36453, abs=1e-5)
         assert upper.epsilon < together.profile().epsilon(1e-3)
-        assert _upper_bound(together, 0.0).epsilon == pytest.approx(4 / mechanism.scale)
-    assert _upper_bound(mechanism, 0.0).epsilon == pytest.approx(1 / mechanism.scale)
+        assert upper_bound(together, 0.0).epsilon == pytest.approx(4 / mechanism.scale)
+    assert upper_bound(mechanism, 0.0).epsilon == pytest.approx(1 / mechanism.scale)
 
 
 def test_all_releases_of_a_composed_mechanism_are_in_one_view():
