@@ -206,7 +206,7 @@ class Accounts:
             raise TheoremMissing(str(error), calling_place()) from None
 
     def worst(self) -> tuple[RecordId | None, Cost]:
-        """Return the record that has lost most and its (epsilon, delta): the upper bound of the run."""
+        """Return the record that has spent most, and what it has lost as `spent` says it."""
         record, total = self._ledger.worst()
         return record, self.composition.guarantee(total, self.budget)
 
