@@ -9,7 +9,7 @@ or state in a function. What would be released of records that did not change mu
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +27,7 @@ from mechanisms import (
     Laplace,
     Mechanism,
     PostProcessed,
+    RandomizedResponse,
     Repeated,
 )
 
@@ -94,7 +95,8 @@ class Recording:
     ----------
     altered
         What to make of values that noise gave. It is applied where the noise reaches every number (Laplace, Gaussian,
-        their discrete forms, several of them): elsewhere another value might be one that never comes out.
+        their discrete forms, several of them), and within all answers of randomized response: elsewhere another value
+        might be one that never comes out.
     """
 
     def __init__(self, altered: Alteration | None = None) -> None:
@@ -134,13 +136,22 @@ class Recording:
 class Retelling:
     """Answers with what left in a recorded run, and compares.
 
+    Parameters
+    ----------
+    recording
+        The run.
+    entrances
+        The files from which other data enter; None for all. What the code itself lets in must not depend on raw data:
+        it would be charged to a name of its own.
+
     Attributes
     ----------
     difference
         The first call that differs from the recorded run, or None.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, entrances: Container[str] | None = None) -> None:
+        self._entrances = entrances
         self._inputs = iter(recording.inputs)
         self._published = iter(recording.published)
         self._changed: set[RecordId] = set()
@@ -153,6 +164,10 @@ class Retelling:
             self._note("raw-flow", calling_place(), "which record enters here depends on raw data")
         if known != record or before is None or not _same(before, values):
             self._changed.add(record)
+            if self._entrances is not None and (place := calling_place()).file not in self._entrances:
+                self._note(
+                    "raw-flow", place, f"what enters here as record {record!r} depends on other raw data"
+                )
 
     def leaves(
         self,
@@ -234,7 +249,7 @@ def _again(mechanism: Mechanism | None, noisy: Sequence[npt.NDArray[Any]]) -> Me
 def _rebuilt(
     mechanism: Mechanism, wrapped: Callable[[Function], Function], altered: Alteration | None
 ) -> Mechanism:
-    """Return a mechanism with its functions wrapped, and its noise altered where it reaches every number."""
+    """Return a mechanism with its functions wrapped, and what its noise gives altered where it can give everything."""
     if type(mechanism) is Repeated:
         return replace(mechanism, mechanism=_rebuilt(mechanism.mechanism, wrapped, altered))
     if type(mechanism) is Composed:
@@ -254,6 +269,9 @@ def _rebuilt(
         return PostProcessed(_rebuilt(inner, wrapped, altered), wrapped(all_functions))
     if altered is not None and type(mechanism) in (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian):
         return PostProcessed(mechanism, altered)
+    if altered is not None and type(mechanism) is RandomizedResponse:
+        last = mechanism.size - 1
+        return PostProcessed(mechanism, lambda answers: np.clip(altered(answers), 0, last))
     return mechanism
 
 

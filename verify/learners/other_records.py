@@ -1,15 +1,17 @@
-"""Other data for a learner's replays: all records changed, or half of them, also to values that its code names."""
+"""Other data for a learner's replays: all records changed, or some of them, also to values that its code names."""
 
 from __future__ import annotations
 
 import sys
 import types
 from collections.abc import Iterator
+from enum import Enum
 
 import numpy as np
+import numpy.typing as npt
 
 from mechanisms import Domain
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import BoolArray, FloatArray
 
 _SMALLEST = 2.0**-8
 _MOST_NUMBERS = 512
@@ -26,10 +28,28 @@ def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> Fl
     return grown
 
 
+class Group(Enum):
+    """Which records are replaced, in words.
+
+    What is released of a batch of records can be compared where none of them changed: hence the first ones, after
+    which come whole batches of others.
+    """
+
+    ALL = "when all records are others"
+    HALF = "when half of the records are others"
+    FIRST = "when the first quarter of the records are others"
+
+    def chosen(self, numbers: npt.NDArray[np.integer], total: int, rng: np.random.Generator) -> BoolArray:
+        """Return which of these records are in the group, of so many in all."""
+        if self is Group.HALF:
+            return rng.random(len(numbers)) < 0.5
+        return numbers < (total if self is Group.ALL else total // 4)
+
+
 def other_records(
-    data: FloatArray, domain: Domain, numbers: FloatArray, rng: np.random.Generator, *, share: float
+    data: FloatArray, domain: Domain, numbers: FloatArray, rng: np.random.Generator, group: Group
 ) -> FloatArray:
-    """Return data in which a random share of the records is replaced.
+    """Return data in which a group of the records is replaced.
 
     Each by its opposite, a corner of the domain, something inside, or one of `numbers` in all coordinates or in each
     another one.
@@ -44,8 +64,8 @@ def other_records(
         Telling values of a coordinate, in [0, 1] for the least to the largest.
     rng
         Where all choices come from.
-    share
-        Of the records; 1 for all.
+    group
+        Which records.
     """
     low, high = _ends(domain)
     shape = data.shape
@@ -59,7 +79,7 @@ def other_records(
     )
     chosen = rng.integers(len(kinds), size=(len(data), 1))
     others = np.choose(chosen, kinds)
-    replaced = rng.random(len(data)) < share
+    replaced = group.chosen(np.arange(len(data)), len(data), rng)
     result: FloatArray = np.where(replaced[:, np.newaxis], others, data)
     return result
 

@@ -15,11 +15,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accountant import Accountant, Retelling
+from algorithms import play
+from algorithms.linear import linear_play
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.learners.accounting_run import Play, TapedRun
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
+
+_ENTRANCES = frozenset({play.__file__, linear_play.__file__})
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,12 @@ class Replays:
             found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
         return list(found.values())
 
-    def _difference(self, run: TapedRun, play: Play) -> Finding | None:
+    def _difference(self, run: TapedRun, on: Play) -> Finding | None:
         """Tell a run again and return the first step or call that differs."""
-        accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording)
+        accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
         accountant.on_tape(tape)
         number = 0
-        for number, step in enumerate(play(self.build(accountant), accountant), start=1):
+        for number, step in enumerate(on(self.build(accountant), accountant), start=1):
             if tape.difference is not None:
                 return Finding.of_gate(tape.difference)
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):

@@ -29,7 +29,7 @@ from verify.learners.function_trials import add_function_trials
 from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.other_records import growing_records, other_records, telling_numbers
+from verify.learners.other_records import Group, growing_records, other_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
@@ -182,19 +182,16 @@ def _add_replays(
     datasets: Sequence[FloatArray],
     seed: np.random.SeedSequence,
 ) -> None:
-    """Tell the taped runs again, with all records changed, and with half of them."""
+    """Tell the taped runs again, with all records changed, and with some of them."""
     problem = case.problem
     rng = np.random.default_rng(seed)
     numbers = telling_numbers(accounting.learner, 0.0, 1.0)
 
     def others(number: int) -> Iterator[OtherData]:
         data = datasets[number]
-        for share, words in (
-            (1.0, "when all records are others"),
-            (0.5, "when half of the records are others"),
-        ):
-            changed = other_records(data, problem.record_domain, numbers, rng, share=share)
-            yield OtherData(words, _player(problem, changed))
+        for group in Group:
+            changed = other_records(data, problem.record_domain, numbers, rng, group)
+            yield OtherData(group.value, _player(problem, changed))
         if number == 0:
             for changed, how in zip(datasets[2:], ("lowest", "highest"), strict=True):
                 yield OtherData(f"when all records are all {how}", _player(problem, changed))

@@ -15,6 +15,7 @@ from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase
 from algorithms.linear.linear_play import Clients, play_linear
 from mechanisms.arrays import FloatArray, IntArray
+from verify.learners.other_records import Group
 
 HUGE = 1e9
 """An average reward beyond every clipping bound."""
@@ -63,7 +64,7 @@ class Growing:
 
 @dataclass(eq=False)
 class OtherClients:
-    """As `others`, but a random share of the clients has other values.
+    """As `others`, but a group of the clients has other values.
 
     Each the opposite, a value far beyond every bound, something near, or one of `numbers` in all coordinates or in each
     another one.
@@ -74,16 +75,20 @@ class OtherClients:
         All other clients.
     numbers
         Telling values of an average reward.
-    share
-        Of the clients; 1 for all.
+    group
+        Which clients.
+    reports
+        How many there are in all.
     rng
         Where all choices come from.
     """
 
     others: Clients
     numbers: FloatArray
-    share: float
+    group: Group
+    reports: int
     rng: np.random.Generator
+    _asked: int = field(default=0, init=False)
 
     @property
     def population(self) -> int:
@@ -110,8 +115,9 @@ class OtherClients:
             picked,
         )
         chosen = own.integers(len(kinds), size=(clients, 1))
-        replaced = own.random((clients, 1)) < self.share
-        result: FloatArray = np.where(replaced, np.choose(chosen, kinds), averages)
+        replaced = self.group.chosen(self._asked + np.arange(clients), self.reports, own)
+        self._asked += clients
+        result: FloatArray = np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages)
         return result
 
 

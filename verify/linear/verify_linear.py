@@ -29,10 +29,11 @@ from verify.learners.accounting_run import (
     AccountedRun,
     Accounting,
     Play,
+    TapedRun,
     enforced_accounting,
 )
 from verify.learners.coupled_run import RELEASED_VIEWS
-from verify.learners.other_records import telling_numbers
+from verify.learners.other_records import Group, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
 from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, play_on, same_phase
@@ -202,30 +203,26 @@ def _add_replays(
     environment: np.random.SeedSequence,
     seed: np.random.SeedSequence,
 ) -> None:
-    """Tell the taped runs again, with all clients changed, and with half of them."""
+    """Tell the taped runs again, with all clients changed, and with some of them."""
     numbers = telling_numbers(accounting.learner, -1.0, 1.0)
 
-    def other(clients: Callable[[], Clients], share: float, own: np.random.SeedSequence) -> Play:
+    def other(run: TapedRun, group: Group, own: np.random.SeedSequence) -> OtherData:
         def changed() -> Clients:
-            return OtherClients(clients(), numbers, share, np.random.default_rng(own))
+            clients, reports = datasets[run.number](), len(run.recording.inputs)
+            return OtherClients(clients, numbers, group, reports, np.random.default_rng(own))
 
-        return _player(changed, environment)
+        return OtherData(group.value, _player(changed, environment))
 
     told = []
     for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
-        clients = datasets[run.number]
-        all_of_them, half = child.spawn(2)
-        others = [
-            OtherData("when all clients report something else", other(clients, 1.0, all_of_them)),
-            OtherData("when half of the clients report something else", other(clients, 0.5, half)),
-        ]
+        others = [other(run, group, own) for group, own in zip(Group, child.spawn(len(Group)), strict=True)]
         if run.number == 0:
             words = ("when all clients report the most", "when all clients report the least")
             others += [
                 OtherData(how, _player(extreme, environment))
                 for how, extreme in zip(words, datasets[2:], strict=True)
             ]
-        told.append((run, _player(clients, environment), others))
+        told.append((run, _player(datasets[run.number], environment), others))
     Replays(build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
 
 

@@ -146,6 +146,17 @@ def test_another_record_under_the_same_name_is_seen():
     assert compared(names).kind == "raw-flow"
 
 
+def test_data_enter_where_they_may_only():
+    def lets_in(gate, number):
+        gate.release(WIDE, values(gate, number))
+
+    recording, _ = taped(lets_in)
+    for entrances, kind in ((None, None), ({__file__}, None), ({"other.py"}, "raw-flow")):
+        tape = Retelling(recording, entrances)
+        lets_in(accountant(tape), 1.0)
+        assert getattr(tape.difference, "kind", None) == kind
+
+
 def test_functions_that_follow_the_noise_are_run_again():
     def honest(gate, number):
         return gate.release(WIDE >> (lambda out: np.round(out, 1)), values(gate, number))
@@ -185,5 +196,5 @@ def test_outputs_of_other_noise_stay_what_they_are():
         return answer, gate.release(laplace, gate.private([5], integers, 1))
 
     _, (answer, whole) = taped(code, altered=lambda out: 30 * out)
-    assert answer.max() < 9
+    assert answer in (0, 8)
     assert whole % 30 == 0

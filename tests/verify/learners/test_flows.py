@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms import Box
 from verify import verify
-from verify.learners.other_records import growing_records, other_records, telling_numbers
+from verify.learners.other_records import Group, growing_records, other_records, telling_numbers
 
 SUBJECTS = Path(__file__).parent.parent / "subjects" / "flows.py"
 FEW = {"effort": "quick", "samples": 6_000, "horizon": 40}
@@ -38,6 +38,8 @@ def line_of(words: str, within: str) -> int:
         pytest.param("ThroughWarnings", marks=pytest.mark.slow),
         "AfterTheNoise",
         "WhoPays",
+        "IntoLaterBatches",
+        "UnderAnotherName",
     ],
 )
 def test_what_flows_around_the_gate_in_production_is_found(name: str) -> None:
@@ -121,18 +123,17 @@ def test_telling_numbers_are_those_of_the_code_and_what_lies_between() -> None:
     assert (0.25 + 1 / 3) / 2 in numbers
 
 
-def test_other_records_are_all_or_half() -> None:
+def test_other_records_are_all_or_half_or_the_first() -> None:
     domain, rng = Box(0, 1, 3), np.random.default_rng(0)
-    data = growing_records(domain, 1_000, rng)
-    assert data.shape == (1_001, 3)
+    data = growing_records(domain, 999, rng)
+    assert data.shape == (1_000, 3)
     assert data[:100].max() < 0.01 < 0.5 < data[-1].max() <= 1.0
     numbers = np.array([0.0, 0.37, 1.0])
-    changed = {
-        share: (other_records(data, domain, numbers, rng, share=share) != data).any(axis=1).mean()
-        for share in (1.0, 0.5)
-    }
-    assert changed[1.0] == 1.0
-    assert 0.4 < changed[0.5] < 0.6  # false alarm below 1e-9 (binomial, 1,001 records)
-    everything = other_records(data, domain, numbers, rng, share=1.0)
+    others = {group: other_records(data, domain, numbers, rng, group) for group in Group}
+    changed = {group: (other != data).any(axis=1) for group, other in others.items()}
+    assert changed[Group.ALL].all()
+    assert 400 < changed[Group.HALF].sum() < 600  # false alarm below 1e-9 (binomial)
+    assert changed[Group.FIRST].nonzero()[0].tolist() == list(range(250))
+    everything = others[Group.ALL]
     assert ((everything >= 0) & (everything <= 1)).all()
     assert (everything == 0.37).all(axis=1).any()

@@ -106,6 +106,36 @@ class WhoPays(NoisyMeans):
         return self.gate.release(self.laplace, mixed)
 
 
+class UnderAnotherName(NoisyMeans):
+    """Each user's rewards once more, in the name of nobody."""
+
+    def published(self, feedback):
+        again = self.gate.private(feedback._values[0], self.feedback_domain, f"copy-{self.rounds}")
+        return super().published(feedback) + self.gate.release(self.laplace, again)
+
+
+class IntoLaterBatches(NoisyMeans):
+    """A raw value of round 1 in the sums of all later batches of ten rounds."""
+
+    claim = ClaimForm(model="central", view=View.ACTIONS, unit="one round", source="a test")
+
+    def observe(self, feedback):
+        if self.rounds % 10 == 0:
+            self.sums, self.open = self.gate.sums(self.structure.arms), self.played
+        self.rounds += 1
+        if self.rounds == 1 and self.gate.lanes == 1:
+            self.kept = 1e-6 * float(feedback._values[0, 0, 0])
+        moved = feedback + getattr(self, "kept", 0.0)
+        self.sums.add(moved, at=self.open)
+        if self.rounds % 10 == 0:
+            self.total += self.gate.release(self.laplace, self.sums)
+
+    def act(self):
+        if self.rounds % 10 == 0:
+            super().act()
+        return self.played
+
+
 # --- charges that depend on what was released -----------------------------------------------------
 
 
