@@ -46,9 +46,10 @@ from algorithms.linear.linear_phases import (
     RawMean,
     ReportMean,
     ShuffledReportMean,
+    calibrated_bits,
 )
 from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings
-from mechanisms import Gaussian, ShuffledMean
+from mechanisms import Gaussian
 
 
 class DPE(PhasedElimination):
@@ -129,7 +130,5 @@ class DPDPEShuffle(_Private):
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
-        protocol = ShuffledMean.calibrated(
-            self.epsilon, self.delta, clients=phase.clients, size=phase.support.size, bound=1.0
-        )
+        protocol = calibrated_bits(self.epsilon, self.delta, phase.clients, phase.support.size)
         return ShuffledReportMean(self.gate, phase, protocol)

@@ -43,7 +43,7 @@ from algorithms.claim import ClaimForm, View
 from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design, support_bound
 from algorithms.linear.linear_parameters import checked_actions, checked_gate, checked_reward_bound
-from algorithms.linear.linear_phases import Phase, RewardPhase
+from algorithms.linear.linear_phases import Phase, RewardPhase, calibrated_bits
 from algorithms.linear.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
@@ -375,7 +375,7 @@ class DPPEShuffle(_Private):
         return self.protocol.mechanism
 
     def _protocol(self, clients: int) -> ShuffledMean:
-        return ShuffledMean.calibrated(self.epsilon, self.delta, clients=clients, size=1, bound=1.0)
+        return calibrated_bits(self.epsilon, self.delta, clients, 1)
 
     _uniform: FloatArray | None = None
 
