@@ -32,6 +32,7 @@ from verify.subjects.resolve import is_registered, resolve
 _INPUT_ERRORS = (SubjectError, ValueError, OSError)
 _REAL = (int, float)
 _CURVES = {"rounds": (int,), "regret_mean": _REAL, "regret_sem": (*_REAL, type(None)), "return_mean": _REAL}
+_FURTHER: dict[str, tuple[type, ...]] = {"best_kept": _REAL, "communication": (dict,), "phases": (dict,)}
 _NUMBERS = ("runs", "seed", "seconds", "lane_rounds_per_second")
 
 
@@ -160,10 +161,25 @@ def _checked(data: Any, learner: str) -> dict[str, Any]:
         and all(type(value) in _CURVES[name] for name in _CURVES for value in told[name])
         and all(type(told.get(name)) is str for name in ("learner", "problem"))
         and all(type(told.get(name)) in _REAL for name in _NUMBERS)
+        and all(
+            _is_known(name, told[name]) for name in told.keys() - {*_CURVES, *_NUMBERS, "learner", "problem"}
+        )
     )
     if not good:
         raise SubjectError(f"{learner}: the process in which it ran reported what is no simulation")
     return told
+
+
+def _is_known(name: str, value: Any) -> bool:
+    """Whether this may stand beside the curves, as it does for linear learners."""
+    numbers = value.values() if isinstance(value, dict) else [value]
+    if name == "phases":
+        numbers = [each for values in numbers for each in (values if isinstance(values, list) else [None])]
+    return (
+        name in _FURTHER
+        and isinstance(value, _FURTHER[name])
+        and all(type(each) in _REAL for each in numbers)
+    )
 
 
 def _render(found: Mapping[str, Any], console: Console) -> None:

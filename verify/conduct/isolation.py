@@ -212,6 +212,7 @@ class _Heard:
     def __init__(self) -> None:
         self._left = MOST_SHOWN
         self._line = b""
+        self._whose = "" if multiprocessing.parent_process() else "subject: "  # said by the first process
 
     def take(self, text: bytes) -> None:
         """Show the lines that are whole now."""
@@ -230,7 +231,7 @@ class _Heard:
             return
         self._left -= len(line)
         shown = printable(line.decode(errors="backslashreplace"))
-        print(f"subject: {shown}" if self._left > 0 else "subject: (more is not shown)", file=sys.stderr)
+        print(f"{self._whose}{shown if self._left > 0 else '(more is not shown)'}", file=sys.stderr)
 
 
 class _Received:

@@ -225,3 +225,12 @@ def test_standard_streams_may_be_closed_in_it() -> None:
         return "done"
 
     assert in_own_process(work, silent, 10.0) == "done"
+
+
+def test_whose_words_they_are_is_said_once(capsys) -> None:
+    def work(reports):
+        print("outside")
+        return in_own_process(lambda reports: print("inside"), silent, 10.0)
+
+    in_own_process(work, silent, 10.0)
+    assert capsys.readouterr().err.splitlines() == ["subject: outside", "subject: inside"]
