@@ -18,7 +18,7 @@ from mechanisms.bounds import (
 )
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import bare, stated
+from mechanisms.related_profile import HeldProfile, bare, stated
 from mechanisms.rounding import add_up
 
 PURE = "pure differential privacy"
@@ -38,7 +38,9 @@ def compose(first: PrivacyProfile, second: PrivacyProfile) -> PrivacyProfile:
         If they hold for different neighbouring relations.
     """
     relation = common_neighbouring((first, second))
-    return stated(_composed(bare(first), bare(second), relation), relation)
+    composed = stated(_composed(bare(first), bare(second), relation), relation)
+    known = composed.statable <= first.statable & second.statable
+    return composed if known else HeldProfile(composed, relation)
 
 
 def _composed(first: PrivacyProfile, second: PrivacyProfile, relation: Neighbouring) -> PrivacyProfile:

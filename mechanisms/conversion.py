@@ -31,7 +31,7 @@ from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import RelatedProfile, SameCurve, bare
+from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
@@ -41,18 +41,6 @@ _ZOOMS = 8
 _MOST_SPLITS = 2048
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
-
-
-@dataclass(frozen=True)
-class ConvertedProfile(SameCurve):
-    """The curve of another relation that holds for this one, too; see `convert`."""
-
-    converted_to: Neighbouring
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The relation it was converted to."""
-        return self.converted_to
 
 
 @dataclass(frozen=True)
@@ -251,4 +239,4 @@ def _same_curve(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
             return MixtureProfile(finite, _same_curve(rest, to))
         case BasicCompositionProfile(first, second):
             return BasicCompositionProfile(_same_curve(first, to), _same_curve(second, to))
-    return RelatedProfile(profile, to) if to in profile.statable else ConvertedProfile(profile, to)
+    return RelatedProfile(profile, to) if to in profile.statable else HeldProfile(profile, to)

@@ -13,6 +13,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import RelatedProfile
 from mechanisms.rounding import up
 from mechanisms.subsampled import SubsampledDirection, check_sampled
 
@@ -61,7 +62,10 @@ class FixedSizeProfile(PrivacyProfile):
     @cached_property
     def _upper_side(self) -> SubsampledDirection:
         """The pair ((1-q) Q + q P, Q), whose curve is this one's at ε >= 0."""
-        return SubsampledDirection(self.base, self.rate, False)
+        removed = RelatedProfile(
+            self.base, Neighbouring.ADD_OR_REMOVE
+        )  # for its curve, which is not stated anew
+        return SubsampledDirection(removed, self.rate, False)
 
     @property
     def bound(self) -> str:

@@ -21,6 +21,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.mechanism import BuiltInMechanism, Mechanism
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource, opendp_measurement, opendp_randomized_response
 from mechanisms.parameters import (
     DensityUnavailable,
@@ -31,6 +32,7 @@ from mechanisms.parameters import (
 )
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
+from mechanisms.related_profile import stated
 from mechanisms.sensitivity import Sensitivity
 
 
@@ -110,6 +112,12 @@ def _sensitivity_of(metric: str, d_in: float) -> Sensitivity | None:
     return None
 
 
+def _relation_of(metric: str, d_in: float) -> Neighbouring:
+    """Return what data sets at distance d_in are: a replaced record counts 2 where records are added and removed."""
+    added = metric.startswith(("SymmetricDistance", "InsertDeleteDistance"))
+    return Neighbouring.ADD_OR_REMOVE if added and d_in < 2.0 else Neighbouring.REPLACE_ONE
+
+
 @dataclass(frozen=True, eq=False)
 class OpenDPMeasurement(BuiltInMechanism):
     """Any OpenDP measurement as a mechanism; its profile is what its privacy map certifies at ``d_in``.
@@ -122,7 +130,9 @@ class OpenDPMeasurement(BuiltInMechanism):
         With output measure MaxDivergence, ZeroConcentratedDivergence, Approximate of one of these, or
         SmoothedMaxDivergence.
     d_in : float or int
-        Input distance between the values on neighbouring data sets, in the measurement's input metric.
+        Input distance between the values on neighbouring data sets, in the measurement's input metric. Where that
+        counts added and removed records (SymmetricDistance, InsertDeleteDistance) 1 is for adding or removing a
+        record, 2 for replacing one, and the profile says so.
     nominal_delta : float
         The δ at which ``epsilon`` reads the profile.
     declared_sensitivity : Sensitivity, optional
@@ -179,13 +189,19 @@ class OpenDPMeasurement(BuiltInMechanism):
         return self._profile_at(self.d_in)
 
     def _profile_at(self, d_in: float) -> PrivacyProfile:
-        return _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(d_in))
+        profile = _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(d_in))
+        return stated(profile, self.neighbouring)
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """What data sets at distance ``d_in`` are."""
+        return _relation_of(str(self.measurement.input_metric), float(self.d_in))
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the profile certified by the privacy map at ``d_in``, or `NoPrivacy` if that is exceeded."""
         if sensitivity is None or self.sensitivity.covers(sensitivity):
             return self._own_profile
-        return NoPrivacy()
+        return stated(NoPrivacy(), self.neighbouring)
 
     @cached_property
     def epsilon(self) -> float:

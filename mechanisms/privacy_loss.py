@@ -430,8 +430,9 @@ class RelatedLoss(PrivacyLoss):
         return None if sampled is None else stated_alike(sampled, self.stated_for)
 
     def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss's."""
-        return self.loss.poisson_replaced(rate)
+        """Return the loss's, if it is stated for a record that joins or leaves."""
+        joins = self.stated_for is Neighbouring.ADD_OR_REMOVE
+        return self.loss.poisson_replaced(rate) if joins else None
 
     def fixed_size(self, rate: float) -> PrivacyLoss | None:
         """Return None: the base must be that of replacing a record of the sample."""

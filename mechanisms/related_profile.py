@@ -143,6 +143,18 @@ class RelatedProfile(SameCurve):
         return None if closed is None else RelatedProfile(closed, self.neighbouring)
 
 
+@dataclass(frozen=True)
+class HeldProfile(SameCurve):
+    """A curve that no statement makes one for another relation: it was converted, or comes of parts like that."""
+
+    held_for: Neighbouring
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The relation it holds for."""
+        return self.held_for
+
+
 def bare(profile: PrivacyProfile) -> PrivacyProfile:
     """Return the curve without what is stated of its relation."""
     return profile.profile if isinstance(profile, RelatedProfile) else profile

@@ -19,6 +19,11 @@ from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
+_FOR_REPLACING = (
+    "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, stated as "
+    "RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
+)
+
 
 @dataclass(frozen=True)
 class SubsampledDirection(PrivacyProfile):
@@ -35,6 +40,10 @@ class SubsampledDirection(PrivacyProfile):
     base: PrivacyProfile
     rate: float
     added: bool
+
+    def __post_init__(self) -> None:
+        if self.base.neighbouring is Neighbouring.REPLACE_ONE:
+            raise ParameterError(_FOR_REPLACING)
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -176,10 +185,7 @@ class SubsampledProfile(PrivacyProfile):
     def __post_init__(self) -> None:
         check_sampled(self.base, self.rate)
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
-            raise ParameterError(
-                "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, "
-                "stated as RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
-            )
+            raise ParameterError(_FOR_REPLACING)
 
     @property
     def neighbouring(self) -> Neighbouring:

@@ -86,7 +86,7 @@ def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
     named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
     for i, table in enumerate(tables):
         try:
-            own = _neighbours(table) or of_file
+            own = _check_agrees(_neighbours(table), of_file) or of_file
             relation = _check_one_relation(table, own, relation)
             _check_one_way(table, named_by)
             kinds.append(_kind_of_release(table, i, own))
@@ -109,6 +109,13 @@ def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:
         return None
     found: Neighbouring = _checked("neighbours", lambda: Neighbouring.named(table["neighbours"]))
     return found
+
+
+def _check_agrees(own: Neighbouring | None, of_file: Neighbouring | None) -> Neighbouring | None:
+    """Return a table's own relation; refuse another one than the file's."""
+    if own is not None and of_file is not None and own is not of_file:
+        raise TableError("neighbours", f"neighbours = {own.value!r}: the file is for {of_file.value!r}")
+    return own
 
 
 def _check_one_relation(
@@ -173,7 +180,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     if not isinstance(name, str):
         raise TableError("name", f"name = {name!r}: must be a text")
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
-    return Release(name, build, varied)
+    return Release(name, build, varied, _movement(rate, sampling, needed))
 
 
 def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
@@ -184,6 +191,18 @@ def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
     ]
     scheme = [] if rate == 1.0 else [f"sampling={sampling.value}"]
     return " ".join([str(table["mechanism"]), *numbers, *scheme])
+
+
+def _movement(rate: float, sampling: Sampling, needed: Neighbouring) -> str:
+    """Return what the sensitivity of a sampled release is of."""
+    if rate == 1.0:
+        return ""
+    what = {
+        Neighbouring.ADD_OR_REMOVE: "a record that joins or leaves it",
+        Neighbouring.REPLACE_ONE: "a record of it that is replaced by another",
+        Neighbouring.ZERO_OUT: "a record of it that is zeroed out",
+    }
+    return f"of a {sampling.value} sample: how far {what[needed]} moves the query"
 
 
 def _sampling(table: Mapping[str, Any]) -> Sampling:

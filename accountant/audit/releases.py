@@ -39,11 +39,14 @@ class Release:
         Returns the profile of one release with all noise multiplied by a factor.
     parameters
         Noise parameters by name, as written.
+    movement
+        Of a sampled release, what its sensitivity is of, in words.
     """
 
     name: str
     build: Callable[[float], PrivacyProfile]
     parameters: Mapping[str, float] = field(default_factory=dict)
+    movement: str = ""
 
     def at(self, factor: float) -> dict[str, float]:
         """Return the noise parameters with all noise multiplied by a factor."""

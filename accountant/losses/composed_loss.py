@@ -31,6 +31,7 @@ from mechanisms.parameters import nonnegative, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import smallest
 from mechanisms.rounding import up
+from mechanisms.subsampled import SubsampledDirection
 
 PURE = "sum of largest losses"
 CLOSED = "closed form"
@@ -104,6 +105,11 @@ class ComposedLoss:
 
     def __post_init__(self) -> None:
         common_neighbouring(profile for profile, _ in self.releases)
+        directions = {own.added for own, _ in self.releases if isinstance(own, SubsampledDirection)}
+        if len(directions) > 1:
+            raise ParameterError(
+                "releases: one has a record removed, another one added; no pair of data sets has both"
+            )
 
     @property
     def neighbouring(self) -> Neighbouring:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
-from accountant.losses.composed_loss import compose
+from accountant.losses.composed_loss import ComposedLoss, compose
 from mechanisms import PrivacyProfile
+from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import delta_of_approximate, positive
 
-Compositions = Callable[[float], Sequence[Sequence[tuple[PrivacyProfile, int]]]]
+Composition = Sequence[tuple[PrivacyProfile, int]]
+Compositions = Callable[[float], Sequence[Composition]]
 """From a factor on the noise to the releases of each record (one sequence of (profile, count) each)."""
 
 RELATIVE = 1e-7
@@ -45,20 +47,29 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
         If no factor below 2^60 is enough.
     ParameterError
         If epsilon is not positive and finite, or delta outside [0, 1).
+    MixedNeighbours
+        If two compositions are for different neighbouring relations.
     """
     positive("epsilon", epsilon)
     delta_of_approximate("delta", delta)
     if delta == 0.0:
         return _bisect(
-            lambda factor: max(compose(one).epsilon(0.0).upper for one in compositions(factor)) <= epsilon
+            lambda factor: _largest(compositions(factor), lambda loss: loss.epsilon(0.0).upper) <= epsilon
         )
     goal = _inverse_mu(epsilon, delta)
 
     def height(factor: float) -> tuple[bool, float]:
-        upper = max(compose(one).delta(epsilon).upper for one in compositions(factor))
+        upper = _largest(compositions(factor), lambda loss: loss.delta(epsilon).upper)
         return upper <= delta, _inverse_mu(epsilon, upper)
 
     return _secants(height, goal)
+
+
+def _largest(compositions: Iterable[Composition], read: Callable[[ComposedLoss], float]) -> float:
+    """Return the largest of some compositions' numbers, all of them for one neighbouring relation."""
+    losses = [compose(one) for one in compositions]
+    common_neighbouring(losses)
+    return max(read(loss) for loss in losses)
 
 
 def _inverse_mu(epsilon: float, delta: float) -> float:

@@ -143,6 +143,22 @@ def test_the_same_curve_for_another_relation(profile: PrivacyProfile, to: Neighb
         assert mine.neighbouring is to
 
 
+def test_what_comes_of_held_parts_is_held() -> None:
+    fixed = sampled(LaplaceProfile(1.0, 1.0), 0.1, R, Sampling.FIXED_SIZE)
+    group = convert(joining(ZeroConcentratedProfile(0.1)), R)
+    for profile in (
+        fixed.compose(fixed),
+        fixed.compose(PureProfile(Fraction(1))),
+        fixed.compose(fixed).compose(GaussianProfile(1.0)),
+        group.compose(group),
+        group.compose(GaussianProfile(1.0)),
+    ):
+        assert profile.neighbouring is R
+        with pytest.raises(ParameterError, match="no statement changes"):
+            RelatedProfile(profile, A)
+        assert convert(profile, Z).delta(0.3) == profile.delta(0.3)
+
+
 def test_all_other_conversions_are_refused() -> None:
     profiles = {
         A: joining(GaussianProfile(1.0)),

@@ -17,7 +17,9 @@ from mechanisms import (
     GaussianProfile,
     Laplace,
     Mechanism,
+    Neighbouring,
     NoPrivacy,
+    OpenDPMeasurement,
     ParameterError,
     PureProfile,
     RandomizedResponse,
@@ -174,6 +176,20 @@ def test_metrics_that_are_no_norm_need_a_declaration(dp: Any) -> None:
     counting = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
     with pytest.raises(ParameterError, match="declared_sensitivity"):
         from_opendp(counting, 2)
+
+
+@pytest.mark.parametrize(
+    ("d_in", "relation"), [(1, Neighbouring.ADD_OR_REMOVE), (2, Neighbouring.REPLACE_ONE)]
+)
+def test_a_metric_of_added_and_removed_records_says_its_relation(
+    dp: Any, d_in: int, relation: Neighbouring
+) -> None:
+    space = dp.vector_domain(dp.atom_domain(bounds=(0, 1))), dp.symmetric_distance()
+    counting = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
+    wrapped = OpenDPMeasurement(counting, d_in, declared_sensitivity=Sensitivity(1.0, 1.0, 1.0))
+    assert wrapped.neighbouring is wrapped.profile().neighbouring is relation
+    assert wrapped.profile(Sensitivity(9.0, 9.0, 9.0)).neighbouring is relation
+    assert from_opendp(to_opendp(Laplace(scale=2.0)), 1.0).neighbouring is Neighbouring.REPLACE_ONE
 
 
 def test_unknown_mechanisms_have_no_counterpart() -> None:

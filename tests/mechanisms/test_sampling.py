@@ -26,6 +26,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampling import Sampling, sampled
+from mechanisms.subsampled import SubsampledDirection
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
 
@@ -222,3 +223,14 @@ def test_a_sampled_curve_cannot_be_stated_for_another_relation() -> None:
             RelatedProfile(profile, A)
     assert isinstance(replaced(1.0, 0.1), PoissonReplacedProfile)
     assert isinstance(fixed(1.0, 0.1), FixedSizeProfile)
+
+
+def test_a_direction_is_of_a_record_that_joins_and_is_not_mixed_with_the_other() -> None:
+    with pytest.raises(ParameterError, match="is for 'replace one'"):
+        SubsampledDirection(GaussianProfile(1.0), 0.1, False)
+    with pytest.raises(ParameterError, match="no pair of data sets has both"):
+        compose([(REMOVED, 2), (ADDED, 2)])
+    assert compose([(REMOVED, 2), (subsampled(GaussianProfile(1.0), 0.01), 2)]).neighbouring is A
+    zeroed = RelatedProfile(GaussianProfile(1.0), Z).loss()
+    assert zeroed is not None
+    assert zeroed.poisson_replaced(0.1) is None

@@ -143,13 +143,16 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     if result.chosen_under is not None:
         chosen = result.chosen_under
         console.print(
-            "All of this holds for releases that were fixed in advance. A run may choose them by what it saw; whatever "
+            f"All of this ({relation}) holds for releases that were fixed in advance. A run may choose them by what it "
+            "saw; whatever "
             f"it chose, the {printable(chosen.theorem)} kept each record of this ledger within: "
             f"{_budget(chosen.budget)}",
             soft_wrap=True,
             markup=False,
             highlight=False,
         )
+    for movement in dict.fromkeys(kind.movement for kind in releases.kinds if kind.movement):
+        console.print(f"sensitivity {movement}")
     console.print()
     table = Table(
         "theorem", "at least", "at most", title=f"Every theorem by itself ({relation})", title_justify="left"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -12,8 +12,11 @@ from rich.table import Table
 
 from algorithms.problems import ProblemEntry, SettingError, linear_problems, problems
 from verify.commands.command_options import json_option, show
-from verify.subjects.resolve import every_learner
+from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
+
+if TYPE_CHECKING:
+    from verify.zoo.specimen import Specimen
 
 
 @click.command("list")
@@ -65,9 +68,14 @@ def _render(words: Sequence[str], console: Console) -> None:
             specimen.name,
             claim,
             f"{specimen.true_epsilon:.4g}",
-            f"{mark}: {specimen.why}\n[dim]{specimen.source}[/dim]",
+            f"{mark} ({_relation(specimen)}): {specimen.why}\n[dim]{specimen.source}[/dim]",
         )
     _print(console, table)
+
+
+def _relation(specimen: Specimen) -> str:
+    """Return the name of the neighbouring relation that a specimen's claim is for."""
+    return resolve(f"zoo/{specimen.name}").form.neighbours.value
 
 
 def _print(console: Console, table: Table) -> None:
@@ -146,6 +154,7 @@ def _catalogue(words: Sequence[str]) -> dict[str, Any]:
                 "epsilon": specimen.epsilon,
                 "delta": specimen.delta,
                 "true_epsilon": json_able(specimen.true_epsilon),
+                "neighbours": _relation(specimen),
                 "correct": specimen.correct,
                 "floating_point": specimen.floating_point,
                 "hidden": specimen.hidden,

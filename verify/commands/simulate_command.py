@@ -130,6 +130,7 @@ def _simulated(asked: _Asked, tell: Progress) -> dict[str, Any]:
         )
     return {
         "learner": found.name,
+        "neighbours": found.form.neighbours.value,
         "problem": problem_name,
         "rounds": trace.rounds.tolist(),
         "regret_mean": trace.regret_mean.tolist(),
@@ -159,7 +160,7 @@ def _checked(data: Any, learner: str) -> dict[str, Any]:
         all(isinstance(values, list) and values for values in lists)
         and len({len(values) for values in lists}) == 1
         and all(type(value) in _CURVES[name] for name in _CURVES for value in told[name])
-        and all(type(told.get(name)) is str for name in ("learner", "problem"))
+        and all(type(told.get(name)) is str for name in ("learner", "neighbours", "problem"))
         and all(type(told.get(name)) in _REAL for name in _NUMBERS)
         and all(
             _is_known(name, told[name]) for name in told.keys() - {*_CURVES, *_NUMBERS, "learner", "problem"}
@@ -197,6 +198,7 @@ def _render(found: Mapping[str, Any], console: Console) -> None:
     console.print(table)
     speed = f"{found['lane_rounds_per_second']:,.0f} lane-rounds per second"
     console.print(f"{found['seconds']:.2f} s, {speed}")
+    console.print(f"what it claims is for neighbours: {printable(found['neighbours'])}", highlight=False)
     if "communication" in found:
         sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in found["communication"].items() if count)
         console.print(

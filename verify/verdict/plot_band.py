@@ -65,7 +65,8 @@ def plot_band(verification: Verification, path: Path) -> bool:
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(fontsize="x-small")
-    title = printable(f"{verification.subject}: {verification.verdict}", _TITLE)
+    words = f"{verification.subject}: {verification.verdict} (neighbours: {claim.neighbours})"
+    title = printable(words, _TITLE)
     figure.suptitle(title, parse_math=False)
     figure.savefig(path, dpi=150)
     return True

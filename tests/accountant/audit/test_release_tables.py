@@ -211,6 +211,11 @@ BAD = [
         4,
         "must be one of 'replace one'",
     ),
+    (
+        'neighbours = "replace one"\n[[release]]\nmechanism = "laplace"\nscale = 1\nneighbours = "zero out"',
+        5,
+        "neighbours = 'zero out': the file is for 'replace one'",
+    ),
     ('neighbours = 3\n[[release]]\nmechanism = "laplace"\nscale = 1', 1, "neighbours = 3"),
     (
         '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1',
@@ -330,3 +335,6 @@ def test_a_sampled_gaussian_costs_what_its_relation_says(read, neighbours, more,
     assert answer.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
     assert answer.width < 1e-9
     assert releases.neighbouring.value == neighbours
+    joins, replaced = "a record that joins or leaves it", "a record of it that is replaced"
+    moved = releases.kinds[0].movement
+    assert (replaced if "fixed" in more else "zeroed" if neighbours == "zero out" else joins) in moved

@@ -6,11 +6,18 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from poisson import subsampled
+from poisson import joining, subsampled
 
 from accountant.losses.composed_loss import compose
 from accountant.losses.least_noise import RELATIVE, OutOfReach, least_noise
-from mechanisms import ApproximateProfile, GaussianProfile, LaplaceProfile, ParameterError, PureProfile
+from mechanisms import (
+    ApproximateProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    MixedNeighbours,
+    ParameterError,
+    PureProfile,
+)
 
 
 @settings(deadline=None, max_examples=40)
@@ -73,3 +80,10 @@ def test_out_of_reach_and_free():
 def test_bad_targets(epsilon, delta):
     with pytest.raises(ParameterError):
         least_noise(lambda f: [[(GaussianProfile(1 / f), 1)]], epsilon, delta)
+
+
+def test_records_of_two_relations_have_no_common_noise() -> None:
+    both = [[(GaussianProfile(1.0), 1)], [(joining(GaussianProfile(1.0)), 1)]]
+    for delta in (0.0, 1e-6):
+        with pytest.raises(MixedNeighbours):
+            least_noise(lambda factor: both, 1.0, delta)

@@ -333,7 +333,7 @@ WITHOUT = {
     *("PerfectPrivacy", "NoPrivacy", "ZeroConcentratedProfile", "BasicCompositionProfile", "OpenDPProfile"),
     *("GaussianProfile", "DiscreteGaussianProfile"),
     # another profile's curve
-    *("SameCurve", "RelatedProfile", "ConvertedProfile", "GroupOfTwoProfile", "SubsampledDirection"),
+    *("SameCurve", "RelatedProfile", "HeldProfile", "GroupOfTwoProfile", "SubsampledDirection"),
 }
 
 
