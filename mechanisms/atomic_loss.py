@@ -139,7 +139,7 @@ class AtomicLoss(PrivacyLoss):
             mixed[key] = mixed.get(key, 0.0) + own
 
         for loss, p in of.items():
-            under_q = of[-loss]
+            under_q = of.get(-loss, 0.0)
             add(float(loss), under_q if added else (1.0 - rate) * under_q + rate * p)
         if self.mass > 0.0:
             add(-math.inf, self.mass if added else (1.0 - rate) * self.mass)
@@ -155,11 +155,9 @@ class AtomicLoss(PrivacyLoss):
         for loss, p in of.items():
             if loss < 0 and -loss in of:
                 continue  # looked at from the other side
-            other = of.get(-loss)
-            if other is None or loss < 0:
-                return False
             expected = p * math.exp(-min(float(loss), 745.0))
-            if abs(other - expected) > 2.0 * (error + 4.0 * ROUNDING * float(loss)) * expected + 1e-300:
+            allowed = 2.0 * (error + self.displaced + 4.0 * ROUNDING * float(loss)) * expected + 1e-300
+            if loss < 0 or abs(of.get(-loss, 0.0) - expected) > allowed:
                 return False
         return True
 

@@ -103,8 +103,16 @@ def _loss_of(trials: int, shift: int, probability: float) -> AtomicLoss | None:
         return None
     below, _, _ = _one_loss(trials, shift, probability, -1.0)
     above, masses, infinite = _one_loss(trials, shift, probability)
+    losses = 0.5 * (below + above)
+    if (
+        probability == 0.5
+    ):  # noise k and N - s - k have opposite losses; those beyond the window, next to no mass
+        k = np.arange(low, low + losses.size)
+        mirror = trials - shift - k - low
+        inside = (mirror >= 0) & (mirror < losses.size)
+        losses[inside] = 0.5 * (losses[inside] - losses[mirror[inside]])
     values: dict[Fraction, float] = {}
-    for x, p in zip((0.5 * (below + above)).tolist(), masses.tolist(), strict=True):
+    for x, p in zip(losses.tolist(), masses.tolist(), strict=True):
         values[Fraction(x)] = values.get(Fraction(x), 0.0) + p
     displaced = float(np.max(above - below)) * (0.5 + 1e-9)
     relative = 2.0 * _SLACK * (2.0 + math.log1p(trials) + NEGLIGIBLE)

@@ -148,7 +148,7 @@ def equal_laplace(loss: PrivacyLoss, exact: Fraction, count: int, saddle: Saddle
 def _divergence(x: FloatArray, p: float) -> FloatArray:
     """Return KL(x ‖ p) of two coins, rounded down."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = x * (np.log(x) - math.log(p))
+        first = x * (np.log(x) - math.log(max(p, 5e-324)))
         second = np.where(x < 1.0, (1.0 - x) * (np.log1p(-x) - math.log1p(-p)), 0.0)
     return (first + second) * (1.0 - 1e-9)
 
