@@ -263,7 +263,7 @@ def run_accounting(
     result = Accounting(rounds=rounds)
     refused = False
     act = Place("", 0)
-    for index, (run, child) in enumerate(zip(runs, seed.spawn(len(runs)), strict=True)):
+    for index, (run, child) in enumerate(zip(runs, _children(seed, len(runs)), strict=True)):
         accountant = terms.accountant(child)
         recording = Recording(run.altered)
         if run.taped or run.altered is not None:
@@ -317,6 +317,11 @@ def run_accounting(
     if refused:
         result.worst = None
     return result
+
+
+def _children(seed: np.random.SeedSequence, count: int) -> list[np.random.SeedSequence]:
+    """Return what a seed's first `spawn` would: the same every time, so that other terms see the same noise."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key).spawn(count)
 
 
 def enforced_accounting(
