@@ -43,7 +43,7 @@ from algorithms.claim import ClaimForm, View
 from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design, support_bound
 from algorithms.linear.linear_parameters import checked_actions, checked_gate, checked_reward_bound
-from algorithms.linear.linear_phases import Phase, RewardPhase, calibrated_bits
+from algorithms.linear.linear_phases import Learned, Phase, RewardPhase, calibrated_bits
 from algorithms.linear.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
@@ -85,6 +85,7 @@ class StandardElimination(abc.ABC):
         self.horizon = check_horizon(horizon)
         self.actions = checked_actions(actions)
         self.active: IntArray = np.arange(self.actions.shape[0])
+        self.learned: Learned | None = None
         self.played = 0
         self.communication = Communication()
         self._number = 0
@@ -194,7 +195,10 @@ class StandardElimination(abc.ABC):
         """Return the private sums of the open phase, shape (s,)."""
 
     def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
-        self.active = self.active[keeps(self.values(phase, sums, noise), self.widths(phase, noise))]
+        values, widths = self.values(phase, sums, noise), self.widths(phase, noise)
+        variances = self.reward_bound**2 / phase.counts + noise / phase.counts**2
+        self.learned = Learned(phase, self.active, sums / phase.counts, variances, values, widths)
+        self.active = self.active[keeps(values, widths)]
 
     def _noise(self, phase: Phase) -> FloatArray:
         """Return the variance proxy of the noise on each sum of the open phase, in units of B²."""

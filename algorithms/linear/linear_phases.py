@@ -82,6 +82,32 @@ class Phase:
         return np.clip(scaled, -1.0, 1.0) if self.clipped else scaled
 
 
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a phase has taught, public.
+
+    Attributes
+    ----------
+    phase
+        Who reported on what.
+    active
+        Ids of the actions that were active before; shape (k,).
+    averages
+        Private average rewards of the support; shape (s,).
+    variances
+        Their variance proxies around the mean of their clients, rewards and privacy noise together; shape (s,).
+    values, widths
+        <theta~, a> and W_a of the active actions; shape (k,).
+    """
+
+    phase: Phase
+    active: IntArray
+    averages: FloatArray
+    variances: FloatArray
+    values: FloatArray
+    widths: FloatArray
+
+
 class RewardPhase(Phase):
     """One phase of a standard linear bandit, public: every client plays one round and reports its one reward.
 
@@ -121,6 +147,10 @@ class DistributedLearner(Protocol):
     @property
     def communication(self) -> Communication:
         """What all clients sent so far."""
+
+    @property
+    def learned(self) -> Learned | None:
+        """What the last phase that was reported on has taught; None before the first."""
 
     def act(self) -> Phase | None:
         """Return the phase to play next; None when the horizon is reached."""

@@ -20,7 +20,7 @@ from algorithms.linear.linear_parameters import (
     checked_reward_bound,
     checked_sigma,
 )
-from algorithms.linear.linear_phases import Phase, ReportMean, Schedule
+from algorithms.linear.linear_phases import Learned, Phase, ReportMean, Schedule
 from mechanisms import Communication, Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -103,6 +103,7 @@ class PhasedElimination(abc.ABC):
         self.schedule = Schedule(horizon, alpha, fixed_clients)
         self.schedule.check_population(population, replacement=replacement)
         self.active: IntArray = np.arange(self.actions.shape[0])
+        self.learned: Learned | None = None
         self.played = 0
         self.communication = Communication()
         self._number = 0
@@ -194,7 +195,10 @@ class PhasedElimination(abc.ABC):
         """Return what averages the reports of a phase."""
 
     def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
-        self.active = self.active[keeps(self.values(phase, averages, noise), self.widths(phase, noise))]
+        values, widths = self.values(phase, averages, noise), self.widths(phase, noise)
+        variances = self._reward_variance / (phase.clients * phase.counts) + noise
+        self.learned = Learned(phase, self.active, averages, variances, values, widths)
+        self.active = self.active[keeps(values, widths)]
 
     def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
         """Return <theta~, a> for every active action, shape (..., active).

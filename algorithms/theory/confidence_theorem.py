@@ -18,6 +18,7 @@ import sympy as sp
 from mechanisms.arrays import FloatArray
 
 n, j, x, u = sp.symbols("n j x u", positive=True)
+phase, clients, size = sp.symbols("l U s", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
 ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
@@ -144,6 +145,35 @@ class ClickTheorem:
     ) -> ClickRadius:
         """Return g as such a function."""
         return _on(self.growth, values, definitions)
+
+
+@dataclass(frozen=True)
+class PhaseTheorem:
+    """The statements that the regret proof of phased elimination makes on the way.
+
+    Attributes
+    ----------
+    exponent
+        x: all estimates <theta~, a> lie within ``W_a = sqrt(2 x (sigma^2 |a|^2 / U + a' V^+ a))``, with U clients and
+        V^+ of the inverse variances of the averages, but with probability `failure`.
+    length, clients
+        h and U of phase l.
+    reward, noise
+        The variance proxies of an average around the clients' means: of its rewards and of the privacy noise; in n (its
+        plays), U, s (the support's size) and the bound's symbols.
+    law
+        Whether the noise is "Gaussian" of this variance, has "at most" this proxy, or there is "none".
+    failure
+        Of the good event over the whole horizon.
+    """
+
+    exponent: sp.Expr
+    length: sp.Expr
+    clients: sp.Expr
+    reward: sp.Expr
+    noise: sp.Expr
+    law: Literal["Gaussian", "at most", "none"]
+    failure: sp.Expr
 
 
 def _on(

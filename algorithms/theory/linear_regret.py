@@ -8,10 +8,13 @@ certified learners' theorem has one failure event and exact widths.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import sympy as sp
 
 from algorithms.linear.g_optimal import support_bound
 from algorithms.problems.linear import LinearBandit
+from algorithms.theory.confidence_theorem import PhaseTheorem, clients, n, phase, size
 from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
 
 d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
@@ -139,6 +142,46 @@ def _certified_pe() -> dict[str, sp.Expr]:
     }
 
 
+def _phased(noise: sp.Expr, law: Literal["Gaussian", "at most", "none"]) -> PhaseTheorem:
+    """Return the proof of the distributed learners, for rewards in [-B, B]."""
+    return PhaseTheorem(
+        exponent=sp.log(2 * n_actions * sp.Max(FloorLog2(T + 2) - 1, 1) * T),
+        length=2**phase,
+        clients=sp.ceiling(2 ** (alpha * phase) - sp.Rational(1, 10**9)),
+        reward=reward**2 / (clients * n),
+        noise=noise**2,
+        law=law,
+        failure=1 / T,
+    )
+
+
+def _played(noise: sp.Expr, law: Literal["Gaussian", "at most", "none"]) -> PhaseTheorem:
+    """Return the proof of the learners with a client for each play: its rounds are its clients."""
+    phases = sp.Max(1, FloorLog2(sp.floor(T / support + 1)))
+    return PhaseTheorem(
+        exponent=sp.log(2 * n_actions * phases * T),
+        length=support * 2 ** (phase - 1),
+        clients=sp.Integer(0),
+        reward=reward**2 / n,
+        noise=noise,
+        law=law,
+        failure=1 / T,
+    )
+
+
+_unit = (2 * reward / mu) ** 2
+_central_noise = 2 * reward * sp.sqrt(size) / (clients * mu)
+_PROOFS: dict[str, PhaseTheorem] = {
+    "dpe": _phased(sp.Integer(0), "none"),
+    "dp-dpe-central": _phased(_central_noise, "Gaussian"),
+    "dp-dpe-local": _phased(_central_noise * sp.sqrt(clients), "Gaussian"),
+    "dp-dpe-shuffle": _phased(SHUFFLED * _central_noise, "at most"),
+    "pe": _played(sp.Integer(0), "none"),
+    "dp-pe-central": _played(_unit / n**2, "Gaussian"),
+    "dp-pe-local": _played(_unit / n, "Gaussian"),
+    "dp-pe-shuffle": _played(SHUFFLED**2 * _unit / n**2, "at most"),
+}
+
 _PAPER = "distributed linear bandits paper, "
 _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dpe-shuffle": "5.5"} | {
     "pe": "C.2 without noise",
@@ -195,6 +238,7 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
             regime="every epsilon > 0 and T >= 1; no report is clipped",
             applies=_wide,
+            confidence=_PROOFS[name],
         )
         for name, bound in _certified_dpe().items()
     },
@@ -206,6 +250,7 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
             regime="every epsilon > 0 and T >= 1; rewards in [-B, B]",
             applies=_bounded,
+            confidence=_PROOFS[name],
         )
         for name, bound in _certified_pe().items()
     },

@@ -20,7 +20,7 @@ import sympy as sp
 
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import LinearBandit, Problem, Value
-from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem
+from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
 from algorithms.theory.gaps import Gaps, problem_gaps
 from mechanisms import Gaussian, Sensitivity
 
@@ -141,7 +141,7 @@ class RegretBound:
     printed: str = ""
     correction: str = ""
     unproved: str = ""
-    confidence: ConfidenceTheorem | ClickTheorem | None = None
+    confidence: ConfidenceTheorem | ClickTheorem | PhaseTheorem | None = None
 
     def covers(self, instance: Instance) -> bool:
         """Whether the theorem is about this learner on this instance: its regime, and the noise it was proved for."""
@@ -180,16 +180,23 @@ class RegretBound:
             [bound, *(f"{sp.latex(symbol)} = {sp.latex(value)}" for symbol, value in self.definitions)]
         )
 
-    def number(self, expression: sp.Expr, instance: Instance) -> float:
-        """Return the value of an expression in the bound's symbols and abbreviations, none of them about one arm."""
-        return _number(self._function(expression), instance_values(instance))
+    def number(self, expression: sp.Expr, instance: Instance, **further: float) -> float:
+        """Return the value of an expression in the bound's symbols and abbreviations, none of them about one arm.
+
+        Parameters
+        ----------
+        expression, instance
+            What, and where.
+        further
+            Values of other positive symbols, by name.
+        """
+        own = {sp.Symbol(name, positive=True): value for name, value in further.items()}
+        return _number(self._function(expression), _every_value(instance) | own)
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count."""
         if isinstance(instance.problem, LinearBandit):
-            from algorithms.theory.linear_regret import linear_values
-
-            values = linear_values(instance)
+            values = _every_value(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
             return [(part, _number(self._function(part), values)) for part in parts]
         common = instance_values(instance)
@@ -234,6 +241,15 @@ def _number(
     except ZeroDivisionError:  # p_0 = 0
         return math.inf
     return math.inf if math.isnan(number) else number
+
+
+def _every_value(instance: Instance) -> dict[sp.Symbol, float]:
+    """Return the value of every symbol that is not about one arm, of linear bandits or others."""
+    if isinstance(instance.problem, LinearBandit):
+        from algorithms.theory.linear_regret import linear_values
+
+        return linear_values(instance)
+    return instance_values(instance)
 
 
 def instance_values(instance: Instance) -> dict[sp.Symbol, float]:

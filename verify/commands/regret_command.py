@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,14 +19,26 @@ from rich.text import Text
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from algorithms.theory.regret import BOUNDS
-from verify.commands.command_options import flags, json_option, printed, show, shown_progress, unique
+from verify.commands.command_options import (
+    check_plot,
+    flags,
+    json_option,
+    printed,
+    show,
+    shown_progress,
+    unique,
+)
 from verify.conduct.isolation import in_own_process
 from verify.findings import Finding
+from verify.learners.learner_subject import LearnerSubject
 from verify.printable import printable, printable_texts
+from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.regret import DEFAULT_ERROR, regret
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
 from verify.subject_error import SubjectError
-from verify.subjects.resolve import is_registered
+from verify.subjects.resolve import every_learner, is_registered, resolve
+
+_TWINS = {"semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
 
 _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
 
@@ -51,6 +66,12 @@ _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bo
     show_default=True,
     help="Probability of a false alarm, at most.",
 )
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw regret and its bound to a PNG file.")
+@click.option(
+    "--local-claim",
+    type=float,
+    help="Instead: is so little regret possible for a learner of this local epsilon? (2048 runs of 10000 rounds)",
+)
 @flags("seed")
 @json_option
 @click.pass_context
@@ -59,6 +80,8 @@ def regret_command(
     /,
     learner: str | None,
     every: bool,
+    plot: Path | None,
+    local_claim: float | None,
     settings: tuple[tuple[str, str], ...],
     as_json: bool,
     **options: Any,
@@ -70,8 +93,19 @@ def regret_command(
     options["settings"] = unique(settings)
     if every == (learner is not None):
         raise SettingError("name a learner, or ask for --all")
+    if plot is not None:
+        if every or local_claim is not None:
+            raise SettingError("--plot: draws one learner's regret against its theorem")
+        check_plot(plot)
+    if local_claim is not None:
+        _audit_local(ctx, learner, local_claim, options, as_json)
+        return
     if not every:
         report = _reported(str(learner), options)
+        if plot is not None:
+            from verify.regret_claims.plot_claim import plot_claim
+
+            plot_claim(report, _twin(report, options), plot)
         show(as_json, report.json, partial(_render, report))
         ctx.exit(report.exit_code)
     reports = []
@@ -80,6 +114,64 @@ def regret_command(
         printed(f"{name}: {reports[-1].verdict}")
     show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
     ctx.exit(max((each.exit_code for each in reports), key=_severity))
+
+
+def _audit_local(
+    ctx: click.Context, learner: str | None, claim: float, options: Mapping[str, Any], as_json: bool
+) -> None:
+    """Ask whether a learner's regret is possible under a claim of local privacy, and show the answer."""
+    if learner is None:
+        raise SettingError("--local-claim: name a learner")
+    if options["problem"] is not None or options["settings"]:
+        raise SettingError("--local-claim: plays two instances of its own")
+    chosen = {"horizon": "horizon", "runs": "runs", "epsilon": "epsilon", "seed": "seed", "error": "error"}
+    given = {name: options[key] for key, name in chosen.items() if options[key] is not None}
+
+    def audited() -> dict[str, Any]:
+        subject = resolve(learner)
+        if not isinstance(subject, LearnerSubject):
+            raise SubjectError(f"{subject.name}: only learners have regret")
+        found = audit_local_privacy(subject.make, claim, **given)
+        return {"learner": learner, **asdict(found), "impossible": found.impossible}
+
+    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+        if is_registered(learner):
+            data = audited()
+        else:
+            data = in_own_process(
+                lambda reports: audited(), tell, math.inf, errors=(SubjectError, ValueError, OSError)
+            )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{learner}: {data.message}")
+    show(as_json, lambda: data, partial(_render_local, data))
+    ctx.exit(EXIT_CODES["violated" if data["impossible"] else "undecided"])
+
+
+def _render_local(data: Mapping[str, Any], console: Console) -> None:
+    first, second = data["regrets"]
+    found = "IMPOSSIBLE" if data["impossible"] else "POSSIBLE"
+    console.print(
+        Text(f"{found}  {printable(str(data['learner']))} as an epsilon = {data['claim']:g} local learner")
+    )
+    console.print(
+        Text(
+            f"Two arms with means 1/2 and 1/2 -+ {data['gap']:g}, {data['horizon']:,} rounds, {data['runs']:,} runs: "
+            f"regrets of at most {first:.4g} and {second:.4g}. For any learner of that privacy they add up to "
+            f"{data['least']:.4g} at least (two points, at this horizon). False alarms: {data['error']:g} at most."
+        )
+    )
+
+
+def _twin(report: RegretReport, options: Mapping[str, Any]) -> RegretReport | None:
+    """Return the report of the learner without privacy on the same instance; None if there is none."""
+    entry = every_learner.get(report.learner)
+    twin = None if entry is None else _TWINS.get(entry.family)
+    if twin is None or twin == report.learner:
+        return None
+    keep = ("problem", "seed", "runs", "delta")
+    return regret(
+        twin, **{name: options[name] for name in keep}, epsilon=report.epsilon, horizon=report.horizon
+    )
 
 
 def _severity(code: int) -> int:

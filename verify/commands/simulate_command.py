@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,10 +23,10 @@ from verify.commands.command_options import check_plot, flags, json_option, show
 from verify.conduct.isolation import in_own_process
 from verify.conduct.progress import Progress
 from verify.findings import Finding
-from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records
+from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.printable import printable
-from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subject_error import SubjectError
 from verify.subjects.resolve import is_registered, resolve
 
 _INPUT_ERRORS = (SubjectError, ValueError, OSError)
@@ -119,7 +119,7 @@ def _simulated(asked: _Asked, tell: Progress) -> dict[str, Any]:
         def run(**keywords: Any) -> tuple[Trace, dict[str, Any]]:
             return simulate(build, played, **keywords), {}
 
-    with _blaming(found):
+    with blaming(found):
         trace, further = run(
             horizon=asked.horizon,
             runs=asked.runs,
@@ -204,16 +204,3 @@ def _render(found: Mapping[str, Any], console: Console) -> None:
         console.print(
             f"clients sent {sent or 'nothing'} a run; best action kept in {found['best_kept']:.0%} of runs"
         )
-
-
-@contextmanager
-def _blaming(subject: LearnerSubject) -> Iterator[None]:
-    """Turn whatever a user's learner raises into an input error that names its line."""
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        if subject.entry is not None or (isinstance(error, ValueError) and type(error) is not ValueError):
-            raise
-        raise SubjectError(
-            f"{subject.name} raised {words_of_error(error)} (at {failing_place(error)})"
-        ) from error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,3 +159,16 @@ class LearnerSubject:
         """What the learner claims for every epsilon."""
         form: ClaimForm = self.make.claim
         return form
+
+
+@contextmanager
+def blaming(subject: LearnerSubject) -> Iterator[None]:
+    """Turn whatever a user's learner raises into an input error that names its line."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        if subject.entry is not None or (isinstance(error, ValueError) and type(error) is not ValueError):
+            raise
+        raise SubjectError(
+            f"{subject.name} raised {words_of_error(error)} (at {failing_place(error)})"
+        ) from error

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
-from algorithms.problems import Cascade, Problem, SemiBandit, TopK, UniformMatroid
-from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem
+from algorithms.linear.dp_pe import StandardElimination
+from algorithms.linear.phased_elimination import PhasedElimination
+from algorithms.problems import Cascade, LinearBandit, Problem, SemiBandit, TopK, UniformMatroid, Value
+from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.regret_claims.click_checks import check_clicks
 from verify.regret_claims.mean_checks import check_means
+from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.speaking_instances import with_clients
 
 _MEANS = np.array(
     [0.3, 0.45, 0.6, 0.9]
 )  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
 _ATTRACTIONS = np.array([0.1, 0.25, 0.4, 0.7])
 _ROUNDS, _LANES = 256, 128
+_LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
 
 
 def check_proof(
     make: type[Any], bound: RegretBound, played: Instance, *, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Check what a theorem's proof rests on, at the learner's epsilon; nothing if the learner or theorem does not say.
+    """Check what a theorem rests on, at the learner's epsilon; nothing if neither says it.
 
-    Two of four arms are played for 256 rounds in 128 lanes: proofs speak at any horizon, where bounds do not.
+    Two of four arms are played for 256 rounds in 128 lanes (one of six vectors for 512 rounds in 24): proofs speak at
+    any horizon, where bounds do not.
 
     Parameters
     ----------
@@ -50,6 +58,10 @@ def check_proof(
         checks: Any = check_means
     elif isinstance(bound.confidence, ClickTheorem) and hasattr(make, "click_confidence"):
         problem, checks = Cascade(4, 2, _ATTRACTIONS), check_clicks
+    elif isinstance(bound.confidence, PhaseTheorem) and issubclass(
+        make, PhasedElimination | StandardElimination
+    ):
+        return _checked_phases(make, bound, played, seed=seed, error=error)
     else:
         return ()
     instance = replace(played, problem=problem, horizon=_ROUNDS)
@@ -63,3 +75,28 @@ def check_proof(
     )
     found: tuple[ProofCheck, ...] = checks(build, bound, instance, lanes=_LANES, seed=seed, error=error)
     return found
+
+
+def linear_check_problem(horizon: int, settings: Mapping[str, Value]) -> LinearBandit:
+    """Return six actions on the unit circle, with rewards that are signs, and clients enough."""
+    angles = 2 * np.pi * np.arange(6) / 6
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return with_clients(LinearBandit(circle, 0.7 * circle[5], 0.05, 1, "signs"), horizon, settings)
+
+
+def _checked_phases(
+    make: type[Any], bound: RegretBound, played: Instance, *, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    problem = linear_check_problem(_LINEAR_ROUNDS, played.settings)
+    if issubclass(make, StandardElimination):
+        problem = replace(problem, sigma=0.0)
+    instance = replace(played, problem=problem, horizon=_LINEAR_ROUNDS)
+    build = linear_builder(
+        make,
+        problem,
+        epsilon=instance.epsilon,
+        delta=instance.delta,
+        horizon=_LINEAR_ROUNDS,
+        settings=instance.settings,
+    )
+    return check_phases(build, bound, instance, lanes=_LINEAR_LANES, seed=seed, error=error)

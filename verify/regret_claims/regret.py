@@ -28,7 +28,7 @@ from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.progress import Progress, silent
-from verify.learners.learner_subject import LearnerSubject, choose_problem
+from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem
 from verify.linear.linear_subject import build_linear, is_linear
 from verify.regret_claims.outcome import outcome
 from verify.regret_claims.proof import check_proof
@@ -125,9 +125,10 @@ def regret(
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
     stated = asked.theorem.bound
     proof: tuple[ProofCheck, ...] = ()
-    if isinstance(stated, RegretBound):
-        proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
-    trace = _simulated(subject, played, runs, seed, lambda share: progress(share, "simulating"))
+    with blaming(subject):
+        if isinstance(stated, RegretBound):
+            proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
+        trace = _simulated(subject, played, runs, seed, lambda share: progress(share, "simulating"))
     floor, ceiling = _regret_range(played.problem)
     bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
     return RegretReport(

@@ -125,6 +125,14 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
         RegretReport.from_json({"learner": "x"})
 
 
+def test_the_picture(tmp_path):
+    file = tmp_path / "regret.png"
+    said = CliRunner().invoke(cli, ["regret", "cucb-batch-least", "--plot", str(file)])
+    assert said.exit_code == 0
+    assert file.read_bytes().startswith(b"\x89PNG")
+    assert "draws one" in str(CliRunner().invoke(cli, ["regret", "--all", "--plot", str(file)]).exception)
+
+
 def test_the_command(tmp_path):
     runner = CliRunner()
     file = tmp_path / "mine.py"
@@ -155,6 +163,15 @@ def test_the_command(tmp_path):
 def test_wrong_arguments(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong if "settings" not in wrong else {"k": 1}))):
         regret("cucb-ldp-bit", **wrong)
+
+
+def test_a_learner_that_raises_is_told_so():
+    class Raises(Uniform):
+        def observe(self, feedback):
+            raise TypeError("no")
+
+    with pytest.raises(SubjectError, match="raised TypeError: no"):
+        regret(Raises, horizon=5, runs=1)
 
 
 def test_only_learners_have_regret():

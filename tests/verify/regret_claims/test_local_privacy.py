@@ -1,0 +1,44 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from algorithms import CUCB, CUCBLDPBit
+from algorithms.linear.dp_dpe import DPE
+from algorithms.problems import ProblemError
+from verify.commands.command_group import cli
+from verify.regret_claims.local_privacy import audit_local_privacy
+
+
+def test_a_learner_without_privacy_regrets_too_little():
+    assert audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
+
+
+def test_a_true_claim_is_possible():
+    assert not audit_local_privacy(CUCBLDPBit, 1.0, epsilon=1.0, horizon=1000, runs=64).impossible
+
+
+@pytest.mark.slow
+def test_a_claim_that_is_ten_times_too_small():
+    assert audit_local_privacy(CUCB, 0.2).impossible
+    assert audit_local_privacy(CUCBLDPBit, 0.1, epsilon=1.0).impossible
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(ProblemError, match="arms, bases or lists"):
+        audit_local_privacy(DPE, 0.1)
+    with pytest.raises(ValueError, match="gap"):
+        audit_local_privacy(CUCB, 0.1, gap=0.5)
+
+
+def test_the_command():
+    said = CliRunner().invoke(
+        cli, ["regret", "cucb", "--local-claim", "0.1", "--horizon", "4000", "--runs", "256", "--json"]
+    )
+    assert said.exit_code == 1
+    assert json.loads(said.stdout)["impossible"]
+    said = CliRunner().invoke(
+        cli, ["regret", "cucb", "--local-claim", "1", "--horizon", "100", "--runs", "4"]
+    )
+    assert said.exit_code == 3
+    assert said.stdout.startswith("POSSIBLE")

@@ -1,0 +1,115 @@
+"""What regret alone says of local privacy: too little of it is impossible (`algorithms.theory.lower_bounds`).
+
+A learner is played on two instances of two arms that differ in one mean. A locally private one cannot do well on both:
+if upper limits on both regrets fall below the two-point bound at the claimed epsilon, the claim is false, whatever the
+learner's messages are. No view, mechanism or neighbouring data enter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.learner import check_epsilon
+from algorithms.problems import Cascade, Problem, ProblemError, SemiBandit, TopK, UniformMatroid
+from algorithms.simulate import simulate
+from algorithms.theory.lower_bounds import two_point_bound
+from verify.statistics.betting_means import mean_at_most
+
+
+@dataclass(frozen=True)
+class LocalPrivacyAudit:
+    """What was found.
+
+    Attributes
+    ----------
+    claim
+        The epsilon of local privacy that was tested.
+    gap, horizon, runs
+        How far apart the two arms are, for how many rounds they were played, and how often.
+    regrets
+        Upper limits on the expected regret on either instance.
+    least
+        What they add up to at least for a learner that keeps the claim.
+    error
+        The probability that a true claim is called impossible, at most.
+    """
+
+    claim: float
+    gap: float
+    horizon: int
+    runs: int
+    regrets: tuple[float, float]
+    least: float
+    error: float
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no learner of the claimed privacy has so little regret."""
+        return sum(self.regrets) < self.least
+
+
+def audit_local_privacy(
+    make: type[Any],
+    claim: float,
+    *,
+    epsilon: float = 1.0,
+    gap: float = 0.3,
+    horizon: int = 10_000,
+    runs: int = 2048,
+    seed: int = 0,
+    error: float = 1e-4,
+) -> LocalPrivacyAudit:
+    """Ask whether a learner's regret is possible for one that is `claim`-locally private.
+
+    Parameters
+    ----------
+    make
+        The learner's class; it is to play one of two arms, or show one of two items.
+    claim
+        The epsilon of local privacy to be tested.
+    epsilon
+        What the learner is built with, if it takes one.
+    gap
+        D: means are (1/2, 1/2 - D), then (1/2, 1/2 + D); in (0, 1/2).
+    horizon, runs, seed
+        Of the simulations.
+    error
+        The probability that a true claim is called impossible, at most.
+
+    Raises
+    ------
+    ProblemError
+        If the learner plays neither arms nor lists.
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from algorithms import CUCB
+    >>> audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
+    True
+    """
+    check_epsilon(claim)
+    if not 0 < gap < 0.5:
+        raise ValueError(f"gap={gap!r}: must be a number above 0 and below 1/2")
+    limits = []
+    for number, sign in enumerate((-1.0, 1.0)):
+        problem = _two_arms(make, np.array([0.5, 0.5 + sign * gap]))
+        build = learner_builder(make, problem, epsilon=epsilon, horizon=horizon)
+        trace = simulate(build, problem, horizon=horizon, runs=runs, seed=2 * seed + number, checkpoints=1)
+        limits.append(mean_at_most(trace.regret[-1], horizon * gap, error / 2))
+    least = two_point_bound(horizon, gap, claim, limits[0] / gap)
+    return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)
+
+
+def _two_arms(make: type[Any], means: np.ndarray) -> Problem:
+    family = getattr(make, "family", None)
+    if family == "cascade":
+        return Cascade(2, 1, means)
+    if family in ("semi-bandit", "matroid"):
+        return SemiBandit(UniformMatroid(2, 1) if family == "matroid" else TopK(2, 1), means)
+    raise ProblemError(f"{make.__name__}: must play arms, bases or lists, for one of two is a bit")

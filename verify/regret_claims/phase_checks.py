@@ -1,0 +1,223 @@
+"""What the regret proofs of phased elimination rest on, read from running learners of linear bandits.
+
+After each phase a learner shows what it has learned (`algorithms.linear.linear_phases.Learned`); the clients' rewards
+are drawn here, and theta* is known. *Bookkeeping*: lengths, clients, estimates, and a design under which no action's
+variance exceeds ``2 d / h``. *Radius*: variances and widths are the theorem's. *Oracle*: what is kept is what widths
+leave. *Noise*, *good event*, and *gap lemma*: on the event the best action is kept, and no survivor is worse than its
+width and the best action's, twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from accountant import Gate, Simulation
+from algorithms.linear.g_optimal import support_bound
+from algorithms.linear.linear_phases import Learned, Phase
+from algorithms.linear.linear_play import LinearLearner, play_linear
+from algorithms.problems import LinearBandit
+from algorithms.theory.confidence_theorem import PhaseTheorem
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.arrays import FloatArray, IntArray
+from verify.regret_claims.noise_tests import AdditiveNoise
+from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded
+
+_GRID = 1e-6  # values are rounded to a grid where they enter
+
+BuildPhases = Callable[[Gate], LinearLearner]
+
+
+def check_phases(
+    build: BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    """Play learners and check what their regret proof rests on, until the first counterexample.
+
+    Parameters, results and errors are those of `verify.regret_claims.mean_checks.check_means`, on a `LinearBandit` with
+    rewards that are signs; a lane is a learner of its own.
+    """
+    theorem, problem = bound.confidence, instance.problem
+    if not isinstance(theorem, PhaseTheorem):
+        raise ValueError("bound: its theorem says nothing of phases")
+    if not isinstance(problem, LinearBandit) or problem.rewards != "signs":
+        raise ValueError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
+    run = _Run(bound, theorem, instance, problem, lanes)
+    try:
+        for lane, seeds in enumerate(np.random.SeedSequence(seed).spawn(lanes)):
+            own, drawn = seeds.spawn(2)
+            gate = Simulation(own, 1)
+            learner, clients = build(gate), _Clients(problem)
+            run.started(lane)
+            for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn)):
+                run.phased(learner, phase, clients)
+        run.ended()
+    except Contradiction as contradiction:
+        return (contradiction.check,)
+    words = run.noise.words if theorem.law == "Gaussian" else f"its law is not tested: {theorem.law}"
+    return run.tested(error, (run.noise.p, words), None)
+
+
+class _Clients:
+    """The clients of a problem, with what they have reported of each action in the open phase."""
+
+    def __init__(self, problem: LinearBandit) -> None:
+        self._problem = problem
+        self.population, self.replacement = problem.population, problem.replacement
+        self.means: dict[int, float] = {}
+
+    def draw_averages(
+        self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return average rewards of the next clients, and keep their mean."""
+        averages = self._problem.draw_averages(support, counts, clients, rng)
+        if clients:
+            self.means.update(zip(support.tolist(), averages.mean(axis=0).tolist(), strict=True))
+        return averages
+
+
+class _Run(ProofRun):
+    """What has been seen so far of learners in phases; `round` counts the phases of a lane."""
+
+    def __init__(
+        self,
+        bound: RegretBound,
+        theorem: PhaseTheorem,
+        instance: Instance,
+        problem: LinearBandit,
+        lanes: int,
+    ) -> None:
+        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
+        self.theorem, self.problem = theorem, problem
+        self.exponent = bound.number(theorem.exponent, instance)
+        self.best = int(problem.gaps.argmin())
+        self.noise = AdditiveNoise("Gaussian", 1.0)
+        self.lane = 0
+
+    def started(self, lane: int) -> None:
+        """Begin a lane."""
+        self.lane, self.round = lane, 0
+
+    def phased(self, learner: LinearLearner, phase: Phase, clients: _Clients) -> None:
+        """Check a phase that has ended."""
+        self.round += 1
+        self.regret[self.lane] += float(self.problem.gaps[phase.support] @ phase.counts)
+        drawn, clients.means = clients.means, {}
+        if not phase.clients:
+            return
+        learned = learner.learned
+        self._say(
+            "bookkeeping", learned is None or learned.phase is not phase, "nothing was learned of the phase"
+        )
+        assert learned is not None
+        length = self._number(self.theorem.length)
+        spanned = support_bound(self.problem.theta.size)
+        self._say(
+            "bookkeeping",
+            phase.rounds > length + spanned or phase.support.size > spanned,
+            f"it lasts {phase.rounds} rounds on {phase.support.size} actions: at most {length + spanned:g} on "
+            f"{spanned} were expected",
+        )
+        asked = self._number(self.theorem.clients) or phase.rounds
+        self._say(
+            "bookkeeping", phase.clients != asked, f"{phase.clients} clients report where {asked:g} should"
+        )
+        self._check_widths(phase, learned, length)
+        self._check_kept(learned, learner.active)
+        self._take(phase, learned, drawn)
+
+    def _check_widths(self, phase: Phase, learned: Learned, length: float) -> None:
+        """Check the design, the variances, the estimates and the widths."""
+        points, candidates = self.problem.actions[phase.support], self.problem.actions[learned.active]
+        plain = _variances(candidates, points, phase.counts.astype(np.float64))
+        most = 2 * self.problem.theta.size / length
+        self._say(
+            "bookkeeping",
+            bool((plain > most * (1 + TOLERANCE)).any()),
+            f"an action has variance {plain.max():.6g} under its design, and the proof needs {most:.6g} at most",
+        )
+        reward = np.array([self._number(self.theorem.reward, phase, int(count)) for count in phase.counts])
+        noise = np.array([self._number(self.theorem.noise, phase, int(count)) for count in phase.counts])
+        expected = reward + noise
+        over = learned.variances - expected
+        slack = TOLERANCE * expected
+        wrong = (over > slack).any() or (
+            (over < -slack).any()
+            if self.theorem.law != "at most"
+            else (learned.variances < reward - slack).any()
+        )
+        self._say(
+            "radius",
+            bool(wrong),
+            f"averages have variances {rounded(learned.variances)}, and the theorem's are {rounded(expected)}",
+        )
+        weights = 1.0 / learned.variances
+        gram = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
+        values = (weights * learned.averages) @ points @ gram @ candidates.T
+        self._say(
+            "bookkeeping",
+            bool((np.abs(values - learned.values) > 1e-6 * (1 + np.abs(values))).any()),
+            f"estimates are {rounded(learned.values)} where the averages make {rounded(values)}",
+        )
+        distributed = self._number(self.theorem.clients) > 0
+        own = self.problem.sigma**2 / phase.clients if distributed else 0.0
+        form = own * np.einsum("ij,ij->i", candidates, candidates)
+        form = form + np.einsum("ij,ij->i", candidates @ gram, candidates)
+        widths = np.sqrt(2 * self.exponent * form)
+        self._say(
+            "radius",
+            bool((np.abs(widths - learned.widths) > 1e-6 * widths).any()),
+            f"widths are {rounded(learned.widths)} where the theorem's are {rounded(widths)}",
+        )
+
+    def _check_kept(self, learned: Learned, active: IntArray) -> None:
+        """Check the elimination, and the gap lemma on the good event."""
+        values, widths = learned.values, learned.widths
+        kept = learned.active[values + widths >= (values - widths).max()]
+        self._say(
+            "oracle",
+            not np.array_equal(np.sort(active), np.sort(kept)),
+            f"actions {sorted(active.tolist())} are kept where widths leave {sorted(kept.tolist())}",
+        )
+        off = np.abs(values - self.problem.means[learned.active]) > widths * (1 + TOLERANCE)
+        self.failed[self.lane] |= bool(off.any())
+        if self.failed[self.lane] or self.best not in learned.active:
+            return
+        self._say("gap lemma", self.best not in active, "the best action is eliminated on the good event")
+        width = dict(zip(learned.active.tolist(), widths.tolist(), strict=True))
+        for action in active.tolist():
+            allowed = 2 * (width[action] + width[self.best])
+            self._say(
+                "gap lemma",
+                bool(self.problem.gaps[action] > allowed * (1 + TOLERANCE)),
+                f"action {action} survives with gap {self.problem.gaps[action]:.6g}, and widths allow {allowed:.6g}",
+            )
+
+    def _take(self, phase: Phase, learned: Learned, drawn: dict[int, float]) -> None:
+        """Hand the noise of the averages to its test, in its own deviations."""
+        noise = learned.averages - np.array([drawn[action] for action in phase.support.tolist()])
+        scale = np.sqrt([self._number(self.theorem.noise, phase, int(count)) for count in phase.counts])
+        if self.theorem.law == "none":
+            self._say("noise", bool((np.abs(noise) > _GRID).any()), f"averages are off by {rounded(noise)}")
+        elif self.theorem.law == "Gaussian":
+            self.noise.add(noise / scale)
+
+    def _number(self, expression: object, phase: Phase | None = None, count: int = 1) -> float:
+        further = {"l": float(self.round)}
+        if phase is not None:
+            further |= {"U": float(phase.clients), "s": float(phase.support.size), "n": float(count)}
+        return self.bound.number(expression, self.instance, **further)
+
+    def _say(self, name: str, wrong: bool, words: str) -> None:
+        if wrong:
+            raise Contradiction(name, f"phase {self.round}, lane {self.lane}: {words}")
+
+
+def _variances(candidates: FloatArray, points: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return ``a' V^+ a`` for every candidate; infinite outside the span of the points."""
+    gram = (points.T * weights) @ points
+    inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True)
+    inside = np.abs(candidates - candidates @ inverse @ gram).max(axis=1) <= 1e-6
+    found = np.einsum("ij,ij->i", candidates @ inverse, candidates)
+    return np.where(inside, found, math.inf)
