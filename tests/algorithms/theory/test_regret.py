@@ -202,8 +202,16 @@ COSTLY = {"published/cascade-ucb-hybrid", "published/cucb-dp", "published/cucb-d
 """Learners whose trees take five seconds; they are replayed against their pseudocode, too."""
 
 
+PROOF_CHECKED = {name for name, bound in BOUNDS.items() if bound.confidence is not None}
+"""Learners whose proofs are checked in every round, in tests of ``verify.regret_claims``."""
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY else []) for name in learners]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY | PROOF_CHECKED else [])
+        for name in learners
+    ],
 )
 def test_learning_happens(name):
     """On an easy instance at epsilon = 20 the second half costs less than the first, and below a third of

@@ -133,7 +133,10 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", EPSILON)
+@pytest.mark.parametrize(
+    "name",
+    ["cascade-ucb-rr", "cascade-ucb-batch", pytest.param("cascade-ucb-ldp-laplace", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_planted_faults_are_seen(fault, name):
     found = violated(name, fault)

@@ -180,26 +180,18 @@ class NeverAgain:
 
 
 def test_ties_to_the_worst_are_legal():
-    for name in ("cucb-ldp-bit", "cucb-batch-all", "dpucb-mat"):
+    for name in ("cucb-ldp-bit", "dpucb-mat"):
         assert violated(name, plant(name, TiesToTheWorst)) == []
 
 
-FAMILIES = [
-    "cucb-ldp-bit",
-    "cucb-ldp-laplace-one",
-    "cucb-ldp-gaussian",
-    "cucb-batch-least",
-    "cucb-batch-all",
-    "dpucb-mat",
-]
-BATCHES = ["cucb-batch-least", "cucb-batch-all", "dpucb-mat"]
+FAMILIES = ["cucb-ldp-bit", "cucb-batch-least", "dpucb-mat"]
+OTHERS = ["cucb-ldp-laplace-one", "cucb-ldp-gaussian", "cucb-batch-all"]
+FAULTS = (HalfRadius, NoLogarithm, CountForgotten, LoudNoise, WrongGain, RandomAction, NeverAgain)
 PLANTED = [
-    *(
-        (fault, name)
-        for fault in (HalfRadius, NoLogarithm, CountForgotten, LoudNoise, WrongGain, RandomAction, NeverAgain)
-        for name in FAMILIES
-    ),
-    *((StaleBatch, name) for name in BATCHES),
+    *((fault, name) for fault in FAULTS for name in FAMILIES),
+    *((StaleBatch, name) for name in ("cucb-batch-least", "dpucb-mat")),
+    *(pytest.param(fault, name, marks=pytest.mark.slow) for fault in FAULTS for name in OTHERS),
+    pytest.param(StaleBatch, "cucb-batch-all", marks=pytest.mark.slow),
 ]
 SEEN_AS = {
     HalfRadius: {"radius"},

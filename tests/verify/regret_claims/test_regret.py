@@ -26,17 +26,7 @@ class Uniform(CUCBLDPBit):
         return self.super_arm
 
 
-QUICK = [
-    "cucb",
-    "cucb-ldp-bit",
-    "cucb-batch-least",
-    "omm",
-    "dpucb-mat",
-    "cascade-ucb1",
-    "cascade-ucb-batch",
-    "dpe",
-    "pe",
-]
+QUICK = ["cucb", "cucb-ldp-bit", "dpucb-mat", "cascade-ucb1", "dpe"]
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -127,7 +117,7 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
-    said = CliRunner().invoke(cli, ["regret", "cucb-batch-least", "--plot", str(file)])
+    said = CliRunner().invoke(cli, ["regret", "cascade-ucb-batch", "--horizon", "3000", "--plot", str(file)])
     assert said.exit_code == 0
     assert file.read_bytes().startswith(b"\x89PNG")
     assert "draws one" in str(CliRunner().invoke(cli, ["regret", "--all", "--plot", str(file)]).exception)
