@@ -425,7 +425,7 @@ def test_copies_of_a_number_are_counted_by_their_side() -> None:
     rng = np.random.default_rng(5)
     fit, choose, fresh = (
         tuple(
-            ViewSample(shift + rng.laplace(scale=10.0, size=(20_000, 20)), real(20)) for shift in (1.0, 0.0)
+            ViewSample(shift + rng.laplace(scale=10.0, size=(10_000, 20)), real(20)) for shift in (1.0, 0.0)
         )
         for _ in range(3)
     )

@@ -273,12 +273,14 @@ def test_arguments_after_optional_ones_are_given_by_name():
 
 
 def test_an_adversary_is_chosen_by_its_words():
-    result = verify("zoo/plain-bandit-stops", **FEW, adversary="challenge(0, number=1)")
+    result = verify(
+        "zoo/plain-bandit-stops", effort="quick", samples=1_024, adversary="challenge(0, number=1)"
+    )
     assert "after arm 0 has been played 1 times" in result.witness.neighbours["data"]
     assert "--adversary 'challenge(0, number=1)'" in result.witness.reproduce
     for words in ("challenge(", "challenge(0, 1, 2, 3, 4, 5)", "revenge(0, 1)", "challenge(x, 1)"):
         with pytest.raises(AdversaryError, match="must be challenge"):
-            verify("zoo/plain-bandit-stops", **FEW, adversary=words)
+            verify("zoo/plain-bandit-stops", effort="quick", samples=1_024, adversary=words)
 
 
 FILE = """
@@ -298,10 +300,10 @@ number = 3
 def test_an_adversary_may_come_from_a_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(FILE)
-    result = verify("zoo/plain-bandit-stops", **FEW, adversary=f"{path}:Once")
+    result = verify("zoo/plain-bandit-stops", effort="quick", samples=1_024, adversary=f"{path}:Once")
     assert "pays 0, and 1 once in round 2" in result.witness.neighbours["data"]
     with pytest.raises(AdversaryError, match="no adversary"):
-        verify("zoo/plain-bandit-stops", **FEW, adversary=f"{path}:number")
+        verify("zoo/plain-bandit-stops", effort="quick", samples=1_024, adversary=f"{path}:number")
 
 
 class Policy:
