@@ -26,6 +26,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -91,7 +92,7 @@ def in_own_process(
     progress
         Called with the progress reported.
     seconds
-        The time limit that `work` itself keeps; it is killed 15 seconds later.
+        The time limit that `work` itself keeps; it is killed 15 seconds later, and at once if this process is.
     noted
         Called with each note.
     errors
@@ -361,6 +362,7 @@ def _work_apart(work: Work, ends: _Ends, errors: tuple[type[Exception], ...]) ->
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
     _die_first()
+    _die_with_the_process_that_waits()
     os.close(ends.reading)
     os.close(ends.hearing)
     reports = _PipeReports(ends.writing)
@@ -399,6 +401,18 @@ def _leave_standard_streams(printing: int) -> None:
         os.close(printing)
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stdout = sys.stderr
+
+
+def _die_with_the_process_that_waits() -> None:
+    """End this process and its workers when nobody is left to kill them: a loop of a subject would go on for ever."""
+    waits = multiprocessing.parent_process()
+    assert waits is not None
+
+    def watch(sentinel: int) -> None:
+        connection.wait([sentinel])
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, args=(waits.sentinel,), daemon=True).start()
 
 
 def _die_first() -> None:

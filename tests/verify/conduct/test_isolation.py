@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import select
 import signal
 import sys
 import threading
@@ -146,6 +147,27 @@ def test_what_never_returns_from_c_is_killed_with_its_workers(monkeypatch) -> No
     assert not status.exists() or status.read_text().split()[2] == "Z"
     os.close(reading)
     os.close(writing)
+
+
+def test_it_does_not_outlive_the_process_that_waits() -> None:
+    reading, writing = os.pipe()
+
+    def loops(reports):
+        os.write(writing, b"running")
+        while True:
+            pass
+
+    waits = os.fork()
+    if waits == 0:
+        in_own_process(loops, silent, 1000.0)
+    assert os.read(reading, 100) == b"running"
+    os.close(writing)
+    os.kill(waits, signal.SIGKILL)
+    os.waitpid(waits, 0)
+    ended, _, _ = select.select([reading], [], [], 60.0)  # at its end, as nobody can write to it any more
+    assert ended
+    assert os.read(reading, 100) == b""
+    os.close(reading)
 
 
 def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
