@@ -46,6 +46,10 @@ class Group(Enum):
         return numbers < (total if self is Group.ALL else total // 4)
 
 
+GROUPS = ((Group.ALL, Group.HALF), (Group.ALL, Group.FIRST))
+"""The groups of the first taped run, and of the second, on growing data."""
+
+
 def other_records(
     data: FloatArray, domain: Domain, numbers: FloatArray, rng: np.random.Generator, group: Group
 ) -> FloatArray:

@@ -36,10 +36,13 @@ class OtherData:
         Which records change, as in "when all records are others".
     play
         Lets the learner play on the changed data.
+    steps
+        How much of the run is told again; None for all.
     """
 
     words: str
     play: Play
+    steps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,14 @@ class Replays:
         """Return the first difference of each kind; empty if the learner touches data through its gate only."""
         found: dict[FindingKind, Finding] = {}
         for other in others:
-            difference = self._difference(run, other.play)
+            difference = self._difference(run, other.play, other.steps)
             if difference is None or difference.kind in found:
                 continue
             for number in range(CONFIRMATIONS):
                 again = self._difference(run, own)
                 if again is None and number % 2:  # once more: runs may differ by turns
                     again = self._difference(run, own)
-                if again is None and self._difference(run, other.play) != difference:
+                if again is None and self._difference(run, other.play, other.steps) != difference:
                     again = difference
                 if again is not None:
                     unrepeatable = Statement.RUNS_DIFFER.finding(again.where, how=again.message)
@@ -92,8 +95,8 @@ class Replays:
             found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
         return list(found.values())
 
-    def _difference(self, run: TapedRun, on: Play) -> Finding | None:
-        """Tell a run again and return the first step or call that differs."""
+    def _difference(self, run: TapedRun, on: Play, steps: int | None = None) -> Finding | None:
+        """Tell a run, or so many steps of it, again and return the first step or call that differs."""
         accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
         accountant.on_tape(tape)
         number = 0
@@ -102,6 +105,8 @@ class Replays:
                 return Finding.of_gate(tape.difference)
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
                 return self.differs.finding(run.act, number=number)
+            if number == steps:
+                return None
         tape.finish()
         if tape.difference is not None:
             return Finding.of_gate(tape.difference)

@@ -29,7 +29,7 @@ from verify.learners.function_trials import add_function_trials
 from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.other_records import Group, growing_records, other_records, telling_numbers
+from verify.learners.other_records import GROUPS, growing_records, other_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
@@ -45,6 +45,7 @@ from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
 
+_EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
 
 
@@ -189,14 +190,14 @@ def _add_replays(
 
     def others(number: int) -> Iterator[OtherData]:
         data = datasets[number]
-        for group in Group:
+        for group in GROUPS[number]:
             changed = other_records(data, problem.record_domain, numbers, rng, group)
             yield OtherData(group.value, _player(problem, changed))
         if number == 0:
             for changed, how in zip(datasets[2:], ("lowest", "highest"), strict=True):
-                yield OtherData(f"when all records are all {how}", _player(problem, changed))
+                yield OtherData(f"when all records are all {how}", _player(problem, changed), _EARLY)
             opposite = datasets[2] + datasets[3] - data
-            yield OtherData("when all records are their opposites", _player(problem, opposite))
+            yield OtherData("when all records are their opposites", _player(problem, opposite), _EARLY)
 
     told = [
         (run, _player(problem, datasets[run.number]), list(others(run.number))) for run in accounting.taped

@@ -33,7 +33,7 @@ from verify.learners.accounting_run import (
     enforced_accounting,
 )
 from verify.learners.coupled_run import RELEASED_VIEWS
-from verify.learners.other_records import Group, telling_numbers
+from verify.learners.other_records import GROUPS, Group, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
 from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, play_on, same_phase
@@ -215,13 +215,8 @@ def _add_replays(
 
     told = []
     for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
-        others = [other(run, group, own) for group, own in zip(Group, child.spawn(len(Group)), strict=True)]
-        if run.number == 0:
-            words = ("when all clients report the most", "when all clients report the least")
-            others += [
-                OtherData(how, _player(extreme, environment))
-                for how, extreme in zip(words, datasets[2:], strict=True)
-            ]
+        groups = GROUPS[run.number]
+        others = [other(run, group, own) for group, own in zip(groups, child.spawn(len(groups)), strict=True)]
         told.append((run, _player(datasets[run.number], environment), others))
     Replays(build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
 
