@@ -152,17 +152,22 @@ class LaplaceLoss(PrivacyLoss):
         total = np.minimum(np.sum(n * logs, axis=0), top)
         return np.asarray(total + 16 * ROUNDING * float(np.sum(n * (s + 2.0) * (e + 1.0))))
 
+    @property
+    def _may_be_sampled(self) -> bool:
+        """Whether there is a quadrature for it: one release, of a loss whose exponential is a float."""
+        return self.counts == (1,) and self.epsilons[0] <= 700
+
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss of the subsampled pair, of a single release."""
-        return SubsampledLaplaceLoss(rate, self.epsilons[0], added) if self.counts == (1,) else None
+        return SubsampledLaplaceLoss(rate, self.epsilons[0], added) if self._may_be_sampled else None
 
     def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
         """Return the loss of the pair with both movements, of a single release."""
-        return PoissonReplacedLaplaceLoss(rate, self.epsilons[0]) if self.counts == (1,) else None
+        return PoissonReplacedLaplaceLoss(rate, self.epsilons[0]) if self._may_be_sampled else None
 
     def fixed_size(self, rate: float) -> PrivacyLoss | None:
         """Return the loss on a sample of fixed size, of a single release."""
-        return FixedSizeLaplaceLoss(rate, self.epsilons[0]) if self.counts == (1,) else None
+        return FixedSizeLaplaceLoss(rate, self.epsilons[0]) if self._may_be_sampled else None
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

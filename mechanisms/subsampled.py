@@ -236,7 +236,7 @@ class SubsampledProfile(PrivacyProfile):
 
 
 def check_sampled(base: PrivacyProfile, rate: float) -> None:
-    """Refuse a rate outside (0, 1), and a base that is sampled already or differs from its reverse.
+    """Refuse a rate outside (0, 1) or next to no loss, and a base that is sampled already or not symmetric.
 
     Raises
     ------
@@ -248,6 +248,11 @@ def check_sampled(base: PrivacyProfile, rate: float) -> None:
     if len(bare(base).statable) < len(Neighbouring):
         raise ParameterError(
             "base: must be a curve whose movement is known, not one that is already subsampled or converted"
+        )
+    largest = base.pure_epsilon
+    if largest is not None and largest > 0 and float(largest) * rate < 1e-290:
+        raise ParameterError(
+            f"sampling rate = {rate!r}: times the base's largest loss, {float(largest)!r}, must be at least 1e-290"
         )
     if not base.symmetric:
         raise ParameterError("base: must have the same loss in both directions; see AtomicProfile.symmetric")

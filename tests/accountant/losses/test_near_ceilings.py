@@ -560,12 +560,29 @@ def _encloses(profile: PrivacyProfile, count: int, x: float, *laws: Law) -> bool
     return interval.lower <= max(total.delta(x) for total in totals if total is not None) <= interval.upper
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-12, 745.0, 1e280])
+@pytest.mark.parametrize(("epsilon", "rate"), [(5e-324, 0.5), (1e-300, 1e-12), (1e-12, 1e-280)])
+def test_samples_with_next_to_no_loss_are_refused(epsilon: float, rate: float) -> None:
+    for base in (RandomizedResponse(size=2, epsilon=epsilon).profile(), LaplaceProfile(epsilon, 1.0)):
+        with pytest.raises(ParameterError, match="must be at least 1e-290"):
+            SubsampledProfile(RelatedProfile(base, JOINING), rate)
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 701.0, 1e4, 1e280])
+def test_samples_of_laplace_noise_of_huge_loss(epsilon: float) -> None:
+    """Two releases give away at least what one does."""
+    base = LaplaceProfile(epsilon, 1.0)
+    for profile in (SubsampledProfile(RelatedProfile(base, JOINING), 0.01), FixedSizeProfile(base, 0.01)):
+        one, two = (compose([(profile, count)]).delta(1.0) for count in (1, 2))
+        assert 0.0099 < one.lower <= 0.01 <= one.upper < 0.0101
+        assert one.lower <= two.upper <= 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1e-200, 1e-12, 745.0, 1e280])
 def test_sampled_responses_of_extreme_parameters(epsilon: float) -> None:
     base = RandomizedResponse(size=2, epsilon=epsilon).profile()
     with mp.workdps(80 if epsilon > 1e-100 else 400):
         law = _response(Fraction(epsilon), 2)
-        for rate in (1e-300, 0.5, 1.0 - 1e-12):
+        for rate in (1e-12 if epsilon < 1.0 else 1e-200, 0.5, 1.0 - 1e-12):
             profile, (removed, added) = _sampled(base, law, rate)
             for x in (0.0, epsilon / 2.0):
                 for count in (1, 2):

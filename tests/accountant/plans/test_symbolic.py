@@ -252,6 +252,16 @@ class Always(sp.Function):
         return sp.Integer(1)
 
 
+class Twin(sp.Function):
+    """Equal to K, it says."""
+
+    def __eq__(self, other):
+        return other == K
+
+    def __hash__(self):
+        return hash(K)
+
+
 class Cheap(SymbolicLaplace):
     @property
     def epsilon(self):
@@ -300,6 +310,7 @@ def test_what_is_outside_of_the_language_or_has_no_value_proves_nothing(name):
 
 
 def test_classes_of_others_are_refused():
+    assert isinstance(prove(plan(1, K), Twin(L)), Unknown)
     shrinking = Shrinking("K", positive=True)
     with pytest.raises(ValueError, match="not a Symbol of SymPy"):
         Values({shrinking: Whole(1)})
