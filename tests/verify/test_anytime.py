@@ -81,6 +81,7 @@ def test_learners_and_bandits_are_bet_on(name, verdict, most):
         assert result.witness.trials <= bets["draws"]
 
 
+@pytest.mark.slow  # functions are searched by bets in the default tier, and learners without bets
 def test_a_search_for_telling_transcripts_is_made_where_early_records_show_nothing():
     result = verify("zoo/bandit-reused-rewards", effort="quick", anytime=True)
     assert result.verdict == "refuted"

@@ -3,8 +3,8 @@
 import io
 import json
 import shlex
-import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -58,25 +58,12 @@ def test_verify_prints_a_report(run):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_what_a_subject_prints_does_not_reach_standard_output():
-    script = Path(sys.executable).with_name("dpwitness")
-    arguments = [
-        "verify",
-        f"{LEARNERS}:Prints",
-        "--epsilon",
-        "1",
-        "--effort",
-        "quick",
-        "--horizon",
-        "20",
-        "--samples",
-        "5000",
-        "--json",
-    ]
-    done = subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["verdict"] == "certified"
-    assert "noise on standard output" in done.stderr
+def test_what_a_subject_prints_does_not_reach_standard_output(run):
+    few = ["--effort", "quick", "--horizon", "20", "--samples", "5000"]
+    code, out, err = run("verify", f"{LEARNERS}:Prints", "--epsilon", "1", *few, "--json")
+    assert code == 0
+    assert json.loads(out)["verdict"] == "certified"
+    assert "noise on standard output" in err
 
 
 def test_a_terminal_without_unicode_gets_everything_else(run, monkeypatch):
@@ -282,6 +269,11 @@ def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
     assert err.startswith("dpwitness: ")
     assert err.count("\n") == 1
     assert "Traceback" not in err
+
+
+def test_the_installed_script_is_this_program():
+    (script,) = metadata.entry_points(group="console_scripts", name="dpwitness")
+    assert script.load() is command_line.main
 
 
 def test_help_explains_exit_codes(run):
