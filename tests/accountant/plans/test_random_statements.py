@@ -114,18 +114,24 @@ class Statement:
                 paid += times / noise
             return paid > self.claim.value(point)
         except ZeroDivisionError:
-            return self._is_undefined_at(point)
+            return self._fails_as_simplified(point)
 
-    def _is_undefined_at(self, point: Point) -> bool:
-        """Whether it still divides by 0: SymPy cancels some fractions before the prover sees them."""
+    def _fails_as_simplified(self, point: Point) -> bool:
+        """As `fails_at`, of what SymPy left of it: some fractions cancel before the prover sees them."""
         values = {symbol: sp.Rational(point[symbol.name]) for symbol, _, _ in self.domain}
-        for term in (self.claim, *(term for step in self.steps for term in step)):
-            try:
-                if term.expression.xreplace(values).has(sp.zoo, sp.nan, sp.oo):
-                    return True
-            except ValueError:  # Min(zoo, 1)
-                return True
-        return False
+        try:
+            claim, *parts = (
+                term.expression.xreplace(values)
+                for term in (self.claim, *(term for step in self.steps for term in step))
+            )
+        except ValueError:  # Min(zoo, 1)
+            return True
+        steps = list(zip(parts[::2], parts[1::2], strict=True))
+        if not all(value.is_Rational for value in (claim, *parts)):
+            return True
+        if any(count < 0 or not count.is_Integer or scale <= 0 for count, scale in steps):
+            return True
+        return bool(sum(count / scale for count, scale in steps) > claim)
 
     def is_refuted(self, draw: random.Random, points: int = 40) -> bool:
         """Whether one of some random points is a counterexample."""
