@@ -169,6 +169,10 @@ class Statement(Enum):
         FindingKind.RAW_FLOW,
         "the action of round {number} differs although every released value is the same",
     )
+    STATE_DIFFERS = (
+        FindingKind.RAW_FLOW,
+        "what the learner holds in {what} differs after step {number} although every released value is the same",
+    )
     PHASE_DIFFERS = FindingKind.RAW_FLOW, "phase {number} differs although every released value is the same"
     OUTPUT_DIFFERS = (
         FindingKind.RAW_OUTPUT,

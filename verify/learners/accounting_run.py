@@ -35,6 +35,7 @@ from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, DomainError, Mechanism
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
+from verify.learners.public_state import State, is_due, public_state
 from verify.sentences import number
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
@@ -130,6 +131,8 @@ class TapedRun:
         What entered and left.
     steps
         What the learner did, step by step.
+    states
+        What it held in public after some of them, and at the end.
     act
         Where it chooses its actions.
     """
@@ -139,6 +142,7 @@ class TapedRun:
     seed: np.random.SeedSequence
     recording: Recording
     steps: list[Any]
+    states: dict[int, State]
     act: Place
 
 
@@ -271,9 +275,16 @@ def run_accounting(
         try:
             learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
-            steps = [copy.copy(step) if run.taped else None for step in run.play(learner, accountant)]
+            steps: list[Any] = []
+            states: dict[int, State] = {}
+            for number, step in enumerate(run.play(learner, accountant), start=1):
+                if run.taped:
+                    steps.append(copy.copy(step))
+                    if is_due(number):
+                        states[number] = public_state(learner)
             if run.taped:
-                result.taped.append(TapedRun(index, terms, child, recording, steps, act))
+                states[len(steps)] = public_state(learner)
+                result.taped.append(TapedRun(index, terms, child, recording, steps, states, act))
         except GateClosed:
             refused = True  # reported below, at the line that closed it
         except BudgetExceeded as refusal:

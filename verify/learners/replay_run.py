@@ -20,6 +20,7 @@ from algorithms.linear import linear_play
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.learners.accounting_run import Play, TapedRun
+from verify.learners.public_state import differences, first_difference, public_state
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
@@ -79,15 +80,16 @@ class Replays:
     def findings(self, run: TapedRun, own: Play, others: Sequence[OtherData]) -> list[Finding]:
         """Return the first difference of each kind; empty if the learner touches data through its gate only."""
         found: dict[FindingKind, Finding] = {}
+        volatile = self._volatile(run, own)
         for other in others:
-            difference = self._difference(run, other.play, other.steps)
+            difference = self._difference(run, other.play, volatile, other.steps)
             if difference is None or difference.kind in found:
                 continue
             for number in range(CONFIRMATIONS):
-                again = self._difference(run, own)
+                again = self._difference(run, own, volatile)
                 if again is None and number % 2:  # once more: runs may differ by turns
-                    again = self._difference(run, own)
-                if again is None and self._difference(run, other.play, other.steps) != difference:
+                    again = self._difference(run, own, volatile)
+                if again is None and self._difference(run, other.play, volatile, other.steps) != difference:
                     again = difference
                 if again is not None:
                     unrepeatable = Statement.RUNS_DIFFER.finding(again.where, how=again.message)
@@ -95,19 +97,44 @@ class Replays:
             found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
         return list(found.values())
 
-    def _difference(self, run: TapedRun, on: Play, steps: int | None = None) -> Finding | None:
-        """Tell a run, or so many steps of it, again and return the first step or call that differs."""
+    def _volatile(self, run: TapedRun, own: Play) -> frozenset[str]:
+        """Return what the learner holds that is not the same when a run is told again on its own data: a clock."""
         accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
         accountant.on_tape(tape)
-        number = 0
-        for number, step in enumerate(on(self.build(accountant), accountant), start=1):
+        learner, number = self.build(accountant), 0
+        differing: frozenset[str] = frozenset()
+        for number, _ in enumerate(own(learner, accountant), start=1):
+            if number in run.states and number < len(run.steps):
+                differing |= differences(public_state(learner), run.states[number])
+        return differing | differences(public_state(learner), run.states.get(number, {}))
+
+    def _difference(
+        self, run: TapedRun, on: Play, volatile: frozenset[str], steps: int | None = None
+    ) -> Finding | None:
+        """Tell a run, or so many steps of it, again; return the first step, call or number held that differs."""
+        accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
+        accountant.on_tape(tape)
+        learner, number, held = self.build(accountant), 0, None
+        for number, step in enumerate(on(learner, accountant), start=1):
             if tape.difference is not None:
                 return Finding.of_gate(tape.difference)
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
                 return self.differs.finding(run.act, number=number)
+            if held is None and number in run.states and number < len(run.steps):
+                held = self._held(run, learner, number, volatile)
             if number == steps:
-                return None
+                return held
         tape.finish()
         if tape.difference is not None:
             return Finding.of_gate(tape.difference)
-        return None if number == len(run.steps) else self.differs.finding(run.act, number=number + 1)
+        if number != len(run.steps):
+            return self.differs.finding(run.act, number=number + 1)
+        return held or self._held(run, learner, number, volatile)
+
+    @staticmethod
+    def _held(run: TapedRun, learner: object, number: int, volatile: frozenset[str]) -> Finding | None:
+        """Compare what the learner holds in public after a step."""
+        path = first_difference(run.states.get(number, {}), public_state(learner), volatile)
+        return (
+            Statement.STATE_DIFFERS.finding(run.act, what=path.lstrip("."), number=number) if path else None
+        )

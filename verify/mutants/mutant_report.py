@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from verify.faults.fault import Fault
-from verify.faults.planted_subject import AnyFault
+from verify.faults.planted_subject import FAULTS, AnyFault
 from verify.mutants.layers import Layer
 from verify.mutants.verify_mutants import Mutant, Mutants, summary_of
 from verify.printable import printable
@@ -45,18 +44,16 @@ def _render(done: Mutants, console: Console) -> None:
 
 def as_markdown(runs: Sequence[Mutants]) -> str:
     """Return the table of many subjects' mutants in Markdown: a line for every fault, with how many were caught how."""
-    by_fault: dict[str, list[Mutant]] = {}
-    words: dict[str, AnyFault] = {}
+    by_fault: dict[AnyFault, list[Mutant]] = {}
     for run in runs:
         for each in run.mutants:
-            by_fault.setdefault(each.fault.name, []).append(each)
-            words[each.fault.name] = each.fault
+            by_fault.setdefault(each.fault, []).append(each)
     lines = [
         "| fault | what the author did | mutants | certified | caught by | exceeds the claim, and was certified |",
         "|---|---|---|---|---|---|",
     ]
-    for name, mutants in by_fault.items():
-        lines.append(_row(words[name], mutants))
+    known = dict.fromkeys(fault for kind in FAULTS.values() for fault in kind.values())
+    lines += [_row(fault, by_fault[fault]) for fault in known if fault in by_fault]
     count = sum(len(run.mutants) for run in runs)
     every = [each for run in runs for each in run.mutants]
     return "\n".join([*lines, "", f"{count} mutants of {len(runs)} learners: {summary_of(every)}."])
@@ -68,5 +65,4 @@ def _row(fault: AnyFault, mutants: Sequence[Mutant]) -> str:
     certified = sum(each.result.verdict == "certified" for each in mutants)
     falsely = sum(each.falsely_certified for each in mutants)
     wrong = "harmless" if fault.harmless else str(falsely)
-    where = f" (from round {fault.start:,})" if isinstance(fault, Fault) and fault.start > 1 else ""
-    return f"| `{fault.name}` | {fault.words}{where} | {len(mutants)} | {certified} | {by} | {wrong} |"
+    return f"| `{fault.name}` | {fault.words} | {len(mutants)} | {certified} | {by} | {wrong} |"

@@ -1,0 +1,88 @@
+"""What a learner holds in public: every number that its attributes lead to, outside of private values.
+
+Private data stand in `Private` values and sums, which the gates keep. All else that a learner remembers follows from
+what was released and from public randomness, and so is the same in a replay, bit for bit: also what no action shows
+yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from accountant import Private, PrivateSums
+
+State = Mapping[str, bytes]
+"""A digest of what stands at each attribute, by its path."""
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_DEEPEST = 6
+_MOST = 10_000  # places that are looked at
+
+
+def public_state(learner: object) -> State:
+    """Return what a learner holds in public, by the paths of its attributes.
+
+    Followed are attributes, lists, tuples, dictionaries and plain objects; not private values, gates, generators of
+    random numbers and whatever can be called, and nothing deeper than six steps.
+    """
+    found: dict[str, bytes] = {}
+    for path, content in _places(learner, "", 0, set()):
+        found[path] = hashlib.blake2b(content, digest_size=12).digest()
+        if len(found) >= _MOST:
+            break
+    return found
+
+
+def is_due(step: int) -> bool:
+    """Whether a learner's state is looked at after this step of a run, besides the last: 1, 2, 4, 8, ..."""
+    return step & (step - 1) == 0
+
+
+def first_difference(one: State, other: State, but: frozenset[str] = frozenset()) -> str:
+    """Return the first path at which two states differ, "" if there is none."""
+    paths = dict.fromkeys([*one, *other])
+    return next((path for path in paths if path not in but and one.get(path) != other.get(path)), "")
+
+
+def differences(one: State, other: State) -> frozenset[str]:
+    """Return all paths at which two states differ."""
+    return frozenset(path for path in {*one, *other} if one.get(path) != other.get(path))
+
+
+def _places(value: Any, path: str, depth: int, above: set[int]) -> Iterator[tuple[str, bytes]]:
+    if isinstance(value, _PLAIN):
+        yield path, repr(value).encode("utf-8", "replace")
+        return
+    if type(value) is np.ndarray and value.dtype.kind in "biufcSU":
+        yield path, repr((value.shape, value.dtype.str)).encode() + value.tobytes()
+        return
+    if depth == _DEEPEST or id(value) in above or _is_left_out(value):
+        return
+    below = above | {id(value)}
+    for name, part in _parts(value):
+        yield from _places(part, f"{path}{name}", depth + 1, below)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield f"[{key!r:.40}]", part
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            yield f"[{index}]", part
+    else:
+        for name, part in getattr(value, "__dict__", {}).items():
+            yield f".{name}", part
+
+
+def _is_left_out(value: Any) -> bool:
+    if isinstance(value, Private | PrivateSums | type) or callable(value):
+        return True
+    kind = type(value)  # what an instance says of itself could be a private value's answer
+    return all(hasattr(kind, name) for name in ("private", "sums", "release")) or hasattr(
+        kind, "standard_exponential"
+    )
