@@ -54,6 +54,7 @@ class FindingKind(StrEnum):
     SENSITIVITY = "sensitivity"
     SHAPE = "shape"
     STABILITY = "stability"
+    STATE = "state"
     TIME_LIMIT = "time-limit"
     TRUST = "trust"
     UNREPEATABLE = "unrepeatable"
@@ -170,7 +171,7 @@ class Statement(Enum):
         "the action of round {number} differs although every released value is the same",
     )
     STATE_DIFFERS = (
-        FindingKind.RAW_FLOW,
+        FindingKind.STATE,
         "what the learner holds in {what} differs after step {number} although every released value is the same",
     )
     PHASE_DIFFERS = FindingKind.RAW_FLOW, "phase {number} differs although every released value is the same"

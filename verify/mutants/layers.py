@@ -46,6 +46,7 @@ _KINDS: dict[Layer, tuple[FindingKind, ...]] = {
         FindingKind.RAW_FLOW,
         FindingKind.RAW_OUTPUT,
         FindingKind.RELEASES,
+        FindingKind.STATE,
         FindingKind.UNREPEATABLE,
     ),
     Layer.TRIALS: (FindingKind.IMPURE_MAP,),

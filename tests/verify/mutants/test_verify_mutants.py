@@ -64,13 +64,8 @@ def test_the_table_of_the_documentation_has_every_fault():
         assert LEARNER_FAULTS[name].words in words
 
 
-# What escapes of linear learners, and why, stands in docs/mutants.md: what a learner reads raw has no effect in runs in
-# which no action is eliminated, and there are no coupled runs.
-ESCAPES_OF_LINEAR = {
-    "another-name", "cached-noise", "half-noise", "parameter-from-data", "raw-value", "raw-value-after-rare-value",
-    "raw-value-from-1001", "raw-value-from-40", "raw-value-on-one-lane", "released-again-by-hand", "shared-noise",
-    "shared-noise-from-40",
-}  # fmt: skip
+ESCAPES_OF_LINEAR = {"parameter-from-data"}
+"""What may escape of linear learners, and why, stands in docs/mutants.md."""
 
 
 @pytest.mark.slow
