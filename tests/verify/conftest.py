@@ -13,7 +13,7 @@ def small_searches(monkeypatch):
     """Effort ``quick`` with a small part of its search: for what a verification shows without one."""
     quick = EFFORTS["quick"]
     small = replace(
-        quick, scan_rounds=8, scan_lanes=64, lane_rounds=100_000, search_samples=20_000, replays=5
+        quick, scan_rounds=16, scan_lanes=64, lane_rounds=100_000, search_samples=20_000, replays=5
     )
     monkeypatch.setitem(EFFORTS, "quick", small)
     monkeypatch.setattr(paired_runs, "_FEWEST_LANE_ROUNDS", 100_000)

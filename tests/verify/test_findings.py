@@ -39,11 +39,13 @@ def test_every_statement_is_made_somewhere_and_given_all_its_values() -> None:
         for node in nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "finding"
     }
+    # One that is chosen first and made later has no values, or those of such a place.
+    later = [set(), *(words for maker, words in given.items() if not maker.startswith("Statement."))]
     for statement in Statement:
         name = f"Statement.{statement.name}"
         values = {field for _, field, _, _ in string.Formatter().parse(statement.words) if field}
         assert name in named
-        assert given.get(name, set()) == values, name  # one that is chosen first and made later has none
+        assert given[name] == values if name in given else values in later, name
 
 
 def test_every_kind_is_of_a_statement_of_a_gate_or_of_the_accountant() -> None:
