@@ -61,6 +61,8 @@ class Published:
         What came out.
     place
         The line.
+    entered
+        How many values had entered before.
     """
 
     mechanism: Mechanism | None
@@ -69,6 +71,7 @@ class Published:
     noisy: tuple[npt.NDArray[Any], ...]
     outputs: npt.NDArray[Any]
     place: Place
+    entered: int
 
 
 class Tape(Protocol):
@@ -128,8 +131,10 @@ class Recording:
 
         outputs = draw(None if mechanism is None else _rebuilt(mechanism, kept, self._altered))
         mask = None if where is None else where.copy()
-        published = Published(mechanism, mask, _at(private, where), tuple(noisy), outputs.copy(), place)
-        self.published.append(published)
+        values, entered = _at(private, where), len(self.inputs)
+        self.published.append(
+            Published(mechanism, mask, values, tuple(noisy), outputs.copy(), place, entered)
+        )
         return outputs
 
 

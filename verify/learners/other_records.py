@@ -37,16 +37,16 @@ class Group(Enum):
 
     ALL = "when all records are others"
     HALF = "when half of the records are others"
-    FIRST = "when the first quarter of the records are others"
+    FIRST = "when the first of the records are others"
 
-    def chosen(self, numbers: npt.NDArray[np.integer], total: int, rng: np.random.Generator) -> BoolArray:
-        """Return which of these records are in the group, of so many in all."""
+    def chosen(self, numbers: npt.NDArray[np.integer], first: int, rng: np.random.Generator) -> BoolArray:
+        """Return which of these records are in the group; `first` of them are the first."""
         if self is Group.HALF:
             return rng.random(len(numbers)) < 0.5
-        return numbers < (total if self is Group.ALL else total // 4)
+        return np.full(len(numbers), True) if self is Group.ALL else numbers < first
 
 
-GROUPS = ((Group.ALL, Group.HALF), (Group.ALL, Group.FIRST))
+GROUPS = ((Group.ALL, Group.HALF, Group.FIRST), (Group.ALL, Group.FIRST))
 """The groups of the first taped run, and of the second, on growing data."""
 
 
@@ -83,7 +83,7 @@ def other_records(
     )
     chosen = rng.integers(len(kinds), size=(len(data), 1))
     others = np.choose(chosen, kinds)
-    replaced = group.chosen(np.arange(len(data)), len(data), rng)
+    replaced = group.chosen(np.arange(len(data)), len(data) // 4, rng)
     result: FloatArray = np.where(replaced[:, np.newaxis], others, data)
     return result
 

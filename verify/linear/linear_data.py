@@ -77,8 +77,8 @@ class OtherClients:
         Telling values of an average reward.
     group
         Which clients.
-    reports
-        How many there are in all.
+    first
+        How many clients are the first ones.
     rng
         Where all choices come from.
     """
@@ -86,7 +86,7 @@ class OtherClients:
     others: Clients
     numbers: FloatArray
     group: Group
-    reports: int
+    first: int
     rng: np.random.Generator
     _asked: int = field(default=0, init=False)
 
@@ -115,7 +115,7 @@ class OtherClients:
             picked,
         )
         chosen = own.integers(len(kinds), size=(clients, 1))
-        replaced = self.group.chosen(self._asked + np.arange(clients), self.reports, own)
+        replaced = self.group.chosen(self._asked + np.arange(clients), self.first, own)
         self._asked += clients
         result: FloatArray = np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages)
         return result
