@@ -34,6 +34,7 @@ _REAL = (int, float)
 _CURVES = {"rounds": (int,), "regret_mean": _REAL, "regret_sem": (*_REAL, type(None)), "return_mean": _REAL}
 _FURTHER: dict[str, tuple[type, ...]] = {"best_kept": _REAL, "communication": (dict,), "phases": (dict,)}
 _NUMBERS = ("runs", "seed", "seconds", "lane_rounds_per_second")
+_WORDS = ("learner", "neighbours", "problem")
 
 
 @click.command("simulate")
@@ -160,11 +161,9 @@ def _checked(data: Any, learner: str) -> dict[str, Any]:
         all(isinstance(values, list) and values for values in lists)
         and len({len(values) for values in lists}) == 1
         and all(type(value) in _CURVES[name] for name in _CURVES for value in told[name])
-        and all(type(told.get(name)) is str for name in ("learner", "neighbours", "problem"))
+        and all(type(told.get(name)) is str for name in _WORDS)
         and all(type(told.get(name)) in _REAL for name in _NUMBERS)
-        and all(
-            _is_known(name, told[name]) for name in told.keys() - {*_CURVES, *_NUMBERS, "learner", "problem"}
-        )
+        and all(_is_known(name, told[name]) for name in told.keys() - {*_CURVES, *_NUMBERS, *_WORDS})
     )
     if not good:
         raise SubjectError(f"{learner}: the process in which it ran reported what is no simulation")

@@ -10,7 +10,8 @@ from verify import SubjectError
 from verify.commands.simulate_command import _checked
 
 GOOD = {
-    "learner": "a", "neighbours": "replace one", "problem": "b", "rounds": [1, 2], "regret_mean": [0.5, 1], "regret_sem": [None, 0.1],
+    "learner": "a", "neighbours": "replace one", "problem": "b", "rounds": [1, 2],
+    "regret_mean": [0.5, 1], "regret_sem": [None, 0.1],
     "return_mean": [0.1, 0.2], "runs": 2, "seed": 0, "seconds": 0.1, "lane_rounds_per_second": 10.0,
     "best_kept": 1.0, "communication": {"reals": 3.0, "bits": 0}, "phases": {"rounds": [1], "regret": [0.5]},
 }  # fmt: skip
