@@ -84,9 +84,17 @@ def checked_flag(name: str, value: object) -> bool:
     return value
 
 
+_PUBLIC_DRAWS = 0x9D1C  # a spawn key that nobody reaches by counting children
+
+
 def checked_generator(seed: Any) -> np.random.Generator:
-    """Return a generator of this seed; raise `ValueError` if NumPy takes no such seed."""
+    """Return a generator of this seed; raise `ValueError` if NumPy takes no such seed.
+
+    It is none that the seed gives anybody else: noise from ``default_rng(seed)`` would be drawn again in public.
+    """
     try:
-        return np.random.default_rng(seed)
+        own = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        key = (*own.spawn_key, _PUBLIC_DRAWS)
+        return np.random.default_rng(np.random.SeedSequence(own.entropy, spawn_key=key))
     except (TypeError, ValueError) as error:
         raise ValueError(f"seed={seed!r}: must be None or a whole number of at least 0 ({error})") from None

@@ -14,6 +14,7 @@ from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
 from mechanisms import Composed, Mechanism, NumpyNoise, Repeated, assumptions_of
 from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
+from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
@@ -169,6 +170,10 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     if is_categorical(mechanism):
         return [(np.array([0]), np.array([1]))]
     allowed = mechanism.sensitivity
+    if not all(0.0 < norm < math.inf for norm in (allowed.l1, allowed.l2, allowed.linf)):
+        raise ParameterError(
+            f"mechanism = {mechanism}: its sensitivity must be finite and above 0, as no value moves by {allowed}"
+        )
     step = min(allowed.linf, allowed.l1)
     many = max(1, min(_MOST_COORDINATES, int(allowed.l1 / step), int((allowed.l2 / step) ** 2 + 1e-9)))
     size = min(max(2, many), getattr(mechanism, "dimension", max(2, many)))

@@ -44,11 +44,14 @@ class Kind:
         The keys of its parameters, and those without a default.
     profile
         From the parameters, the sensitivity and the neighbouring relation to the profile.
+    moves
+        Whether it depends on how far a record moves the value; a privacy notion already says what that costs.
     """
 
     keys: tuple[str, ...]
     required: tuple[str, ...]
     profile: Callable[[Mapping[str, Any], Sensitivity, Neighbouring], PrivacyProfile]
+    moves: bool = True
 
 
 def _built_in(mechanism: type[Any]) -> Kind:
@@ -78,7 +81,7 @@ def _notion(
     ) -> PrivacyProfile:
         return stated(curve(parameters), neighbouring)
 
-    return name, Kind(keys, keys, profile)
+    return name, Kind(keys, keys, profile, moves=False)
 
 
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:

@@ -149,6 +149,12 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
             raise TableError(None, f"{table['mechanism']} needs the key {key!r}")
+    if not kind.moves and "sensitivity" in table:
+        raise TableError(
+            "sensitivity",
+            f"sensitivity: {table['mechanism']} says what one record loses, however far it moves the value: state the "
+            "loss at this sensitivity, or the mechanism and its noise",
+        )
     parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
     sensitivity = _sensitivity(table.get("sensitivity", 1.0))
     rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
@@ -159,6 +165,12 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             "sampling_rate",
             f"sampling_rate = {rate!r}: what a sampled release costs depends on the neighbouring relation; the file "
             f"needs the key 'neighbours', one of {known}",
+        )
+    if rate == 1.0 and "sampling" in table:
+        raise TableError(
+            "sampling",
+            f"sampling = {table['sampling']!r}: at sampling_rate = 1 nothing is sampled, and the sensitivity is of the "
+            "relation itself: leave out 'sampling'",
         )
     relation = neighbours or Neighbouring.REPLACE_ONE
     coordinates = _checked("coordinates", lambda: _coordinates(table))

@@ -10,7 +10,7 @@ import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Plan, Simulation, Step, Trust, check_gate
 from accountant.refusals import TrustViolation
-from mechanisms import Interval, Laplace, NumpyNoise, OpenDPNoise
+from mechanisms import Gaussian, Interval, Laplace, NumpyNoise, OpenDPNoise
 
 UNIT = Interval(0, 1)
 QUARTER = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
@@ -76,3 +76,17 @@ def test_a_gate_that_trusts_nobody_takes_local_learners_only() -> None:
     for gate in (None, 7, Accountant, Budget(1.0)):
         with pytest.raises(ValueError, match=r"gate=.*: must be a gate"):
             check_gate(gate, "local", "Mine")
+
+
+@pytest.mark.parametrize("seed", [7, np.random.SeedSequence(7)])
+def test_public_draws_are_none_of_the_noise_of_the_same_seed(seed: Any) -> None:
+    # Else whoever sees the draws, and a learner shows them, takes the noise away.
+    accountant = Accountant(
+        Budget(1.0, 1e-3), noise=np.random.default_rng(7), seed=seed, composition=GaussianComposition()
+    )
+    value = accountant.private([0.25], UNIT, record="r")
+    released = accountant.release(Gaussian(sigma=20.0), value)
+    drawn = accountant.random.standard_normal(100)
+    assert not np.isclose(released - 20.0 * drawn, 0.25).any()
+    again = Accountant(Budget(1.0), seed=seed).random.standard_normal(100)
+    assert (drawn == again).all()

@@ -16,6 +16,7 @@ from mechanisms import (
     Composed,
     Laplace,
     NumpyNoise,
+    ParameterError,
     PureProfile,
     Repeated,
     Sensitivity,
@@ -166,3 +167,20 @@ def test_a_function_of_a_release_keeps_its_certificate() -> None:
     assert (result.verdict, result.assumptions) == ("certified", ())
     assert not [finding for finding in result.findings if finding.kind == "no-lanes"]
     assert not result.lower.in_view or result.lower.samples  # what the function hides is no bound in the view
+
+
+class TenRecords(NoisyMeans):  # type: ignore[misc]
+    claim = dataclasses.replace(NoisyMeans.claim, differ="any ten records replaced by any others")
+
+
+def test_words_of_a_claim_about_its_neighbours_are_an_assumption() -> None:
+    result = verify(TenRecords, epsilon=1.0, effort="quick")
+    assert result.verdict == "unproven"
+    (shown,) = (each for each in result.json()["assumptions"] if each["kind"] == "claim")
+    assert "any ten records" in shown["message"]
+
+
+@pytest.mark.parametrize("norm", [0.0, float("inf")])
+def test_a_mechanism_for_no_movement_or_any_is_refused_by_name(norm: float) -> None:
+    with pytest.raises(ParameterError, match=r"mechanism = .*sensitivity must be finite and above 0"):
+        verify(Laplace(scale=1.0, sensitivity=Sensitivity(norm, norm, norm)), epsilon=1.0, **FEW)

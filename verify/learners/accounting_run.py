@@ -32,7 +32,7 @@ from accountant import (
 )
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
-from mechanisms import Assumption, DomainError, Mechanism
+from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.public_state import State, is_due, public_state
@@ -394,10 +394,18 @@ def _exceeds(cost: Cost, other: Cost) -> bool:
     return (cost.epsilon_up, cost.delta_up) > (other.epsilon_up, other.delta_up)
 
 
-def add_accounting(evidence: Evidence, accounting: Accounting) -> None:
-    """Add what accounting runs showed."""
+def _said_of_neighbours(claim: Claim) -> list[Assumption]:
+    """Return the assumption that a claim's own words mean its relation, which is all that accountants know."""
+    if not claim.differ:
+        return []
+    words = f"data sets that differ as your claim says ({claim.differ!r}) differ by no more than"
+    return [Assumption(AssumptionKind.CLAIM, f"{words} {claim.neighbours.words}")]
+
+
+def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
+    """Add what accounting runs showed of a learner with this claim."""
     evidence.findings.extend(accounting.findings)
-    evidence.assume(*accounting.assumptions)
+    evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
     evidence.declassified.extend(accounting.declassified)
     if accounting.worst is None:
         evidence.upper = UpperBound(math.inf, 1.0, "the accountant refused: no finite bound")

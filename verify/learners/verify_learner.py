@@ -171,7 +171,7 @@ def _account(
     runs = [AccountedRun(plays[0], taped=True), AccountedRun(plays[1], ALTERATIONS[0], taped=True)]
     runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
     accounting = enforced_accounting(case.build, runs, claim, rounds=len(datasets[0]) - 1, seed=seed)
-    add_accounting(evidence, accounting)
+    add_accounting(evidence, accounting, claim)
     add_overspending(evidence, accounting, claim)
     return accounting
 

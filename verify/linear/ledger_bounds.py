@@ -21,7 +21,7 @@ _SURE = 1.0 - 1e-9  # of a lower end, beside the rounding of a profile
 
 def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
     """Add what accounting runs showed: the least epsilon at the claimed delta that the ledger proves."""
-    add_accounting(evidence, accounting)
+    add_accounting(evidence, accounting, claim)
     if accounting.worst is None:
         return
     paid = accounting.paid
