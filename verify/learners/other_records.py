@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 import numpy as np
@@ -31,22 +31,27 @@ def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> Fl
 class Group(Enum):
     """Which records are replaced, in words.
 
-    What is released of a batch of records can be compared where none of them changed: hence the first ones, after
-    which come whole batches of others.
+    What is released of a batch of records can be compared where none of them changed: hence whole batches, and beside
+    them others of which none is replaced.
     """
 
     ALL = "when all records are others"
     HALF = "when half of the records are others"
-    FIRST = "when the first of the records are others"
+    BATCHES = "when whole batches of records are others"
 
-    def chosen(self, numbers: npt.NDArray[np.integer], first: int, rng: np.random.Generator) -> BoolArray:
-        """Return which of these records are in the group; `first` of them are the first."""
+    def chosen(
+        self, numbers: npt.NDArray[np.integer], ends: Sequence[int], rng: np.random.Generator
+    ) -> BoolArray:
+        """Return which of these records are in the group; of batches, which end before records `ends`, each second."""
         if self is Group.HALF:
             return rng.random(len(numbers)) < 0.5
-        return np.full(len(numbers), True) if self is Group.ALL else numbers < first
+        if self is Group.ALL:
+            return np.full(len(numbers), True)
+        in_second: BoolArray = np.searchsorted(ends, numbers, side="right") % 2 == 1
+        return ~in_second
 
 
-GROUPS = ((Group.ALL, Group.HALF, Group.FIRST), (Group.ALL, Group.FIRST))
+GROUPS = ((Group.ALL, Group.HALF, Group.BATCHES), (Group.ALL, Group.BATCHES))
 """The groups of the first taped run, and of the second, on growing data."""
 
 
@@ -83,7 +88,7 @@ def other_records(
     )
     chosen = rng.integers(len(kinds), size=(len(data), 1))
     others = np.choose(chosen, kinds)
-    replaced = group.chosen(np.arange(len(data)), len(data) // 4, rng)
+    replaced = group.chosen(np.arange(len(data)), [len(data) // 4], rng)
     result: FloatArray = np.where(replaced[:, np.newaxis], others, data)
     return result
 

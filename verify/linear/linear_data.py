@@ -5,7 +5,7 @@ Each is a `Clients` of `algorithms.linear.linear_play`: asked for average reward
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,8 +77,8 @@ class OtherClients:
         Telling values of an average reward.
     group
         Which clients.
-    first
-        How many clients are the first ones.
+    ends
+        How many clients had reported at each release.
     rng
         Where all choices come from.
     """
@@ -86,7 +86,7 @@ class OtherClients:
     others: Clients
     numbers: FloatArray
     group: Group
-    first: int
+    ends: Sequence[int]
     rng: np.random.Generator
     _asked: int = field(default=0, init=False)
 
@@ -115,7 +115,7 @@ class OtherClients:
             picked,
         )
         chosen = own.integers(len(kinds), size=(clients, 1))
-        replaced = self.group.chosen(self._asked + np.arange(clients), self.first, own)
+        replaced = self.group.chosen(self._asked + np.arange(clients), self.ends, own)
         self._asked += clients
         result: FloatArray = np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages)
         return result

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from accountant import Entry, Simulation
-from accountant.gates.taped import Recording
 from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients
@@ -209,8 +208,9 @@ def _add_replays(
 
     def other(run: TapedRun, group: Group, own: np.random.SeedSequence) -> OtherData:
         def changed() -> Clients:
-            first = _before_a_release(run.recording)
-            return OtherClients(datasets[run.number](), numbers, group, first, np.random.default_rng(own))
+            # What the last client of a phase leaves behind shows in the next phase, in sums of others alone.
+            ends = [published.entered for published in run.recording.published]
+            return OtherClients(datasets[run.number](), numbers, group, ends, np.random.default_rng(own))
 
         return OtherData(group.value, _player(changed, environment))
 
@@ -220,16 +220,6 @@ def _add_replays(
         others = [other(run, group, own) for group, own in zip(groups, child.spawn(len(groups)), strict=True)]
         told.append((run, _player(datasets[run.number], environment), others))
     Replays(build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)
-
-
-def _before_a_release(recording: Recording) -> int:
-    """Return how many clients had reported at a release, as near to a quarter of all as there is one.
-
-    What the last of them leaves behind then shows in sums of others alone.
-    """
-    clients = len(recording.inputs)
-    inside = [published.entered for published in recording.published if 0 < published.entered < clients]
-    return min(inside, key=lambda entered: abs(4 * entered - clients), default=clients // 4)
 
 
 def _first_open(build: BuildPhased) -> tuple[Any, Phase] | None:

@@ -133,7 +133,7 @@ def test_other_records_are_all_or_half_or_the_first() -> None:
     changed = {group: (other != data).any(axis=1) for group, other in others.items()}
     assert changed[Group.ALL].all()
     assert 400 < changed[Group.HALF].sum() < 600  # false alarm below 1e-9 (binomial)
-    assert changed[Group.FIRST].nonzero()[0].tolist() == list(range(250))
+    assert changed[Group.BATCHES].nonzero()[0].tolist() == list(range(250))
     everything = others[Group.ALL]
     assert ((everything >= 0) & (everything <= 1)).all()
     assert (everything == 0.37).all(axis=1).any()
