@@ -85,7 +85,7 @@ def test_public_draws_are_none_of_the_noise_of_the_same_seed(seed: Any) -> None:
         Budget(1.0, 1e-3), noise=np.random.default_rng(7), seed=seed, composition=GaussianComposition()
     )
     value = accountant.private([0.25], UNIT, record="r")
-    released = accountant.release(Gaussian(sigma=20.0), value)
+    released = accountant.release(Gaussian(sigma=20.0, sensitivity=UNIT.sensitivity), value)
     drawn = accountant.random.standard_normal(100)
     assert not np.isclose(released - 20.0 * drawn, 0.25).any()
     again = Accountant(Budget(1.0), seed=seed).random.standard_normal(100)

@@ -179,7 +179,11 @@ BAD = [
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 1.5', 4, "(0, 1]"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivity = -2', 4, "sensitivity = -2"),
     ('[[release]]\nmechanism = "pure"\nepsilon = 1\nsensitivity = 5', 4, "however far it moves the value"),
-    ('[[release]]\nmechanism = "laplace"\nscale = 1\nsampling = "poisson"', 4, "nothing is sampled"),
+    (
+        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling = "poisson"\nsampling_rate = 1',
+        4,
+        "nothing is sampled",
+    ),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivity = {l1 = 1}', 4, "l1, l2 and linf"),
     (
         '[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivity = {l1 = 1, l2 = 2, linf = 1}',
