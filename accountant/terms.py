@@ -8,6 +8,7 @@ import numpy as np
 
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.plans.plan import Plan, PlannedComposition
 from accountant.trust import Trust
 from mechanisms import NoiseSource, NumpyNoise, OpenDPNoise, Randomness, noise_source
@@ -84,17 +85,12 @@ def checked_flag(name: str, value: object) -> bool:
     return value
 
 
-_PUBLIC_DRAWS = 0x9D1C  # a spawn key that nobody reaches by counting children
-
-
 def checked_generator(seed: Any) -> np.random.Generator:
     """Return a generator of this seed; raise `ValueError` if NumPy takes no such seed.
 
     It is none that the seed gives anybody else: noise from ``default_rng(seed)`` would be drawn again in public.
     """
     try:
-        own = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        key = (*own.spawn_key, _PUBLIC_DRAWS)
-        return np.random.default_rng(np.random.SeedSequence(own.entropy, spawn_key=key))
+        return stream_generator(seed, RandomStream.ACCOUNTANT_DRAWS)
     except (TypeError, ValueError) as error:
         raise ValueError(f"seed={seed!r}: must be None or a whole number of at least 0 ({error})") from None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import numpy as np
+
 
 class RandomStream(IntEnum):
     """First entry of the spawn key of all random numbers of one kind in a run.
@@ -17,3 +19,21 @@ class RandomStream(IntEnum):
     """The data-independent draws of the learner, or of the code under test."""
     ENVIRONMENT = 2
     """The users' data, where they are simulated."""
+    ACCOUNTANT_DRAWS = 0x9D1C
+    """The public draws of an accountant, whose noise may be of the same seed or of a child that counting reaches."""
+
+
+def stream_generator(
+    seed: int | np.random.SeedSequence | None, stream: RandomStream, *key: int
+) -> np.random.Generator:
+    """Return the generator of one stream of a seed; `key` follows the stream in the spawn key.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If NumPy takes no such seed.
+    """
+    parent = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return np.random.default_rng(
+        np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, stream, *key))
+    )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.movement import distance, excess
-from accountant.gates.random_streams import RandomStream
+from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.place import Place, calling_place
 from mechanisms import DensityUnavailable, Mechanism, NumpyNoise
 from mechanisms.mechanism import is_categorical
@@ -70,8 +70,8 @@ class Recorder:
     lanes = 1
 
     def __init__(self, seed: np.random.SeedSequence) -> None:
-        self.random = _generator(seed, RandomStream.OWN_DRAWS)
-        self._noise = NumpyNoise(_generator(seed, RandomStream.NOISE))
+        self.random = stream_generator(seed, RandomStream.OWN_DRAWS)
+        self._noise = NumpyNoise(stream_generator(seed, RandomStream.NOISE))
         self.calls: list[Call] = []
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
@@ -97,8 +97,8 @@ class Replay:
     lanes = 1
 
     def __init__(self, seed: np.random.SeedSequence, calls: Sequence[Call]) -> None:
-        self.random = _generator(seed, RandomStream.OWN_DRAWS)
-        self._noise = NumpyNoise(_generator(seed, RandomStream.NOISE))
+        self.random = stream_generator(seed, RandomStream.OWN_DRAWS)
+        self._noise = NumpyNoise(stream_generator(seed, RandomStream.NOISE))
         self._calls = calls
         self._position = 0
         self.loss = 0.0
@@ -195,7 +195,3 @@ def _answer(outputs: npt.NDArray[Any], raw: npt.NDArray[Any]) -> Any:
     if raw.ndim == 0 and outputs.shape[-1:] == (1,):
         outputs = outputs[..., 0]
     return outputs.item() if outputs.ndim == 0 else outputs.copy()
-
-
-def _generator(seed: np.random.SeedSequence, stream: RandomStream) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, stream)))

@@ -13,7 +13,7 @@ from accountant.gates.gate import Mask
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
-from accountant.gates.random_streams import RandomStream
+from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import check_owner, check_release, sample
 from accountant.place import Place
 from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
@@ -123,7 +123,4 @@ def lane_randomness(
     """Return a gate's randomness of one kind: streams of lane blocks, or one generator for a single lane."""
     if lanes != 1:
         return LaneStreams(seed, lanes, first_block, key=(stream,))
-    parent = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return np.random.default_rng(
-        np.random.SeedSequence(parent.entropy, spawn_key=(*parent.spawn_key, stream, first_block))
-    )
+    return stream_generator(seed, stream, first_block)
