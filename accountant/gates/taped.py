@@ -61,8 +61,8 @@ class Published:
         What came out.
     place
         The line.
-    entered
-        How many values had entered before.
+    records
+        Whose values went into it.
     """
 
     mechanism: Mechanism | None
@@ -71,7 +71,7 @@ class Published:
     noisy: tuple[npt.NDArray[Any], ...]
     outputs: npt.NDArray[Any]
     place: Place
-    entered: int
+    records: frozenset[RecordId]
 
 
 class Tape(Protocol):
@@ -131,9 +131,9 @@ class Recording:
 
         outputs = draw(None if mechanism is None else _rebuilt(mechanism, kept, self._altered))
         mask = None if where is None else where.copy()
-        values, entered = _at(private, where), len(self.inputs)
+        values, records = _at(private, where), frozenset(_holders(private, where))
         self.published.append(
-            Published(mechanism, mask, values, tuple(noisy), outputs.copy(), place, entered)
+            Published(mechanism, mask, values, tuple(noisy), outputs.copy(), place, records)
         )
         return outputs
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator, Sequence
-from enum import Enum
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from accountant import Recording
 from mechanisms import Domain
 from mechanisms.arrays import BoolArray, FloatArray
 
@@ -28,37 +28,53 @@ def growing_records(domain: Domain, rounds: int, rng: np.random.Generator) -> Fl
     return grown
 
 
-class Group(Enum):
-    """Which records are replaced, in words.
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A group of the records of a run, to be replaced.
 
-    What is released of a batch of records can be compared where none of them changed: hence whole batches, and beside
-    them others of which none is replaced.
+    Attributes
+    ----------
+    words
+        Which they are, as in "when all records are others".
+    members
+        For each value that entered, in order, whether its record is in the group.
     """
 
-    ALL = "when all records are others"
-    HALF = "when half of the records are others"
-    BATCHES = "when whole batches of records are others"
-
-    def chosen(
-        self, numbers: npt.NDArray[np.integer], ends: Sequence[int], rng: np.random.Generator
-    ) -> BoolArray:
-        """Return which of these records are in the group; of batches, which end before records `ends`, each second."""
-        if self is Group.HALF:
-            return rng.random(len(numbers)) < 0.5
-        if self is Group.ALL:
-            return np.full(len(numbers), True)
-        in_second: BoolArray = np.searchsorted(ends, numbers, side="right") % 2 == 1
-        return ~in_second
+    words: str
+    members: BoolArray
 
 
-GROUPS = ((Group.ALL, Group.HALF, Group.BATCHES), (Group.ALL, Group.BATCHES))
-"""The groups of the first taped run, and of the second, on growing data."""
+def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
+    """Return groups of a run's records: all, a random half, and all but those of every second release.
+
+    What is released of some records can be compared where none of them changed. So releases that have no record in
+    common are put in two sets by turns, and once the records of the one set stay, once those of the other: whatever
+    reaches a release from records before it shows in one of the two.
+    """
+    records = np.array([record for record, _ in run.inputs], dtype=object)
+    free = dict.fromkeys(records.tolist(), True)
+    chosen = []
+    for number in rng.permutation(len(run.published)).tolist():
+        members = run.published[number].records
+        if all(free.get(record, False) for record in members):
+            free.update(dict.fromkeys(members, False))
+            chosen.append(number)
+    everyone = np.full(len(records), True)
+    groups = [
+        Group("when all records are others", everyone),
+        Group("when half of the records are others", rng.random(len(records)) < 0.5),
+    ]
+    for first in (0, 1):
+        kept = {record for number in sorted(chosen)[first::2] for record in run.published[number].records}
+        members = np.array([record not in kept for record in records.tolist()], dtype=bool)
+        groups.append(Group("when all records but those of some releases are others", members))
+    return groups
 
 
 def other_records(
-    data: FloatArray, domain: Domain, numbers: FloatArray, rng: np.random.Generator, group: Group
+    data: FloatArray, domain: Domain, numbers: FloatArray, rng: np.random.Generator, replaced: BoolArray
 ) -> FloatArray:
-    """Return data in which a group of the records is replaced.
+    """Return data in which some of the records are replaced.
 
     Each by its opposite, a corner of the domain, something inside, or one of `numbers` in all coordinates or in each
     another one.
@@ -66,15 +82,15 @@ def other_records(
     Parameters
     ----------
     data
-        Shape (rounds + 1, arms).
+        Shape (records, arms).
     domain
         Of one record.
     numbers
         Telling values of a coordinate, in [0, 1] for the least to the largest.
     rng
         Where all choices come from.
-    group
-        Which records.
+    replaced
+        Which records, shape (records,).
     """
     low, high = _ends(domain)
     shape = data.shape
@@ -88,7 +104,6 @@ def other_records(
     )
     chosen = rng.integers(len(kinds), size=(len(data), 1))
     others = np.choose(chosen, kinds)
-    replaced = group.chosen(np.arange(len(data)), [len(data) // 4], rng)
     result: FloatArray = np.where(replaced[:, np.newaxis], others, data)
     return result
 

@@ -20,6 +20,7 @@ from verify.learners.accounting_run import (
     AccountedRun,
     Accounting,
     Play,
+    TapedRun,
     add_accounting,
     add_overspending,
     enforced_accounting,
@@ -29,7 +30,7 @@ from verify.learners.function_trials import add_function_trials
 from verify.learners.learner_case import Groundwork, LearnerCase
 from verify.learners.learner_pairs import LearnerPairs
 from verify.learners.likelihood import likelihoods_hold
-from verify.learners.other_records import GROUPS, growing_records, other_records, telling_numbers
+from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.tester import Tester
 from verify.subject_error import failing_place
@@ -188,20 +189,20 @@ def _add_replays(
     rng = np.random.default_rng(seed)
     numbers = telling_numbers(accounting.learner, 0.0, 1.0)
 
-    def others(number: int) -> Iterator[OtherData]:
-        data = datasets[number]
-        for group in GROUPS[number]:
-            changed = other_records(data, problem.record_domain, numbers, rng, group)
-            yield OtherData(group.value, _player(problem, changed))
-        if number == 0:
+    def others(run: TapedRun) -> Iterator[OtherData]:
+        data = datasets[run.number]
+        rows = [record for record, _ in run.recording.inputs]
+        for group in groups_of_records(run.recording, rng):
+            replaced = np.isin(np.arange(len(data)), np.extract(group.members, rows))
+            changed = other_records(data, problem.record_domain, numbers, rng, replaced)
+            yield OtherData(group.words, _player(problem, changed))
+        if run.number == 0:
             for changed, how in zip(datasets[2:], ("lowest", "highest"), strict=True):
                 yield OtherData(f"when all records are all {how}", _player(problem, changed), _EARLY)
             opposite = datasets[2] + datasets[3] - data
             yield OtherData("when all records are their opposites", _player(problem, opposite), _EARLY)
 
-    told = [
-        (run, _player(problem, datasets[run.number]), list(others(run.number))) for run in accounting.taped
-    ]
+    told = [(run, _player(problem, datasets[run.number]), list(others(run))) for run in accounting.taped]
     Replays(case.build, np.array_equal, Statement.ROUND_DIFFERS).add(evidence, told)
 
 

@@ -5,7 +5,7 @@ Each is a `Clients` of `algorithms.linear.linear_play`: asked for average reward
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,8 +14,7 @@ from accountant import Gate
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase
 from algorithms.linear.linear_play import Clients, play_linear
-from mechanisms.arrays import FloatArray, IntArray
-from verify.learners.other_records import Group
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 HUGE = 1e9
 """An average reward beyond every clipping bound."""
@@ -75,18 +74,15 @@ class OtherClients:
         All other clients.
     numbers
         Telling values of an average reward.
-    group
-        Which clients.
-    ends
-        How many clients had reported at each release.
+    replaced
+        Which clients, in the order in which they report; who comes later stays as he is.
     rng
         Where all choices come from.
     """
 
     others: Clients
     numbers: FloatArray
-    group: Group
-    ends: Sequence[int]
+    replaced: BoolArray
     rng: np.random.Generator
     _asked: int = field(default=0, init=False)
 
@@ -115,7 +111,9 @@ class OtherClients:
             picked,
         )
         chosen = own.integers(len(kinds), size=(clients, 1))
-        replaced = self.group.chosen(self._asked + np.arange(clients), self.ends, own)
+        replaced = np.zeros(clients, dtype=bool)
+        known = self.replaced[self._asked : self._asked + clients]
+        replaced[: len(known)] = known
         self._asked += clients
         result: FloatArray = np.where(replaced[:, np.newaxis], np.choose(chosen, kinds), averages)
         return result

@@ -33,7 +33,7 @@ from verify.learners.accounting_run import (
     enforced_accounting,
 )
 from verify.learners.coupled_run import RELEASED_VIEWS
-from verify.learners.other_records import GROUPS, Group, telling_numbers
+from verify.learners.other_records import Group, groups_of_records, telling_numbers
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.ledger_bounds import add_composed, add_exact, add_unbounded
 from verify.linear.linear_data import HUGE, Constant, Growing, OtherClients, play_on, same_phase
@@ -208,15 +208,13 @@ def _add_replays(
 
     def other(run: TapedRun, group: Group, own: np.random.SeedSequence) -> OtherData:
         def changed() -> Clients:
-            # What the last client of a phase leaves behind shows in the next phase, in sums of others alone.
-            ends = [published.entered for published in run.recording.published]
-            return OtherClients(datasets[run.number](), numbers, group, ends, np.random.default_rng(own))
+            return OtherClients(datasets[run.number](), numbers, group.members, np.random.default_rng(own))
 
-        return OtherData(group.value, _player(changed, environment))
+        return OtherData(group.words, _player(changed, environment))
 
     told = []
     for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
-        groups = GROUPS[run.number]
+        groups = groups_of_records(run.recording, np.random.default_rng(child))
         others = [other(run, group, own) for group, own in zip(groups, child.spawn(len(groups)), strict=True)]
         told.append((run, _player(datasets[run.number], environment), others))
     Replays(build, same_phase, Statement.PHASE_DIFFERS).add(evidence, told)

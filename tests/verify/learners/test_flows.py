@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from accountant import Place, Recording
+from accountant.gates.taped import Published
 from mechanisms import Box
 from verify import verify
-from verify.learners.other_records import Group, growing_records, other_records, telling_numbers
+from verify.learners.other_records import groups_of_records, growing_records, other_records, telling_numbers
 
 SUBJECTS = Path(__file__).parent.parent / "subjects" / "flows.py"
 FEW = {"effort": "quick", "samples": 6_000, "horizon": 40}
@@ -123,17 +125,44 @@ def test_telling_numbers_are_those_of_the_code_and_what_lies_between() -> None:
     assert (0.25 + 1 / 3) / 2 in numbers
 
 
-def test_other_records_are_all_or_half_or_the_first() -> None:
+def test_releases_with_a_record_in_common_do_not_stay_together() -> None:
+    """Batches of two arms overlap: those that stay have no record in common, and what is in none changes."""
+    run, place, none = Recording(), Place("learner.py", 1), np.zeros(1)
+    run.inputs = [(record, none) for record in range(200)]
+    batches = [frozenset(range(start, start + 20)) for start in range(0, 180, 10)]
+    run.published = [Published(None, None, none, (), none, place, batch) for batch in batches]
+    for seed in range(20):
+        *_, one, other = groups_of_records(run, np.random.default_rng(seed))
+        assert (one.members | other.members).all()
+        for group in (one, other):
+            stay = [batch for batch in batches if not group.members[list(batch)].any()]
+            assert stay
+            assert sum(map(len, stay)) == (~group.members).sum()
+
+
+def test_other_records_are_all_or_half_or_the_rest() -> None:
     domain, rng = Box(0, 1, 3), np.random.default_rng(0)
     data = growing_records(domain, 999, rng)
     assert data.shape == (1_000, 3)
     assert data[:100].max() < 0.01 < 0.5 < data[-1].max() <= 1.0
     numbers = np.array([0.0, 0.37, 1.0])
-    others = {group: other_records(data, domain, numbers, rng, group) for group in Group}
-    changed = {group: (other != data).any(axis=1) for group, other in others.items()}
-    assert changed[Group.ALL].all()
-    assert 400 < changed[Group.HALF].sum() < 600  # false alarm below 1e-9 (binomial)
-    assert changed[Group.BATCHES].nonzero()[0].tolist() == list(range(250))
-    everything = others[Group.ALL]
+    run = Recording()
+    run.inputs = [(record, row) for record, row in enumerate(data)]
+    batches = [frozenset(range(start, start + 100)) for start in range(0, 1_000, 100)]
+    place = Place("learner.py", 1)
+    run.published = [Published(None, None, numbers, (), numbers, place, batch) for batch in batches]
+    every, half, *rest = [group.members for group in groups_of_records(run, rng)]
+    assert every.all()
+    assert 400 < half.sum() < 600  # false alarm below 1e-9 (binomial)
+    assert [members.reshape(10, 100).all(axis=1).nonzero()[0].tolist() for members in rest] == [
+        [1, 3, 5, 7, 9],
+        [0, 2, 4, 6, 8],
+    ]
+    assert (rest[0] != rest[1]).all()
+    for members in (half, *rest):
+        others = other_records(data, domain, numbers, rng, members)
+        assert not (others != data)[~members].any()
+    everything = other_records(data, domain, numbers, rng, every)
+    assert (everything != data).any(axis=1).all()
     assert ((everything >= 0) & (everything <= 1)).all()
     assert (everything == 0.37).all(axis=1).any()
