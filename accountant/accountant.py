@@ -275,7 +275,10 @@ class Accountant(Closing, Assuming, Accounts):
     def _drawn(
         self, values: npt.NDArray[Any], where: Mask | None, mechanism: Mechanism | None
     ) -> npt.NDArray[Any]:
-        return np.array(values) if mechanism is None else sample(mechanism, values, where, self._noise)
+        if mechanism is None:
+            return np.array(values)
+        with self.drawing():
+            return sample(mechanism, values, where, self._noise)
 
     def on_tape(self, tape: Tape) -> None:
         """Keep on a tape what enters and leaves from now on, or answer from one: for verifiers."""

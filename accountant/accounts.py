@@ -82,8 +82,7 @@ class Accounts:
             if relation is not self.neighbouring:
                 raise OtherNeighbours(
                     f"the profile of this {type(mechanism).__name__} is for neighbours {relation.value!r}, "
-                    "the accounts are "
-                    f"for {self.neighbouring.value!r}; {conversion_hint(relation, self.neighbouring)}",
+                    f"the accounts are for {self.neighbouring.value!r}; {conversion_hint(relation, self.neighbouring)}",
                     place,
                 )
             try:

@@ -21,7 +21,7 @@ class Budget:
     epsilon
         At least 0, exactly a float; ``math.inf`` sets no limit.
     delta
-        In [0, 1], exactly a float.
+        In [0, 1), exactly a float; 1 with an infinite epsilon only (`unlimited`), as (epsilon, 1) promises nothing.
 
     Raises
     ------
@@ -42,7 +42,12 @@ class Budget:
         if not self.epsilon >= 0:
             raise ValueError(f"epsilon={self.epsilon!r}: a budget's epsilon must be at least 0")
         if not 0 <= self.delta <= 1:
-            raise ValueError(f"delta={self.delta!r}: a budget's delta must be in [0, 1]")
+            raise ValueError(f"delta={self.delta!r}: a budget's delta must be in [0, 1)")
+        if self.delta == 1.0 and not math.isinf(self.epsilon):
+            raise ValueError(
+                f"delta={self.delta!r}: a budget's delta must be below 1, as everything is ({self.epsilon:g}, 1)-"
+                "differentially private; a budget that limits nothing is Budget.unlimited()"
+            )
 
     @classmethod
     def unlimited(cls) -> Budget:
@@ -97,7 +102,7 @@ class Cost:
     def within(self, budget: Budget) -> bool:
         """Whether this cost fits in `budget`, compared exactly."""
         if math.isinf(budget.epsilon):
-            return self.delta <= Fraction(budget.delta) or budget.delta == 1.0
+            return budget.delta == 1.0 or self.delta <= Fraction(budget.delta)
         if self.epsilon is None:
             return False
         return self.epsilon <= Fraction(budget.epsilon) and self.delta <= Fraction(budget.delta)

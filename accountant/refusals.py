@@ -101,5 +101,9 @@ class GateClosed(Refusal):
     """An earlier error told something about private data; nothing more is let in or out."""
 
 
+class GateBusy(Refusal):
+    """A gate was used inside of a release, by a function that is said to see released values only."""
+
+
 class ForeignValue(Refusal):
     """A private value was shown to a gate that it does not belong to."""

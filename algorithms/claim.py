@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -29,6 +29,17 @@ class View(Enum):
     OUTPUT = "the output"
     SHUFFLED = "how many ones the shuffled bits of every action hold"
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The trust models in which there is something of the kind to see."""
+        return _MODELS_OF_VIEWS.get(self, MODELS)
+
+
+_MODELS_OF_VIEWS: Mapping[View, tuple[str, ...]] = {
+    View.MESSAGE: ("local", "shuffle"),
+    View.SHUFFLED: ("shuffle",),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimForm:
@@ -52,8 +63,8 @@ class ClaimForm:
     Raises
     ------
     ValueError
-        If the model is none of the three, exactly as they are written, the view no `View`, the neighbours no
-        `Neighbouring`, or the unit or `differ` no text.
+        If the model is none of the three, exactly as they are written, the view no `View` or none of the model's, the
+        neighbours no `Neighbouring`, or the unit or `differ` no text.
     """
 
     model: Model
@@ -70,6 +81,7 @@ class ClaimForm:
             raise ValueError(
                 f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
             )
+        _check_seen(self.model, self.view)
         _check_unit(self.unit)
         _check_neighbours(self.neighbours, self.differ)
 
@@ -88,7 +100,8 @@ class Claim:
     ------
     ValueError
         If epsilon is not a positive finite number or delta is not a number in [0, 1); if the model is none of the
-        three, the view not the words of a `View`, the neighbours no `Neighbouring`, or the unit or `differ` no text.
+        three, the view not the words of a `View` of the model, the neighbours no `Neighbouring`, or the unit or
+        `differ` no text.
     """
 
     model: Model
@@ -103,6 +116,7 @@ class Claim:
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, MODELS)
         _check_one_of("view", self.view, [view.value for view in View])
+        _check_seen(self.model, View(self.view))
         _check_unit(self.unit)
         _check_neighbours(self.neighbours, self.differ)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
@@ -123,6 +137,14 @@ def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
     if type(value) is not str or value not in known:
         listed = ", ".join(map(repr, known))
         raise ValueError(f"{name}={value!r}: must be one of {listed}{_near(value, known)}")
+
+
+def _check_seen(model: Model, view: View) -> None:
+    if model not in view.models:
+        known = " or ".join(map(repr, view.models))
+        raise ValueError(
+            f"view=View.{view.name}: nobody sees {view.value} in the {model} model; it needs model={known}"
+        )
 
 
 def _check_unit(unit: object) -> None:

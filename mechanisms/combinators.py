@@ -20,6 +20,7 @@ from mechanisms.mechanism import (
     counts_in_public,
     is_categorical,
     mechanism_from_dict,
+    needs_domain,
     needs_whole_numbers,
     register,
 )
@@ -29,6 +30,15 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
 _BELOW_ONE = math.nextafter(1.0, 0.0)
+
+
+def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
+    """Refuse a transformation inside: only in front of all of it does a gate know the domain of its results."""
+    if needs_domain(mechanism):
+        raise ParameterError(
+            f"{name}: {mechanism!r} transforms the value first, which belongs in front of all of it: "
+            f"transformation >> {instead}"
+        )
 
 
 @register
@@ -50,6 +60,8 @@ class Composed(BuiltInMechanism):
         object.__setattr__(self, "parts", tuple(self.parts))
         if not self.parts:
             raise ParameterError("parts = (): must hold at least one mechanism")
+        for part in self.parts:
+            _check_bare("parts", part, "Composed((mechanism, ...))")
         if len({is_categorical(part) for part in self.parts}) > 1:
             raise ParameterError("parts: mechanisms for categories and for numbers cannot share a value")
 
@@ -125,6 +137,7 @@ class Repeated(BuiltInMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "count", whole("count", self.count, least=1))
+        _check_bare("mechanism", self.mechanism, "Repeated(mechanism, count)")
 
     @property
     def categorical(self) -> bool:
@@ -204,6 +217,7 @@ class PostProcessed(BuiltInMechanism):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(f"function = {self.function!r}: must be callable")
+        _check_bare("mechanism", self.mechanism, "(mechanism >> function)")
         if not self.name:
             object.__setattr__(self, "name", getattr(self.function, "__name__", type(self.function).__name__))
 

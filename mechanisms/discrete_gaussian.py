@@ -15,7 +15,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
-from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
+from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, open_unit, positive, whole
 from mechanisms.privacy_loss import PrivacyLoss
@@ -117,7 +117,8 @@ class DiscreteGaussian(BuiltInMechanism):
     Raises
     ------
     ParameterError
-        If sigma is not positive and finite, or delta outside (0, 1).
+        If sigma is not positive and finite, delta outside (0, 1), or a norm of the sensitivity strictly between 0
+        and 1.
     """
 
     sigma: float
@@ -128,7 +129,7 @@ class DiscreteGaussian(BuiltInMechanism):
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
-        checked_sensitivity(self.sensitivity)
+        checked_whole_sensitivity(self.sensitivity)
 
     @property
     def nominal_delta(self) -> float:

@@ -15,7 +15,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, PureProfile
 from mechanisms.laplace import scale_for_epsilon
-from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
+from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import check_largest_loss, positive, whole
 from mechanisms.profile import PrivacyProfile
@@ -114,7 +114,7 @@ class DiscreteLaplace(BuiltInMechanism):
     Raises
     ------
     ParameterError
-        If the scale is not positive and finite.
+        If the scale is not positive and finite, or a norm of the sensitivity lies strictly between 0 and 1.
     """
 
     scale: float
@@ -122,7 +122,7 @@ class DiscreteLaplace(BuiltInMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        checked_sensitivity(self.sensitivity)
+        checked_whole_sensitivity(self.sensitivity)
 
     @classmethod
     def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity) -> DiscreteLaplace:

@@ -50,8 +50,7 @@ class FixedSizeProfile(PrivacyProfile):
         if self.base.neighbouring is not Neighbouring.REPLACE_ONE:
             raise ParameterError(
                 f"base: is for {self.base.neighbouring.value!r}; a sample of fixed size needs the movement of "
-                "replacing a "
-                "record of it by another, twice the norm of what a record contributes"
+                "replacing a record of it by another, twice the norm of what a record contributes"
             )
 
     @property

@@ -90,8 +90,7 @@ class BuiltInMechanism(abc.ABC):
         if neighbouring is Neighbouring.ADD_OR_REMOVE and self.counts_in_public:
             raise ParameterError(
                 f"neighbours = {neighbouring.value!r}: the number of reports through {type(self).__name__} is "
-                "public and "
-                "would change with the record"
+                "public and would change with the record"
             )
         return stated(self.profile(sensitivity), neighbouring)
 
@@ -155,6 +154,11 @@ def needs_whole_numbers(mechanism: Mechanism) -> bool:
 def counts_in_public(mechanism: Mechanism) -> bool:
     """Whether the number of records is seen; of a mechanism that does not say so it is not."""
     return bool(getattr(mechanism, "counts_in_public", False))
+
+
+def needs_domain(mechanism: Mechanism) -> bool:
+    """Whether its cost follows from the domain that a gate knows; of a mechanism that does not say so it does not."""
+    return bool(getattr(mechanism, "needs_domain", False))
 
 
 def neighbouring_of(mechanism: Mechanism, sensitivity: Sensitivity | None = None) -> Neighbouring:
@@ -230,3 +234,14 @@ def checked_sensitivity(value: Any) -> Sensitivity:
     if not isinstance(value, Sensitivity):
         raise ParameterError(f"sensitivity = {value!r}: must be a Sensitivity(l1, l2, linf)")
     return value
+
+
+def checked_whole_sensitivity(value: Any) -> Sensitivity:
+    """Return ``value``; raise `ParameterError` unless whole numbers can move by a `Sensitivity` of this size."""
+    sensitivity = checked_sensitivity(value)
+    if any(0.0 < norm < 1.0 for norm in (sensitivity.l1, sensitivity.l2, sensitivity.linf)):
+        raise ParameterError(
+            f"sensitivity = {value!r}: each norm must be 0 or at least 1, as whole numbers that move at all move by "
+            "at least 1 (noise for real numbers: Laplace, Gaussian)"
+        )
+    return sensitivity

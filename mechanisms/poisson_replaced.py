@@ -61,9 +61,8 @@ class PoissonReplacedProfile(PrivacyProfile):
         check_sampled(self.base, self.rate)
         if self.base.neighbouring is not Neighbouring.ADD_OR_REMOVE:
             raise ParameterError(
-                f"base: is for {self.base.neighbouring.value!r}; the pair for replacing a record of a Poisson "
-                "sample takes "
-                "the movement of a record that joins or leaves it, stated as "
+                f"base: is for {self.base.neighbouring.value!r}; the pair for replacing a record of a Poisson sample "
+                "takes the movement of a record that joins or leaves it, stated as "
                 "RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
             )
         hint = conversion_hint(Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE)
@@ -75,8 +74,7 @@ class PoissonReplacedProfile(PrivacyProfile):
         if isinstance(curve, LaplaceProfile) and self.coordinates != 1:
             raise ParameterError(
                 f"coordinates = {self.coordinates!r}: with Laplace noise the pair for replacing a record of a "
-                "Poisson sample "
-                f"is proved for a query of one number (coordinates = 1) only; else {hint}"
+                f"Poisson sample is proved for a query of one number (coordinates = 1) only; else {hint}"
             )
 
     @property

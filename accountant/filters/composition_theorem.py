@@ -223,7 +223,7 @@ def promised(theorem: str, budget: Budget, delta: float) -> CertifiedInterval:
     UnsupportedCharge
         Below the budget's delta.
     """
-    if math.isinf(budget.epsilon) or budget.delta == 1.0:
+    if math.isinf(budget.epsilon):
         raise UnsupportedCharge(f"budget = {budget} limits nothing")
     if delta < budget.delta:
         raise UnsupportedCharge(

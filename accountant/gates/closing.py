@@ -1,9 +1,13 @@
-"""Gates that shut for good once an error has told something about private data."""
+"""Gates that shut for good once an error has told something about private data, and while a mechanism draws."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from accountant.place import Place, calling_place
-from accountant.refusals import GateClosed
+from accountant.refusals import GateBusy, GateClosed
 
 
 class Closing:
@@ -11,9 +15,13 @@ class Closing:
 
     Whether a function of private data fails can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
+
+    It is shut for the time of a draw, too, to whatever runs inside of it: a function that follows a mechanism is
+    post-processing only as long as it sees nothing but what was released.
     """
 
     _closed: tuple[str, Place] | None = None
+    _drawing: int | None = None  # the thread in which a mechanism draws
 
     @property
     def closed(self) -> tuple[str, Place] | None:
@@ -25,6 +33,15 @@ class Closing:
         if self._closed is None:
             self._closed = (why, where)
 
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Keep the gate shut to what runs inside of a draw."""
+        self._drawing = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._drawing = None
+
     def check_open(self) -> None:
         """Refuse if the gate is shut.
 
@@ -32,7 +49,15 @@ class Closing:
         ------
         GateClosed
             With the reason, and the place where it was shut.
+        GateBusy
+            If this runs inside of a release.
         """
+        if self._drawing == threading.get_ident():
+            raise GateBusy(
+                "the gate is used inside of a release, by a function that follows its mechanism: what "
+                "follows a mechanism sees released values only; release both one after the other",
+                calling_place(),
+            )
         if self._closed is not None:
             why, where = self._closed
             raise GateClosed(f"the gate is closed since {where}: {why}", calling_place())

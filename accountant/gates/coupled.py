@@ -142,7 +142,8 @@ class Coupled(Closing, Assuming):
         self.assume(*assumptions)
         values = private._values
         mechanism, published, unseen = _kept_inside(mechanism)
-        outputs = drawn = sample(published, values[0], where, self._noise, self._noise_streams)
+        with self.drawing():
+            outputs = drawn = sample(published, values[0], where, self._noise, self._noise_streams)
         if unseen:
             drawn, self.more_than_seen = unseen[0], True
         if values.shape[0] > 1:

@@ -316,7 +316,16 @@ class Private:
 
     def _public(self, number: PublicNumber) -> npt.NDArray[np.float64]:
         """Check a public operand: finite numbers that stretch the value over no further axis."""
-        array = np.asarray(number, dtype=np.float64)
+        try:
+            given = np.asarray(number)
+            if given.dtype.kind not in "biufO":
+                raise TypeError("complex numbers and texts are none")
+            with np.errstate(all="ignore"):  # what is beyond floats is refused below
+                array = np.asarray(given, dtype=np.float64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"a public operand of a private value must be a number, or an array of them, that fits a float: {error}"
+            ) from None
         if not np.isfinite(array).all():
             raise ValueError("a public operand of a private value must be finite (and a divisor not 0)")
         stretches = array.ndim > len(self.shape) or any(

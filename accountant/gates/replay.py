@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.closing import Closing
 from accountant.gates.movement import distance, excess
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.place import Place, calling_place
@@ -58,7 +59,7 @@ class Difference:
     message: str
 
 
-class Recorder:
+class Recorder(Closing):
     """Runs foreign code on D and keeps its calls.
 
     Parameters
@@ -76,13 +77,15 @@ class Recorder:
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
         """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
+        self.check_open()
         raw = np.array(value)  # a copy: the caller may change it later
-        outputs = _drawn(mechanism, raw, self._noise)
+        with self.drawing():
+            outputs = _drawn(mechanism, raw, self._noise)
         self.calls.append(Call(mechanism, np.atleast_1d(raw), outputs, calling_place()))
         return _answer(outputs, raw)
 
 
-class Replay:
+class Replay(Closing):
     """Runs foreign code on a neighbour D' and answers its calls with D's outputs.
 
     Attributes
@@ -106,12 +109,14 @@ class Replay:
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
         """Compare with the recorded call and return its outputs."""
+        self.check_open()
         place = calling_place()
         array = np.asarray(value)
         raw = np.atleast_1d(array)
         if self._position >= len(self._calls):
             self._note("more-calls", place, "on the neighbouring data this line releases once more")
-            return _answer(_drawn(mechanism, array, self._noise), array)
+            with self.drawing():
+                return _answer(_drawn(mechanism, array, self._noise), array)
         recorded = self._calls[self._position]
         self._position += 1
         if recorded.where != place:
@@ -164,7 +169,7 @@ class Replay:
             self.differences.append(Difference(kind, place, message))
 
 
-class Direct:
+class Direct(Closing):
     """Answers releases of raw values and keeps nothing: for drawing many outputs of foreign code.
 
     Parameters
@@ -181,8 +186,10 @@ class Direct:
 
     def release(self, mechanism: Mechanism, value: npt.ArrayLike) -> Any:
         """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
+        self.check_open()
         raw = np.asarray(value)
-        return _answer(_drawn(mechanism, raw, self._noise), raw)
+        with self.drawing():
+            return _answer(_drawn(mechanism, raw, self._noise), raw)
 
 
 def _drawn(mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:

@@ -89,7 +89,8 @@ class Simulation(Closing, Assuming):
         """Sample the mechanism; see `Gate.release`."""
         mechanism, private, where, assumptions = check_release(self, mechanism, private, where)
         self.assume(*assumptions)
-        outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
+        with self.drawing():
+            outputs = sample(mechanism, private._values[0], where, self._noise, self._noise_streams)
         if self.published is not None:
             sent = outputs if where is None else np.where(where, outputs, np.nan)
             self.published.append((self._record, sent))

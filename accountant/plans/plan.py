@@ -238,7 +238,7 @@ class PlannedComposition:
             raise ValueError(
                 f"plan: is for neighbours {self.plan.neighbouring.value!r}; an accountant's are for 'replace one'"
             )
-        if math.isinf(budget.epsilon) or budget.delta == 1.0:
+        if math.isinf(budget.epsilon):
             return
         if not self._pure_fits(budget) and self.plan.epsilon(budget.delta).upper > budget.epsilon:
             found = self.plan.epsilon(budget.delta)

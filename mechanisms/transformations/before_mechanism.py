@@ -58,6 +58,11 @@ class Transformed(BuiltInMechanism):
         return parts_of(self.transformation)[0].takes_categories
 
     @property
+    def needs_domain(self) -> bool:
+        """Whether the transformation does anything but clip."""
+        return not self._clips
+
+    @property
     def counts_in_public(self) -> bool:
         """Whether the number of records is seen."""
         return counts_in_public(self.mechanism)
@@ -89,6 +94,11 @@ class Transformed(BuiltInMechanism):
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
         """Return the mechanism's log density, given the transformed value."""
         return self.mechanism.log_density(output, self.transformation(value))
+
+    def __rshift__(self, function: Callable[[Any], Any]) -> Transformed:  # type: ignore[override]
+        """Return the mechanism followed by a function of its output; the transformation stays in front of both."""
+        after = self.mechanism >> function  # type: ignore[operator]
+        return Transformed(self.transformation, after)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mechanism as JSON-able values."""

@@ -218,6 +218,8 @@ def public_index(name: str, value: npt.ArrayLike) -> npt.NDArray[np.int64]:
         As `public_array`.
     """
     kept = _plain_copy(name, value)
+    if kept.ndim and kept.shape[-1] == 0:
+        raise ParameterError(f"{name} = {kept.tolist()}: must choose at least one coordinate")
     if kept.dtype.kind not in "iu" or kept.ndim not in (1, 2):
         raise ParameterError(
             f"{name} of shape {kept.shape} and type {kept.dtype}: must be whole numbers of shape (k,) or (lanes, k)"

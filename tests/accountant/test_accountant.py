@@ -450,7 +450,7 @@ def test_a_mechanism_that_fails_is_charged():
 
 
 def test_declassification_needs_an_unlimited_budget():
-    accountant = gate(1e9, 1.0)
+    accountant = gate(1e9, 0.5)
     private = accountant.private([0.5], Box(0, 1, 1), 1)
     error = refused(BudgetExceeded, accountant, lambda: accountant.declassify(private, "as printed"))
     assert error.asked == "epsilon = inf"

@@ -111,3 +111,16 @@ def test_a_subject_may_say_more_closely_how_neighbours_differ():
     assert form.at(1.0).neighbours is Neighbouring.ADD_OR_REMOVE
     with pytest.raises(ValueError, match="differ=3"):
         ClaimForm("central", View.OUTPUT, "one row", "a test", differ=3)
+
+
+@pytest.mark.parametrize(
+    ("model", "view"),
+    [("central", View.SHUFFLED), ("local", View.SHUFFLED), ("central", View.MESSAGE)],
+    ids=str,
+)
+def test_a_view_that_nobody_has_in_the_model_is_refused(model, view):
+    with pytest.raises(ValueError, match=rf"view=View.{view.name}: nobody sees .* in the {model} model"):
+        ClaimForm(model, view, "one user", "a test")
+    with pytest.raises(ValueError, match=rf"view=View.{view.name}: nobody sees .* in the {model} model"):
+        Claim(model, 1.0, 0.0, "one user", Neighbouring.REPLACE_ONE, view.value)
+    assert ClaimForm("shuffle", view, "one user", "a test").view is view

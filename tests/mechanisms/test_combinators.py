@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from mechanisms import (
+    Affine,
+    Clip,
     Composed,
     DensityUnavailable,
     DiscreteLaplace,
@@ -127,3 +129,18 @@ def test_combinators_say_what_values_they_take() -> None:
         assert not wrapped.categorical
         assert wrapped.whole_numbers
     assert not Composed((LAPLACE,)).whole_numbers
+
+
+def test_a_transformation_belongs_in_front_of_all_of_it() -> None:
+    doubled = Affine(2.0) >> Laplace(scale=1.0)
+    for make in (
+        lambda: Composed((doubled,)),
+        lambda: Repeated(doubled, 2),
+        lambda: PostProcessed(doubled, half),
+    ):
+        with pytest.raises(ParameterError, match="transformation >> "):
+            make()
+    after = doubled >> half
+    assert after.transformation == doubled.transformation
+    assert after.mechanism == Laplace(scale=1.0) >> half
+    assert Composed((Clip(0.0, 1.0) >> Laplace(scale=1.0),)).sensitivity == Laplace(scale=1.0).sensitivity

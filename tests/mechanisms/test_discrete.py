@@ -176,3 +176,16 @@ def test_refusals_name_parameter_and_value(build, named: str) -> None:  # type: 
 def test_real_values_are_refused(mechanism: DiscreteLaplace) -> None:
     with pytest.raises(DomainError, match="integer type"):
         mechanism.release(np.array([0.5]), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("norms", [(0.5, 0.5, 0.5), (2.0, 0.9, 0.5), (1.0, 1.0, 0.99)])
+def test_whole_numbers_move_by_at_least_one(norms: tuple[float, float, float]) -> None:
+    for make in (
+        lambda moved: DiscreteLaplace(scale=1.0, sensitivity=moved),
+        lambda moved: DiscreteGaussian(sigma=1.0, sensitivity=moved),
+        lambda moved: DiscreteLaplace.for_epsilon(1.0, sensitivity=moved),
+    ):
+        with pytest.raises(ParameterError, match="each norm must be 0 or at least 1"):
+            make(Sensitivity(*norms))
+    assert DiscreteLaplace(scale=1.0, sensitivity=Sensitivity(0.0, 0.0, 0.0)).epsilon == 0.0
+    assert DiscreteLaplace(scale=1.0, sensitivity=Sensitivity(2.5, 2.0, 1.5)).epsilon == 2.0

@@ -144,8 +144,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         chosen = result.chosen_under
         console.print(
             f"All of this ({relation}) holds for releases that were fixed in advance. A run may choose them by what it "
-            "saw; whatever "
-            f"it chose, the {printable(chosen.theorem)} kept each record of this ledger within: "
+            f"saw; whatever it chose, the {printable(chosen.theorem)} kept each record of this ledger within: "
             f"{_budget(chosen.budget)}",
             soft_wrap=True,
             markup=False,

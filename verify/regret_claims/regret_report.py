@@ -150,7 +150,7 @@ class RegretReport:
         """
         try:
             report: RegretReport = _read(cls, data)
-        except (KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(f"this is no regret report: {type(error).__name__} {error}") from None
         return report
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant import Gate, Simulation
 from algorithms.play import INITIAL_RECORD, BuildLearner, play_records
@@ -127,7 +128,7 @@ def message_view(
     def sent(gate: Simulation) -> FloatArray:
         for _ in play_records(build(gate), problem, gate, shortened):
             pass
-        values = [array.astype(np.float64) for owner, array in gate.published or () if owner == record]
+        values = [_by_lane(array, gate.lanes) for owner, array in gate.published or () if owner == record]
         return np.concatenate(values, axis=1) if values else np.zeros((gate.lanes, 1))
 
     probe = Simulation(0, 1, transcript=True, permissive=True)
@@ -136,7 +137,7 @@ def message_view(
         "category" if np.issubdtype(array.dtype, np.integer) else "real"
         for owner, array in probe.published or ()
         if owner == record
-        for _ in range(array.shape[1])
+        for _ in range(array.size)
     ]
     columns = tuple(
         Column(f"report[{i}]", f"value {i} of the user's message", kind)
@@ -144,3 +145,22 @@ def message_view(
     )
     columns = columns or (Column("report[0]", "the message", "category"),)
     return LearnerView(lambda gate: ViewSample(sent(gate), columns), single_lanes, len(shortened) - 1)
+
+
+def _by_lane(published: npt.NDArray[Any], lanes: int) -> FloatArray:
+    """Return what each lane sent in one release as a row; several releases of one value come stacked in front.
+
+    Raises
+    ------
+    ValueError
+        If it is not told which lane sent what: a function after the mechanism has mixed them.
+    """
+    array = np.asarray(published, dtype=np.float64)
+    if lanes == 1 or array.shape == (lanes,):
+        return array.reshape(lanes, -1)
+    if array.ndim < 2 or array.shape[-2] != lanes:
+        raise ValueError(
+            f"a release of shape {array.shape}: what a function after a mechanism returns must keep the shape "
+            f"(lanes, n) of what it is given, here with {lanes} lanes"
+        )
+    return np.moveaxis(array, -2, 0).reshape(lanes, -1)

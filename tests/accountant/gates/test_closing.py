@@ -1,9 +1,11 @@
 """A gate closes when a function of private data fails: nobody can catch the error and go on."""
 
+import threading
+
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Coupled, GateClosed, Simulation
+from accountant import Accountant, Budget, Coupled, GateBusy, GateClosed, Recorder, Replay, Simulation
 from mechanisms import Box, Categories, Interval, Laplace
 
 UNIT = Interval(0, 1)
@@ -77,3 +79,47 @@ def test_a_ledger_is_saved_to_a_file_only(tmp_path):
     with pytest.raises(ValueError, match="folder that exists"):
         accountant().save(tmp_path / "nowhere" / "ledger.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("make", [accountant, lambda: Simulation(0, 64), lambda: Coupled(0, 64, 1)])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda gate, private: gate.release(Laplace(scale=1.0), private),
+        lambda gate, private: gate.declassify(private, "a test"),
+        lambda gate, private: value_of(gate),
+    ],
+)
+def test_a_gate_is_shut_to_what_follows_a_mechanism(make, use):
+    gate = make()
+    private = value_of(gate)
+    with pytest.raises(GateBusy, match="what follows a mechanism sees released values only") as refusal:
+        gate.release(Laplace(scale=1.0) >> (lambda noisy: noisy + use(gate, private)), private)
+    assert refusal.value.where.file == __file__
+    gate.release(Laplace(scale=1.0) >> np.abs, private)  # it is open again
+
+
+def test_gates_for_raw_values_are_shut_to_what_follows_a_mechanism():
+    def nested(gate):
+        return gate.release(
+            Laplace(scale=1.0) >> (lambda noisy: noisy + gate.release(Laplace(scale=1.0), 1.0)), 0.5
+        )
+
+    for gate in (Recorder(np.random.SeedSequence(1)), Replay(np.random.SeedSequence(1), [])):
+        with pytest.raises(GateBusy):
+            nested(gate)
+
+
+def test_another_thread_may_price_while_a_mechanism_draws():
+    gate = accountant()
+    private = value_of(gate)
+    priced = []
+
+    def other(noisy):
+        thread = threading.Thread(target=lambda: priced.append(gate.price(Laplace(scale=1.0), private)))
+        thread.start()
+        thread.join()
+        return noisy
+
+    gate.release(Laplace(scale=1.0) >> other, private)
+    assert len(priced) == 1

@@ -356,3 +356,15 @@ def test_values_of_two_gates_do_not_mix():
     mine, other = gate().private([0.5], Box(0, 1, 1), "u"), gate().private([0.5], Box(0, 1, 1), "u")
     with pytest.raises(ForeignValue, match="different gates"):
         mine + other
+
+
+@pytest.mark.parametrize(
+    "number",
+    [np.longdouble("1e400"), 10**400, 1j, np.array([1j]), "2", None, [np.longdouble("-1e400")]],
+    ids=repr,
+)
+def test_a_public_operand_that_is_no_float_is_refused_without_a_warning(number):
+    private = gate().private([0.5], Box(0, 1, 1), "u")
+    for use in (lambda: private * number, lambda: private + number, lambda: private - number):
+        with pytest.raises(ValueError, match="a public operand of a private value must be"):
+            use()

@@ -272,6 +272,8 @@ class Sees(np.ndarray):
         (lambda: Affine([1.0, 2.0]), "factor"),
         (lambda: Clip(1, 0), "lower"),
         (lambda: Choose([0.5]), "index"),
+        (lambda: Choose([]), "index = .*at least one coordinate"),
+        (lambda: Choose(np.zeros((3, 0), int)), "index = .*at least one coordinate"),
         (lambda: LinearMap([1.0, 2.0]), "matrix"),
         (lambda: LinearMap([[math.inf]]), "matrix"),
         (lambda: LinearMap(np.eye(2).view(Sees)), "matrix is a Sees"),

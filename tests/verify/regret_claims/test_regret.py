@@ -113,6 +113,9 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
     assert json.loads(result.stdout) == written
     with pytest.raises(ValueError, match="no regret report"):
         RegretReport.from_json({"learner": "x"})
+    for beyond in ("inf", float("inf")):
+        with pytest.raises(ValueError, match="this is no regret report"):
+            RegretReport.from_json({**json.loads(json.dumps(report.json())), "horizon": beyond})
 
 
 def test_the_picture(tmp_path):
