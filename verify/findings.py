@@ -174,6 +174,11 @@ class Statement(Enum):
         FindingKind.STATE,
         "what the learner holds in {what} differs after step {number} although every released value is the same",
     )
+    KEPT_OUTSIDE = (
+        FindingKind.STATE,
+        "{what}: stands outside of the learner and changed while it ran. It outlives a run, and what it remembers of "
+        "data is not verified; keep it in the learner",
+    )
     PHASE_DIFFERS = FindingKind.RAW_FLOW, "phase {number} differs although every released value is the same"
     OUTPUT_DIFFERS = (
         FindingKind.RAW_OUTPUT,

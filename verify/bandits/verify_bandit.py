@@ -13,10 +13,10 @@ from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit
-from verify.bandits.calling.bandit_state import changed, state_of
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.second_test import hold_tests
 from verify.conduct.conduct import Conduct
+from verify.conduct.kept_outside import changed, kept_outside
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import FindingKind, Statement, UpperBound
 from verify.sampling.counted_event import CountedEvent
@@ -83,7 +83,7 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
     try:
         with time_limit(limit):
             made, same = bandit.fresh(), bandit.fresh()
-            before = state_of(made)
+            before = kept_outside(made)
             first, again = (
                 bandit.actions(table, _PROBED, np.random.SeedSequence(conduct.seed)) for _ in range(2)
             )
@@ -91,7 +91,7 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
         found = Statement.RUNS_TOO_LONG.finding(runs=2 * _PROBED, rounds=rounds, seconds=limit)
         evidence.findings.append(found)
         return False
-    kept = ["the bandit itself"] if made is same else changed(before, state_of(made))
+    kept = ["the bandit itself"] if made is same else changed(before, kept_outside(made))
     if kept:
         what = ", ".join([*kept[:3], *(["..."] if len(kept) > 3 else [])])
         evidence.findings.append(Statement.REMEMBERS_RUNS.finding(what=what))

@@ -33,6 +33,7 @@ from accountant import (
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
+from verify.conduct.kept_outside import changed, kept_outside
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.public_state import State, is_due, public_state
@@ -266,7 +267,7 @@ def run_accounting(
     """
     result = Accounting(rounds=rounds)
     refused = False
-    act = Place("", 0)
+    act, outside = Place("", 0), None
     for index, (run, child) in enumerate(zip(runs, _children(seed, len(runs)), strict=True)):
         accountant = terms.accountant(child)
         recording = Recording(run.altered)
@@ -275,6 +276,7 @@ def run_accounting(
         try:
             learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
+            outside = kept_outside(learner) if outside is None else outside
             steps: list[Any] = []
             states: dict[int, State] = {}
             for number, step in enumerate(run.play(learner, accountant), start=1):
@@ -325,6 +327,8 @@ def run_accounting(
             result.worst, result.record = worst, record
             result.paid = () if record is None else tuple(accountant.ledger.charges(record))
             result.charges = _charges(accountant, record)
+        if outside is not None and (names := changed(outside, kept_outside(learner))):
+            add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     if refused:
         result.worst = None
     return result

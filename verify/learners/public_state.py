@@ -8,6 +8,7 @@ yet.
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,15 +27,23 @@ _MOST = 10_000  # places that are looked at
 def public_state(learner: object) -> State:
     """Return what a learner holds in public, by the paths of its attributes.
 
-    Followed are attributes, lists, tuples, dictionaries and plain objects; not private values, gates, generators of
+    With the state of Python's and NumPy's global generators, which a seed made of data would give away. Followed are
+    attributes, lists, tuples, dictionaries and plain objects; not private values, gates, generators of
     random numbers and whatever can be called, and nothing deeper than six steps.
     """
     found: dict[str, bytes] = {}
-    for path, content in _places(learner, "", 0, set()):
+    for path, content in (*_seedable(), *_places(learner, "", 0, set())):
         found[path] = hashlib.blake2b(content, digest_size=12).digest()
         if len(found) >= _MOST:
             break
     return found
+
+
+def _seedable() -> Iterator[tuple[str, bytes]]:
+    """Yield the states of the generators that code anywhere can seed."""
+    yield "the generator of `random`", repr(random.getstate()).encode()
+    state = np.random.get_state(legacy=False)  # noqa: NPY002 - the subject's, which may use it
+    yield "the generator of `numpy.random`", repr(state).encode()
 
 
 def is_due(step: int) -> bool:

@@ -80,7 +80,9 @@ class Replays:
     def findings(self, run: TapedRun, own: Play, others: Sequence[OtherData]) -> list[Finding]:
         """Return the first difference of each kind; empty if the learner touches data through its gate only."""
         found: dict[FindingKind, Finding] = {}
-        volatile = self._volatile(run, own)
+        volatile, unlike = self._volatile(run, own)
+        if unlike is not None:
+            return [Statement.RUNS_DIFFER.finding(unlike.where, how=unlike.message)]
         for other in others:
             difference = self._difference(run, other.play, volatile, other.steps)
             if difference is None or difference.kind in found:
@@ -97,16 +99,23 @@ class Replays:
             found[difference.kind] = replace(difference, message=f"{difference.message}, {other.words}")
         return list(found.values())
 
-    def _volatile(self, run: TapedRun, own: Play) -> frozenset[str]:
-        """Return what the learner holds that is not the same when a run is told again on its own data: a clock."""
+    def _volatile(self, run: TapedRun, own: Play) -> tuple[frozenset[str], Finding | None]:
+        """Return what the learner holds that differs when a run is told again on its own data, as a clock does.
+
+        And the first step or call that differs, or None: of a generator of its own, or of what outlives a run.
+        """
         accountant, tape = run.terms.accountant(run.seed), Retelling(run.recording, _ENTRANCES)
         accountant.on_tape(tape)
         learner, number = self.build(accountant), 0
         differing: frozenset[str] = frozenset()
-        for number, _ in enumerate(own(learner, accountant), start=1):
+        for number, step in enumerate(own(learner, accountant), start=1):
+            if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
+                return differing, self.differs.finding(run.act, number=number)
             if number in run.states and number < len(run.steps):
                 differing |= differences(public_state(learner), run.states[number])
-        return differing | differences(public_state(learner), run.states.get(number, {}))
+        if tape.difference is not None:
+            return differing, Finding.of_gate(tape.difference)
+        return differing | differences(public_state(learner), run.states.get(number, {})), None
 
     def _difference(
         self, run: TapedRun, on: Play, volatile: frozenset[str], steps: int | None = None

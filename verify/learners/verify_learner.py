@@ -157,10 +157,13 @@ def _groundwork(evidence: Evidence, case: LearnerCase, conduct: Conduct) -> Grou
 
 
 def _datasets(problem: Problem, drawn: FloatArray, seed: np.random.SeedSequence) -> list[FloatArray]:
-    """Return what a learner is accounted on: the problem's law, growing data, and constant ones."""
+    """Return what a learner is accounted on: growing data, the problem's law, and constant data.
+
+    Growing data come first: what outlives a run in secret, as in a file, is full after others, and shows no more.
+    """
     rng, rounds = np.random.default_rng(seed), len(drawn) - 1
     grown = growing_records(problem.record_domain, rounds, rng)
-    return [drawn, grown, *constant_data(problem.record_domain, rounds)]
+    return [grown, drawn, *constant_data(problem.record_domain, rounds)]
 
 
 def _account(
@@ -169,7 +172,7 @@ def _account(
     """Run the learner on accountants: the upper bound, and what was paid too much."""
     problem, claim = case.problem, case.claim
     plays = [_player(problem, data) for data in datasets]
-    runs = [AccountedRun(plays[0], taped=True), AccountedRun(plays[1], ALTERATIONS[0], taped=True)]
+    runs = [AccountedRun(plays[0], ALTERATIONS[0], taped=True), AccountedRun(plays[1], taped=True)]
     runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
     accounting = enforced_accounting(case.build, runs, claim, rounds=len(datasets[0]) - 1, seed=seed)
     add_accounting(evidence, accounting, claim)
@@ -189,6 +192,8 @@ def _add_replays(
     rng = np.random.default_rng(seed)
     numbers = telling_numbers(accounting.learner, 0.0, 1.0)
 
+    _, drawn, lowest, highest = datasets
+
     def others(run: TapedRun) -> Iterator[OtherData]:
         data = datasets[run.number]
         rows = [record for record, _ in run.recording.inputs]
@@ -196,10 +201,10 @@ def _add_replays(
             replaced = np.isin(np.arange(len(data)), np.extract(group.members, rows))
             changed = other_records(data, problem.record_domain, numbers, rng, replaced)
             yield OtherData(group.words, _player(problem, changed))
-        if run.number == 0:
-            for changed, how in zip(datasets[2:], ("lowest", "highest"), strict=True):
+        if data is drawn:
+            for changed, how in ((lowest, "lowest"), (highest, "highest")):
                 yield OtherData(f"when all records are all {how}", _player(problem, changed), _EARLY)
-            opposite = datasets[2] + datasets[3] - data
+            opposite = lowest + highest - data
             yield OtherData("when all records are their opposites", _player(problem, opposite), _EARLY)
 
     told = [(run, _player(problem, datasets[run.number]), list(others(run))) for run in accounting.taped]

@@ -129,7 +129,7 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     conduct.progress(0.0, "accounting runs")
     datasets = _datasets(problem)
     plays = [_player(clients, environment) for clients in datasets]
-    runs = [AccountedRun(plays[0], taped=True), AccountedRun(plays[1], ALTERATIONS[0], taped=True)]
+    runs = [AccountedRun(plays[0], ALTERATIONS[0], taped=True), AccountedRun(plays[1], taped=True)]
     runs += [AccountedRun(*each) for each in zip(plays[2:], ALTERATIONS[1:], strict=True)]
     accounting = enforced_accounting(build, runs, claim, rounds=case.horizon, seed=accounting_seed)
     add_composed(evidence, accounting, claim)
@@ -161,11 +161,11 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
 
 
 def _datasets(problem: LinearBandit) -> list[Callable[[], Clients]]:
-    """Return what makes the clients of each accounting run: the problem's law, growing rewards, and extreme ones."""
+    """Return what makes the clients of each accounting run: growing rewards, the problem's law, and extreme ones."""
     population, replacement = problem.population, problem.replacement
     return [
-        lambda: problem,
         lambda: Growing(population, replacement),
+        lambda: problem,
         lambda: Constant(population, replacement, HUGE),
         lambda: Constant(population, replacement, -HUGE),
     ]

@@ -39,8 +39,8 @@ from verify.bandits.calling.bandit_environment import (
 )
 from verify.bandits.calling.bandit_methods import Calls, Select, Update
 from verify.bandits.calling.bandit_records import BanditRecords
-from verify.bandits.calling.bandit_state import caches_of
 from verify.bandits.calling.run_generators import RunGenerators
+from verify.conduct.kept_outside import caches_of
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import MOST_ARMS, ActionArray, ActionSpace
 

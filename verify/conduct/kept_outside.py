@@ -1,4 +1,4 @@
-"""What a bandit class keeps outside of its objects, from one run to the next.
+"""What a class keeps outside of its objects, from one run to the next.
 
 Runs are independent draws only if nothing of one reaches the next. A class may keep more than its objects: lists,
 counters and dictionaries of its module or of the class, default arguments that are changed, caches, iterators that
@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import hashlib
 import inspect
+import os
 import pickle
 import random
 import sys
@@ -25,7 +26,20 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, bytearray)
 _MOST_BYTES = 10_000_000  # of an array that is digested whole
 _MOST_ENTRIES = 10_000  # of a container that is
-_OWN = ("builtins", "numpy", "random", "math", "abc", "typing")  # packages whose state is not the bandit's
+_OWN = frozenset(
+    [
+        "builtins",
+        "numpy",
+        "random",
+        "math",
+        "abc",
+        "typing",
+        "mechanisms",
+        "accountant",
+        "algorithms",
+        "verify",
+    ]
+)  # packages whose state is not the subject's
 
 _caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()
 
@@ -46,12 +60,12 @@ def _find_caches(made: Any) -> list[Callable[[], object]]:
     return list(found.values())
 
 
-def state_of(made: Any) -> dict[str, str]:
+def kept_outside(made: Any) -> dict[str, str]:
     """Return a digest of everything that outlives an object of a class, by its name.
 
     Generators of random numbers are left out: what they draw next is independent of what they drew.
     """
-    found: dict[str, str] = {}
+    found = {"os.environ": _digest(dict(os.environ))}
     for name, value in _kept(made):
         if isinstance(value, _PLAIN):
             found[name] = repr(value)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from verify import PlainBandit, verify
-from verify.bandits.calling.bandit_state import caches_of, changed, state_of
 from verify.bandits.calling.run_generators import RunGenerators
+from verify.conduct.kept_outside import caches_of, changed, kept_outside
 from verify.subjects.python_file import import_file
 
 pytestmark = pytest.mark.usefixtures("small_searches")
@@ -113,9 +113,9 @@ def test_generators_are_no_state():
         def noise(self):
             return self.rng.laplace()
 
-    before = state_of(Own())
+    before = kept_outside(Own())
     Own.rng.laplace()
-    assert changed(before, state_of(Own())) == []
+    assert changed(before, kept_outside(Own())) == []
 
 
 @pytest.mark.parametrize("draw", [lambda: np.random.random(), lambda: __import__("random").random()])
