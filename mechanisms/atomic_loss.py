@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
+from mechanisms.oscillation import Oscillations
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import (
     ROUNDING,
@@ -203,6 +204,19 @@ class AtomicLoss(PrivacyLoss):
         relative = relative + ROUNDING * (4.0 + np.abs(log_p) + 3.0 * s * np.abs(values))
         moved = np.expm1(np.minimum(self.displaced * np.hypot(s, t), 700.0)) if self.displaced else 0.0
         return fourier_of_masses(log_p + s * values, values, relative, moved, t)
+
+    def oscillations(self, s: float) -> Oscillations | None:
+        """Return all pairs of a few atoms whose values are known."""
+        values, log_p = self._arrays
+        if values.size > _FEW or self.displaced:
+            return None
+        logs = log_p + s * values
+        total = float(logsumexp(logs))
+        rounding = self.relative_rounding + ROUNDING * (40.0 + 8.0 * float(np.max(np.abs(logs)))) + 1e-12
+        weights = np.exp(logs - total)
+        i, j = np.triu_indices(values.size, 1)
+        amplitudes = 4.0 * weights[i] * weights[j] * (1.0 - 8.0 * rounding)
+        return Oscillations(1.0, total + 4.0 * rounding, np.abs(values[i] - values[j]), amplitudes, np.zeros(0), np.zeros(0))
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeLaplaceLoss
+from mechanisms.oscillation import Oscillations
 from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, PrivacyLoss, log1p_complex
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
@@ -151,6 +152,22 @@ class LaplaceLoss(PrivacyLoss):
         top = self.log_mgf_real(np.array([s]))[0]
         total = np.minimum(np.sum(n * logs, axis=0), top)
         return np.asarray(total + 16 * ROUNDING * float(np.sum(n * (s + 2.0) * (e + 1.0))))
+
+    def oscillations(self, s: float) -> Oscillations:
+        """Return the pairs of atoms, e^{-e/2} e^{±e(s+1/2)} / 2 at ±e, and the share of the densities.
+
+        With x = s + 1/2 the atoms have C = e^{-e/2} cosh(ex) and 4 w_1 w_2 = 1/cosh²(ex); the density adds
+        e^{-e/2} sinh(ey)/2y, y = x + it, of modulus at most C tanh(ex)/2x (its value at t = 0) and at most C/2t, because
+        |sinh(ey)|² = sinh²(ex) + sin²(et) <= cosh²(ex).
+        """
+        e, n = (column[:, 0] for column in self._columns)
+        x = s + 0.5
+        log_cosh = e * x + np.log1p(np.exp(-2.0 * e * x)) - math.log(2.0)
+        caps = n * (log_cosh - 0.5 * e)
+        log_caps = math.fsum(caps) + 16 * ROUNDING * float(n @ (e * (x + 1.0) + 1.0))
+        amplitudes = n * np.exp(-2.0 * log_cosh)
+        shares = np.tanh(e * x) / (2.0 * x) * (1.0 + 1e-12)
+        return Oscillations(float(np.sum(n)), log_caps, 2.0 * e, amplitudes, shares, n)
 
     @property
     def _may_be_sampled(self) -> bool:

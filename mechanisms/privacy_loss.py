@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
+from mechanisms.oscillation import Oscillations
 
 ComplexArray = npt.NDArray[np.complex128]
 
@@ -184,6 +185,10 @@ class PrivacyLoss(abc.ABC):
         value, error = self.log_mgf_line(s, np.zeros(1))
         return np.full(heights.shape, float(value[0].real + error[0]))
 
+    def oscillations(self, s: float) -> Oscillations | None:
+        """Return how the atoms turn around each other at tilt s; None if what there is besides is not bounded."""
+        return None
+
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
         """Return the Rényi divergence D_α(P‖Q) = ln M(α - 1) / (α - 1) for α > 1 (Mironov 2017).
 
@@ -346,6 +351,19 @@ class LossSum(PrivacyLoss):
             size += np.abs(part)
         return total + (len(self.losses) + 2) * ROUNDING * size
 
+    def oscillations(self, s: float) -> Oscillations | None:
+        """Those of the parts that have any; of the others nothing but their size at s, and their precision."""
+        found, rest = [], 0.0
+        for loss, n in self._terms:
+            own = loss.oscillations(s)
+            if own is None:
+                rest += n * float(loss.log_envelope(s, np.zeros(1))[0])
+            else:
+                found.append(own.repeated(n))
+        if not found:
+            return None
+        return Oscillations.together(found).scaled(rest)
+
 
 def _outwards(value: float, direction: float) -> float:
     return value if math.isinf(value) else value + math.copysign(8 * ROUNDING * abs(value), direction)
@@ -423,6 +441,10 @@ class RelatedLoss(PrivacyLoss):
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return the loss's."""
         return self.loss.log_envelope(s, heights)
+
+    def oscillations(self, s: float) -> Oscillations | None:
+        """Return the loss's."""
+        return self.loss.oscillations(s)
 
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss on a Poisson subsample, stated for the same relation."""

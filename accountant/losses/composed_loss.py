@@ -19,7 +19,7 @@ import numpy as np
 
 from accountant.losses.ceiling import near_ceiling
 from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.contour import Contour, plan_contour
+from accountant.losses.contour import Contour, plan_contour, plan_oscillating_contour
 from accountant.losses.equal_laplace import equal_laplace
 from accountant.losses.grid import grid
 from accountant.losses.inversion import DeltaBounds, invert
@@ -60,11 +60,13 @@ class _Work:
     """Relative width of ε from which on the grid may do better."""
     little: float
     """Nodes of a contour that is taken at once."""
+    some: float
+    """Complex exponentials of a contour for many different losses with atoms."""
     much: float
     """Complex exponentials that the last contour may take."""
 
 
-_WORK = _Work(tight=1e-12, not_tight=4e-6, little=1024.0, much=2e6)
+_WORK = _Work(tight=1e-12, not_tight=4e-6, little=1024.0, some=4e5, much=2e6)
 
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
@@ -418,6 +420,11 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
         series = equal_laplace(loss, equal[0], equal[1], saddle)
         if series is not None:
             yield series
+    for factor in (0.9, 10.0, 100.0):
+        plan = plan_oscillating_contour(loss, saddle, relative, _WORK.some, factor * width / (saddle.s + 1.0))
+        if plan is not None:
+            yield Contour(loss, plan)
+            break
     plans = [plan_contour(loss, saddle, relative, _WORK.much)]
     for factor in (1.0, 10.0, 100.0, 1e3):
         # Wider than 1/s the phantom would hide the mechanism.

@@ -17,6 +17,7 @@ if ε + T is at least the largest loss.
 Theorem 3 (truncation). If |M(s+it)| <= E(τ) e^{-ρt²/2} for |t| >= τ = Nh, then the terms |k| > N add up to at
 most (1/π) e^{-sε} E(τ) e^{-ρτ²/2} min(atan(s/τ)/s, 1/(ρτ³)): |z(z+1)| >= s² + t² and >= t², the majorant
 decreases, so h Σ_{k>N} <= ∫_τ^∞. That the last terms are tiny proves nothing (atoms make spikes further out).
+With a bound E' for τ <= |t| <= τ' and ρ > 0, what lies up to τ' has E', and E need only hold from τ' on.
 
 Theorem 4 (phantom Gaussian). For every law of L and μ > 0 let M_μ(z) = M(z) e^{μ²z(z+1)/2},
 U = (1/2πi) ∫ M_μ e^{-εz}/(z(z+1)) dz and B = μ² e^{μ²/8} (1/2πi) ∫ M_μ e^{-εz} dz. Then U - B <= δ(ε) <= U.
@@ -60,6 +61,8 @@ class ContourPlan:
         μ² of the phantom Gaussian; 0 for none.
     further
         The abscissa s' of the Chernoff bound on the right aliases; 0 if there are none.
+    log_tails
+        Ln of the truncation bounds of U and, with a phantom, of B, at ε = 0.
     """
 
     s: float
@@ -68,6 +71,7 @@ class ContourPlan:
     work: float
     phantom: float
     further: float
+    log_tails: tuple[float, ...]
 
 
 def period_for(loss: PrivacyLoss, saddle: Saddle, tolerance: float) -> tuple[float, float]:
@@ -105,25 +109,73 @@ def plan_contour(
     s = saddle.s
     period, further = period_for(loss, saddle, tolerance)
     step = 2.0 * math.pi / period
-    counts = np.ceil(12.0 * 1.25 ** np.arange(math.ceil(math.log(max(most_work, 15.0) / 12.0, 1.25))))
-    tails = _log_tails(loss, s, saddle.epsilon, counts * step, phantom)
-    enough = np.flatnonzero(np.max(tails, axis=0) <= math.log(tolerance) + saddle.log_delta)
+    counts = _node_counts(most_work)
+    tails = _log_tails(loss, s, counts * step, phantom)
+    enough = np.flatnonzero(np.max(tails, axis=0) - s * saddle.epsilon <= _wanted_tail(saddle, tolerance))
     if enough.size == 0:
         return None
     nodes = int(counts[enough[0]])
     work = nodes * loss.cost(s, nodes * step)
-    return ContourPlan(s, step, nodes, work, phantom, further) if work <= most_work else None
+    log_tails = tuple(tails[:, enough[0]].tolist())
+    return ContourPlan(s, step, nodes, work, phantom, further, log_tails) if work <= most_work else None
 
 
-def _log_tails(
-    loss: PrivacyLoss, s: float, epsilon: float, heights: FloatArray, phantom: float
-) -> FloatArray:
-    """Return ln of the truncation bounds of U and, with a phantom, of B (rows), for each height."""
+def plan_oscillating_contour(
+    loss: PrivacyLoss, saddle: Saddle, tolerance: float, most_work: float, phantom: float
+) -> ContourPlan | None:
+    """Return a contour with few nodes for many different losses with atoms (`mechanisms.oscillation`), or None.
+
+    The phantom, and what other Gaussian part there is, bounds what lies beyond a far height τ'; c is tabulated up to
+    that one. Whether c can be small enough at all is asked first.
+    """
+    s, wanted = saddle.s, _wanted_tail(saddle, tolerance)
     rho = loss.precision + phantom
-    base = (
-        loss.log_envelope(s, heights) + 0.5 * phantom * s * (s + 1.0) - s * epsilon - 0.5 * rho * heights**2
-    )
-    base = base - math.log(math.pi) + 1e-12 * (1.0 + abs(s * epsilon))
+    own = loss.oscillations(s)
+    if own is None or rho <= 0.0:
+        return None
+    tilt = 0.5 * phantom * s * (s + 1.0) - s * saddle.epsilon
+    if own.log_floor + tilt > wanted:
+        return None
+    cap = float(loss.log_envelope(s, np.zeros(1))[0])
+    end = math.sqrt(2.0 * max(1.0, cap + tilt - wanted + 2.0) / rho)
+    table = own.up_to(end)
+    if table is None:
+        return None
+    period, further = period_for(loss, saddle, tolerance)
+    step = 2.0 * math.pi / period
+    counts = _node_counts(most_work)
+    heights = np.minimum(counts * step, end)
+    inside = np.minimum(table.log_envelope(heights, end), cap)
+    inside += tilt + s * saddle.epsilon - math.log(math.pi) + 1e-12 * (1.0 + abs(inside))
+    fall = -0.5 * rho * heights**2
+    beyond = _log_tails(loss, s, np.array([end]), phantom)
+    first = inside + fall + np.log(np.arctan2(s, heights) / s)
+    second = inside + phantom / 8.0 + math.log(max(phantom, 1e-300)) + fall
+    second += np.log(np.minimum(math.sqrt(math.pi / (2.0 * rho)), 1.0 / (rho * heights)))
+    tails = np.logaddexp(np.stack([first, second])[: beyond.shape[0]], beyond)
+    enough = np.flatnonzero(np.max(tails, axis=0) - s * saddle.epsilon <= wanted)
+    if enough.size == 0:
+        return None
+    nodes = int(counts[enough[0]])
+    work = nodes * loss.cost(s, nodes * step)
+    log_tails = tuple((tails[:, enough[0]] + 1e-12).tolist())
+    return ContourPlan(s, step, nodes, work, phantom, further, log_tails) if work <= most_work else None
+
+
+def _node_counts(most_work: float) -> FloatArray:
+    exponents = np.arange(math.ceil(math.log(max(most_work, 15.0) / 12.0, 1.25)), dtype=np.float64)
+    return np.asarray(np.ceil(12.0 * 1.25**exponents))
+
+
+def _wanted_tail(saddle: Saddle, tolerance: float) -> float:
+    return math.log(tolerance) + saddle.log_delta
+
+
+def _log_tails(loss: PrivacyLoss, s: float, heights: FloatArray, phantom: float) -> FloatArray:
+    """Return ln of the truncation bounds of U and, with a phantom, of B (rows), for each height, at ε = 0."""
+    rho = loss.precision + phantom
+    base = loss.log_envelope(s, heights) + 0.5 * phantom * s * (s + 1.0) - 0.5 * rho * heights**2
+    base = base - math.log(math.pi) + 1e-12
     slow = np.arctan2(s, heights) / s
     with np.errstate(divide="ignore", over="ignore"):
         first = base + np.log(np.minimum(slow, 1.0 / (rho * heights**3) if rho > 0.0 else np.inf))
@@ -156,8 +208,6 @@ class Contour:
         self._log_w: ComplexArray = self._log_b - np.log(product)
         self._abs_z: FloatArray = np.abs(self._z)
         self._supremum = loss.supremum
-        tails = _log_tails(loss, plan.s, 0.0, t[-1:], plan.phantom)[:, 0]
-        self._log_tails: FloatArray = tails + 1e-12
         r = math.exp(-plan.s * 2.0 * math.pi / plan.step)
         self._left = r / (1.0 - r) * _SLACK
         self._log_right = self._log_right_alias(loss)
@@ -192,13 +242,13 @@ class Contour:
         total = float(np.sum(w.real))
         slack = _rounding(self._log_w.real - shift.real, w, error)
         scale = 1e-12 * abs(plan.s * epsilon)
-        slack += math.exp(min(700.0, self._log_tails[0] - plan.s * epsilon + scale))
+        slack += math.exp(min(700.0, plan.log_tails[0] - plan.s * epsilon + scale))
         if plan.phantom:
             bump = plan.phantom * math.exp(plan.phantom / 8.0)
             b = np.exp(self._log_b - shift)
             loss_of_width = float(np.sum(b.real)) + _rounding(self._log_b.real - shift.real, b, error)
             below = bump * max(0.0, loss_of_width)
-            below += math.exp(min(700.0, self._log_tails[1] - plan.s * epsilon + scale))
+            below += math.exp(min(700.0, plan.log_tails[1] - plan.s * epsilon + scale))
         else:
             below = 0.0
         right = 0.0
