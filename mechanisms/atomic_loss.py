@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +20,7 @@ from mechanisms.privacy_loss import (
     CeilingLaw,
     ComplexArray,
     LatticeValues,
+    LossSum,
     PrivacyLoss,
     RelatedLoss,
 )
@@ -112,7 +114,7 @@ class AtomicLoss(PrivacyLoss):
         atoms = tuple((top - loss, p) for loss, p in pairs if p > 0.0)
         # One rounding for each product, and one for each of the products that are added.
         rounding = self.relative_rounding + ROUNDING * (12.0 - 2.0 * math.log(atoms[-1][1]) + len(atoms))
-        return CeilingLaw(top, (), ((atoms, 1),), rounding)
+        return CeilingLaw(((top, 1),), (), ((atoms, 1),), rounding)
 
     @property
     def below_ceiling(self) -> CeilingLaw | None:
@@ -207,21 +209,108 @@ class AtomicLoss(PrivacyLoss):
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return all pairs of a few atoms whose values are known."""
-        values, log_p = self._arrays
-        if values.size > _FEW or self.displaced:
-            return None
-        logs = log_p + s * values
-        total = float(logsumexp(logs))
-        rounding = self.relative_rounding + ROUNDING * (40.0 + 8.0 * float(np.max(np.abs(logs)))) + 1e-12
-        weights = np.exp(logs - total)
-        i, j = np.triu_indices(values.size, 1)
-        amplitudes = 4.0 * weights[i] * weights[j] * (1.0 - 8.0 * rounding)
-        return Oscillations(1.0, total + 4.0 * rounding, np.abs(values[i] - values[j]), amplitudes, np.zeros(0), np.zeros(0))
+        return AtomicLossSum((self,), (1,)).oscillations(s) if len(self.losses) <= _FEW else None
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""
         values, log_p = self._arrays
         return np.asarray(logsumexp(log_p[:, None] + values[:, None] * s, axis=0))
+
+    @classmethod
+    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+        """Return the sum; that of several losses with few atoms each takes their transforms at once."""
+        own = [(loss, n) for loss, n in zip(losses, counts, strict=True) if isinstance(loss, AtomicLoss)]
+        few = [(loss, n) for loss, n in own if len(loss.losses) <= _FEW]
+        if len(few) < 2:
+            return LossSum(tuple(losses), tuple(counts))
+        small = AtomicLossSum(tuple(loss for loss, _ in few), tuple(n for _, n in few))
+        rest = [(loss, n) for loss, n in own if len(loss.losses) > _FEW]
+        if not rest:
+            return small
+        return LossSum((small, *(loss for loss, _ in rest)), (1, *(n for _, n in rest)))
+
+
+@dataclass(frozen=True)
+class AtomicLossSum(LossSum):
+    """The sum of independent losses with few atoms each, their transforms in arrays."""
+
+    @cached_property
+    def _table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return values, log probabilities (-inf where there is no atom) and their errors; displacements; counts."""
+        shape = len(self.losses), _FEW
+        values, log_p = np.zeros(shape), np.full(shape, -np.inf)
+        relative = np.zeros(shape)
+        for i, loss in enumerate(self.losses):
+            assert isinstance(loss, AtomicLoss)
+            own, logs = loss._arrays
+            values[i, : own.size], log_p[i, : own.size] = own, logs
+            relative[i] = loss.relative_rounding
+        used = np.maximum(1, np.max(np.count_nonzero(log_p > -np.inf, axis=1)))
+        values, log_p, relative = (table[:, :used] for table in (values, log_p, relative))
+        size = np.where(log_p > -np.inf, np.abs(log_p), 0.0)
+        relative = np.maximum(ROUNDING * (8.0 + 2.0 * size), relative) + ROUNDING * (8.0 + 2.0 * size)
+        displaced = np.array([loss.displaced for loss in self.losses])
+        return values, log_p, relative, displaced, np.array(self.counts, dtype=np.float64)
+
+    def cost(self, s: float, height: float) -> float:
+        """One for each atom."""
+        return float(self._table[0].size)
+
+    def _tilted(self, s: float) -> tuple[FloatArray, FloatArray]:
+        """Return each loss's probabilities tilted by e^{sl}, which add up to one, and ln of its M(s)."""
+        values, log_p = self._table[:2]
+        logs = log_p + s * values
+        top = np.max(logs, axis=1)
+        weights = np.exp(logs - top[:, None])
+        total = np.sum(weights, axis=1)
+        return weights / total[:, None], top + np.log(total)
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the sum of n_i ln M_i.
+
+        φ_i = Σ_j w_ij e^{itl_ij} is off by at most Σ_j w_ij (r_ij + u (3|t l| + 3 s|l| + 24)) + (e^{|z|d} - 1), d the
+        displacement, and ln M_i by the logarithm of 1 + that over |φ_i|.
+        """
+        values, _, relative, displaced, n = self._table
+        weights, log_m = self._tilted(s)
+        phi = np.zeros((n.size, t.size), dtype=np.complex128)
+        for j in range(values.shape[1]):
+            phi += weights[:, j, None] * np.exp(1j * np.outer(values[:, j], t))
+        spread = np.sum(weights * (relative + ROUNDING * (3.0 * s * np.abs(values) + 24.0)), axis=1)
+        slope = 3.0 * ROUNDING * np.sum(weights * np.abs(values), axis=1)
+        error = spread[:, None] + slope[:, None] * t
+        if displaced.any():
+            error += np.expm1(np.minimum(np.outer(displaced, np.hypot(s, t)), 700.0))
+        size = np.maximum(np.abs(phi), 1e-300)
+        logs = np.log(np.where(np.abs(phi) > 0.0, phi, 1e-300))
+        value = n @ logs + n @ log_m
+        bound = n @ np.log1p(error / size) + ROUNDING * (
+            float(n @ (4.0 + 4.0 * np.abs(log_m))) + (n.size + 4.0) * (n @ np.abs(logs))
+        )
+        return value, bound
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln M(s): atoms do not decay."""
+        return PrivacyLoss.log_envelope(self, s, heights)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Sum of the parts."""
+        return np.array([self._table[4] @ self._tilted(float(own))[1] for own in s])
+
+    def oscillations(self, s: float) -> Oscillations | None:
+        """Return the pairs of atoms of all losses; None if a value is displaced."""
+        values, _, relative, displaced, n = self._table
+        if displaced.any():
+            return None
+        weights, log_m = self._tilted(s)
+        rounding = np.max(relative, axis=1) + 8.0 * ROUNDING * (s * np.max(np.abs(values), axis=1) + 2.0)
+        i, j = np.triu_indices(values.shape[1], 1)
+        amplitudes = 4.0 * weights[:, i] * weights[:, j] * (n * (1.0 - 8.0 * rounding))[:, None]
+        caps = float(n @ (log_m + 4.0 * rounding + 8.0 * ROUNDING * np.abs(log_m)))
+        frequencies = np.abs(values[:, i] - values[:, j])
+        return Oscillations(
+            float(np.sum(n)), caps, frequencies.ravel(), amplitudes.ravel(), np.zeros(0), np.zeros(0)
+        )
 
 
 NO_LOSS = AtomicLoss((Fraction(0),), (1.0,))

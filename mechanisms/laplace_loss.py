@@ -38,7 +38,8 @@ class LaplaceLoss(PrivacyLoss):
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.epsilons, self.counts))
+        # Not of the fractions themselves, each of which takes an inverse modulo a prime.
+        return hash((tuple(map(float, self.epsilons)), self.counts))
 
     def __hash__(self) -> int:
         return self._hash
@@ -72,7 +73,7 @@ class LaplaceLoss(PrivacyLoss):
     def below_ceiling(self) -> CeilingLaw:
         """All parameters."""
         terms = tuple(zip(self.epsilons, self.counts, strict=True))
-        return CeilingLaw(sum((n * e for e, n in terms), Fraction(0)), terms)
+        return CeilingLaw(terms, terms)
 
     def cost(self, s: float, height: float) -> float:
         """One for each different parameter."""
@@ -189,12 +190,14 @@ class LaplaceLoss(PrivacyLoss):
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Count equal parameters together."""
-        counted: dict[Fraction, int] = {}
+        counted: dict[tuple[int, int], tuple[Fraction, int]] = {}
         for loss, count in zip(losses, counts, strict=True):
             assert isinstance(loss, LaplaceLoss)
             for epsilon, own in zip(loss.epsilons, loss.counts, strict=True):
-                counted[epsilon] = counted.get(epsilon, 0) + count * own
-        return cls(tuple(counted), tuple(counted.values()))
+                key = epsilon.numerator, epsilon.denominator  # a fraction's own hash is slow
+                counted[key] = epsilon, count * own + (counted[key][1] if key in counted else 0)
+        epsilons, totals = zip(*counted.values(), strict=True)
+        return cls(epsilons, totals)
 
 
 def _log_mgf_near_one(e: float, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:

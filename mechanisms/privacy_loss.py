@@ -21,6 +21,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
 from mechanisms.oscillation import Oscillations
+from mechanisms.rounding import exact_sum
 
 ComplexArray = npt.NDArray[np.complex128]
 
@@ -42,8 +43,8 @@ class CeilingLaw:
 
     Attributes
     ----------
-    ceiling
-        The largest finite value.
+    ceilings
+        The largest finite values, and how many of each.
     laplace
         Parameters e of Laplace losses and how many: X has an atom 1/2 at 0, and the density e^{-x/2}/4 up to 2e.
     atoms
@@ -52,10 +53,15 @@ class CeilingLaw:
         Relative rounding error of the product of one probability from each atomic X_i.
     """
 
-    ceiling: Fraction
+    ceilings: tuple[tuple[Fraction, int], ...]
     laplace: tuple[tuple[Fraction, int], ...] = ()
     atoms: tuple[tuple[Atoms, int], ...] = ()
     rounding: float = 0.0
+
+    @cached_property
+    def ceiling(self) -> Fraction:
+        """The largest finite value of the sum."""
+        return exact_sum(self.ceilings)
 
     @property
     def top_probability(self) -> float:
@@ -313,7 +319,7 @@ class LossSum(PrivacyLoss):
         if len(known) < len(laws):
             return None
         return CeilingLaw(
-            sum((n * law.ceiling for law, n in known), Fraction(0)),
+            tuple((e, own * n) for law, n in known for e, own in law.ceilings),
             tuple((e, own * n) for law, n in known for e, own in law.laplace),
             tuple((atoms, own * n) for law, n in known for atoms, own in law.atoms),
             math.fsum(n * law.rounding for law, n in known),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +19,18 @@ def up(exact: Fraction) -> float:
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def exact_sum(terms: Iterable[tuple[Fraction, int]]) -> Fraction:
+    """Return Σ n_i x_i exactly, in a balanced tree: one by one, denominators that grow make it quadratic."""
+    parts = [(n * x.numerator, x.denominator) for x, n in terms]
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        added = [
+            (a + c, b) if b == d else (a * d + c * b, b * d) for (a, b), (c, d) in pairs
+        ]
+        parts = added + parts[len(parts) - len(parts) % 2 :]
+    return Fraction(*parts[0]) if parts else Fraction(0)
 
 
 def add_up(a: float, b: float) -> float:

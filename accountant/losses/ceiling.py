@@ -98,7 +98,7 @@ def near_ceiling(
     With q = P(X = 0), δ >= q (1 - e^{-g}), so ε(δ) is at most -ln(1 - δ/q) away.
     """
     law = loss.below_ceiling
-    if law is None:
+    if law is None or sum(n for _, n in law.laplace) > _MOST_LAPLACE:
         return None
     if epsilon is not None:
         horizon = law.ceiling - Fraction(epsilon)
@@ -111,8 +111,6 @@ def near_ceiling(
         horizon = Fraction(-1.01 * math.log1p(-delta / top)) + Fraction(64 * math.ulp(float(law.ceiling)))
     reach = min((2 * e for e, _ in law.laplace), default=None)
     if horizon <= 0 or horizon > _FARTHEST or (reach is not None and horizon > reach):
-        return None
-    if sum(n for _, n in law.laplace) > _MOST_LAPLACE:
         return None
     sums = law.sums_below(horizon, _MOST_SUMS)
     return None if sums is None else NearCeiling(law, sums, horizon, s)

@@ -30,7 +30,7 @@ from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, open_unit, whole
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import smallest
-from mechanisms.rounding import up
+from mechanisms.rounding import exact_sum, up
 from mechanisms.subsampled import SubsampledDirection
 
 PURE = "sum of largest losses"
@@ -134,13 +134,28 @@ class ComposedLoss:
     @cached_property
     def pure_epsilon(self) -> Fraction | None:
         """The sum of the largest losses, exactly; None if one is unbounded."""
-        total = Fraction(0)
-        for profile, count in self.releases:
-            largest = profile.pure_epsilon
-            if largest is None:
-                return None
-            total += count * largest
-        return total
+        terms = self._largest_losses
+        return None if terms is None else exact_sum(terms)
+
+    @cached_property
+    def _largest_losses(self) -> list[tuple[Fraction, int]] | None:
+        known = [(profile.pure_epsilon, count) for profile, count in self.releases]
+        terms = [(largest, count) for largest, count in known if largest is not None]
+        return terms if len(terms) == len(known) else None
+
+    def _exceeds_largest_loss(self, epsilon: float) -> bool:
+        """Whether a number is at least the largest loss: exactly, but only where a sum of floats leaves it open."""
+        terms = self._largest_losses
+        if terms is None:
+            return False
+        try:
+            rough = math.fsum(float(largest) * count for largest, count in terms)
+        except OverflowError:
+            rough = 0.0
+        if epsilon < rough * (1.0 - 1e-12):
+            return False
+        assert self.pure_epsilon is not None
+        return Fraction(epsilon) >= self.pure_epsilon
 
     @cached_property
     def _directions(self) -> tuple[_Direction, ...]:
@@ -180,7 +195,9 @@ class ComposedLoss:
             result = result.with_lower(
                 [data.epsilon(target, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
             )
-        return result if self.pure_epsilon is None else result.intersect(_at_most(up(self.pure_epsilon)))
+        if math.isinf(result.upper) or self._exceeds_largest_loss(result.upper):
+            return result if self.pure_epsilon is None else result.intersect(_at_most(up(self.pure_epsilon)))
+        return result
 
     def delta(self, epsilon: float, *, width: float = 1e-9) -> CertifiedInterval:
         """Return an interval that contains δ(epsilon), for epsilon >= 0.
@@ -194,7 +211,7 @@ class ComposedLoss:
         if math.isinf(at):
             raise ParameterError("epsilon = inf: must be finite")
         open_unit("width", width)
-        if self.pure_epsilon is not None and Fraction(at) >= self.pure_epsilon:
+        if self._exceeds_largest_loss(at):
             return CertifiedInterval(0.0, 0.0, PURE, PURE)
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
         for direction in self._directions:

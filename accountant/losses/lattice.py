@@ -53,8 +53,9 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
     differences = sorted({b - own[0] for own, _ in values for b in own[1:] if b != own[0]})
     if not differences:
         return CommonLattice(origin, Fraction(1), 0.0)
-    top = math.gcd(*(d.numerator * (_lcm(differences) // d.denominator) for d in differences))
-    exact = Fraction(top, _lcm(differences))
+    least = math.lcm(*(d.denominator for d in differences))
+    top = math.gcd(*(d.numerator * (least // d.denominator) for d in differences))
+    exact = Fraction(top, least)
     if exact >= least_spacing:
         return CommonLattice(origin, exact, 0.0)
     unit = differences[0]
@@ -67,10 +68,6 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
         worst = max(abs(b - own[0] - round((b - own[0]) / spacing) * spacing) for b in own)
         moved += n * worst
     return CommonLattice(origin, spacing, float(moved) * 1.001) if moved <= _CLOSE * span else None
-
-
-def _lcm(values: list[Fraction]) -> int:
-    return math.lcm(*(value.denominator for value in values))
 
 
 class LatticeContour:
