@@ -283,7 +283,7 @@ class AtomicLossSum(LossSum):
             error += np.expm1(np.minimum(np.outer(displaced, np.hypot(s, t)), 700.0))
         size = np.maximum(np.abs(phi), 1e-300)
         logs = np.log(np.where(np.abs(phi) > 0.0, phi, 1e-300))
-        value = n @ logs + n @ log_m
+        value: ComplexArray = np.asarray(n @ logs + n @ log_m, dtype=np.complex128)
         bound = n @ np.log1p(error / size) + ROUNDING * (
             float(n @ (4.0 + 4.0 * np.abs(log_m))) + (n.size + 4.0) * (n @ np.abs(logs))
         )

@@ -158,7 +158,7 @@ class LaplaceLoss(PrivacyLoss):
         """Return the pairs of atoms, e^{-e/2} e^{±e(s+1/2)} / 2 at ±e, and the share of the densities.
 
         With x = s + 1/2 the atoms have C = e^{-e/2} cosh(ex) and 4 w_1 w_2 = 1/cosh²(ex); the density adds
-        e^{-e/2} sinh(ey)/2y, y = x + it, of modulus at most C tanh(ex)/2x (its value at t = 0) and at most C/2t, because
+        e^{-e/2} sinh(ey)/2y, y = x + it, of modulus at most C tanh(ex)/2x (its value at t = 0) and at most C/2t, as
         |sinh(ey)|² = sinh²(ex) + sin²(et) <= cosh²(ex).
         """
         e, n = (column[:, 0] for column in self._columns)

@@ -14,9 +14,9 @@ modulus at most C_i h_i for |t| >= τ. Let n_i be the counts, n their sum. Then 
     |M_i| <= C_i (√v_i + h_i), whose square is at most C_i² (v_i + 2h_i + h_i²), as v_i <= 1. The logarithm is concave,
     and the mean of the v_i is 1 - (A - c)/2n. []
 
-c at the points qD, by one FFT: every frequency ω is split linearly between two neighbouring bins of width g, which is off
-by at most (gt)²/8 for each cosine (its second derivative by ω is at most t²); between two points c exceeds both by
-at most (D²/8) Σ a ω². ωD is folded into [0, π] first: at whole q that changes no cosine.
+c at the points qD, by one FFT: every frequency ω is split linearly between two neighbouring bins of width g, which is
+off by at most (gt)²/8 for each cosine (its second derivative by ω is at most t²); between two points c exceeds both
+by at most (D²/8) Σ a ω². ωD is folded into [0, π] first: at whole q that changes no cosine.
 """
 
 from __future__ import annotations
@@ -115,8 +115,9 @@ class Oscillations:
         bins = np.minimum(turn, 2.0 * math.pi - turn) * (length / (2.0 * math.pi))
         low = np.minimum(bins.astype(np.int64), half - 1)
         part = np.clip(bins - low, 0.0, 1.0) * self.amplitudes
-        spectrum = np.bincount(low, self.amplitudes - part, half + 1)
-        spectrum += np.bincount(low + 1, part, half + 1)
+        spectrum = np.zeros(half + 1)
+        np.add.at(spectrum, low, self.amplitudes - part)
+        np.add.at(spectrum, low + 1, part)
         spectrum[1:-1] *= 0.5
         values = fft.irfft(spectrum.astype(np.complex128), length)[: points + 1] * length
         t: FloatArray = step * np.arange(points + 1, dtype=np.float64)

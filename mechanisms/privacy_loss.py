@@ -254,12 +254,12 @@ class LossSum(PrivacyLoss):
     def _terms(self) -> list[tuple[PrivacyLoss, float]]:
         return [(loss, float(n)) for loss, n in zip(self.losses, self.counts, strict=True)]
 
-    @property
+    @cached_property
     def supremum(self) -> float:
         """Sum of the suprema, rounded up."""
         return _outwards(math.fsum(loss.supremum * n for loss, n in self._terms), math.inf)
 
-    @property
+    @cached_property
     def infimum(self) -> float:
         """Sum of the infima, rounded down."""
         return _outwards(math.fsum(loss.infimum * n for loss, n in self._terms), -math.inf)

@@ -26,9 +26,7 @@ def exact_sum(terms: Iterable[tuple[Fraction, int]]) -> Fraction:
     parts = [(n * x.numerator, x.denominator) for x, n in terms]
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)
-        added = [
-            (a + c, b) if b == d else (a * d + c * b, b * d) for (a, b), (c, d) in pairs
-        ]
+        added = [(a + c, b) if b == d else (a * d + c * b, b * d) for (a, b), (c, d) in pairs]
         parts = added + parts[len(parts) - len(parts) % 2 :]
     return Fraction(*parts[0]) if parts else Fraction(0)
 

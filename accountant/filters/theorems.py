@@ -24,6 +24,7 @@ from mechanisms import (
     PureProfile,
     ZeroConcentratedProfile,
 )
+from mechanisms.gaussian import gaussian_epsilons
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, open_unit, whole
 from mechanisms.privacy_loss import PrivacyLoss, add_losses
@@ -76,10 +77,15 @@ def _guarantees(releases: Releases, delta: float) -> list[tuple[float, float, in
     """Return (ε_i, δ_i, n_i): pure ε where there is one, else the profile at an equal share of delta."""
     others = sum(n for profile, n in releases if profile.pure_epsilon is None)
     share = delta / others if others else 0.0
+    mus = [profile.mu for profile, _ in releases if isinstance(profile, GaussianProfile) and profile.mu]
+    of_gaussians = iter(gaussian_epsilons(np.array(mus), share * (1.0 - 1e-12)).tolist() if mus else ())
     result = []
     for profile, n in releases:
-        if profile.pure_epsilon is not None:
-            result.append((up(profile.pure_epsilon), 0.0, n))
+        largest = profile.pure_epsilon
+        if largest is not None:
+            result.append((up(largest), 0.0, n))
+        elif isinstance(profile, GaussianProfile):
+            result.append((next(of_gaussians), share, n))
         else:
             result.append((profile.epsilon(share * (1.0 - 1e-12)), share, n))
     return result

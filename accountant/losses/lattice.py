@@ -29,6 +29,7 @@ from accountant.losses.contour import period_for
 from accountant.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.arrays import FloatArray
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
+from mechanisms.rounding import exact_sum
 
 _MOST_NODES = 2**18
 _CLOSE = Fraction(1, 10**13)
@@ -48,9 +49,8 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
 
     None if its spacing would be below ``least_spacing``.
     """
-    origin = sum((Fraction(n) * own[0] for own, n in values), Fraction(0))
-    span = sum((Fraction(n) * (own[-1] - own[0]) for own, n in values), Fraction(0))
     differences = sorted({b - own[0] for own, _ in values for b in own[1:] if b != own[0]})
+    origin = exact_sum((own[0], n) for own, n in values)
     if not differences:
         return CommonLattice(origin, Fraction(1), 0.0)
     least = math.lcm(*(d.denominator for d in differences))
@@ -58,11 +58,13 @@ def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLatt
     exact = Fraction(top, least)
     if exact >= least_spacing:
         return CommonLattice(origin, exact, 0.0)
-    unit = differences[0]
-    ratios = [(d / unit).limit_denominator(1000) for d in differences]
-    spacing = unit / math.lcm(*(ratio.denominator for ratio in ratios))
-    if spacing < least_spacing:
-        return None
+    unit, denominator = differences[0], 1
+    for difference in differences:
+        denominator = math.lcm(denominator, (difference / unit).limit_denominator(1000).denominator)
+        if unit < least_spacing * denominator:
+            return None
+    spacing = unit / denominator
+    span = exact_sum((own[-1] - own[0], n) for own, n in values)
     moved = Fraction(0)
     for own, n in values:
         worst = max(abs(b - own[0] - round((b - own[0]) / spacing) * spacing) for b in own)

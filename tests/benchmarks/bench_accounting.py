@@ -62,6 +62,14 @@ CASES: dict[str, tuple[Releases, float]] = {
         [(kind(b), 1) for kind in (laplace, gaussian) for b in SCALES],
         1e-6,
     ),
+    "1,000 Laplace scales": (
+        [(laplace(math.sqrt(1000) * 20.0 ** (i / 999)), 1) for i in range(1000)],
+        1e-6,
+    ),
+    "500 randomized responses": (
+        [(RandomizedResponse(size=2, epsilon=0.01 * 20.0 ** (i / 499)).profile(), 1) for i in range(500)],
+        1e-6,
+    ),
     "200 Laplace scales": ([(laplace(b), 1) for b in SCALES], 1e-6),
     "randomized response x100": ([(RESPONSE, 100)], 1e-6),
     **{f"Laplace 2 x{n}": ([(laplace(2), n)], 1e-6) for n in (1, 2, 5, 10)},
