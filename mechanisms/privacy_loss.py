@@ -188,8 +188,12 @@ class PrivacyLoss(abc.ABC):
 
         Default: ln M(s), which bounds |M(s+it)| for every law (only if `precision` is 0).
         """
+        return np.full(heights.shape, self.log_top(s))
+
+    def log_top(self, s: float) -> float:
+        """Return ln M(s), rounded up: as the Gaussian part is independent, |M(s+it)| e^{ρt²/2} <= M(s) for every t."""
         value, error = self.log_mgf_line(s, np.zeros(1))
-        return np.full(heights.shape, float(value[0].real + error[0]))
+        return float(value[0].real + error[0])
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return how the atoms turn around each other at tilt s; None if what there is besides is not bounded."""
@@ -363,7 +367,7 @@ class LossSum(PrivacyLoss):
         for loss, n in self._terms:
             own = loss.oscillations(s)
             if own is None:
-                rest += n * float(loss.log_envelope(s, np.zeros(1))[0])
+                rest += n * loss.log_top(s)
             else:
                 found.append(own.repeated(n))
         if not found:

@@ -136,7 +136,7 @@ def plan_oscillating_contour(
     tilt = 0.5 * phantom * s * (s + 1.0) - s * saddle.epsilon
     if own.log_floor + tilt > wanted:
         return None
-    cap = float(loss.log_envelope(s, np.zeros(1))[0])
+    cap = loss.log_top(s)
     end = math.sqrt(2.0 * max(1.0, cap + tilt - wanted + 2.0) / rho)
     table = own.up_to(end)
     if table is None:

@@ -67,7 +67,7 @@ def test_the_bound_of_many_different_scales_is_worth_having() -> None:
     assert own is not None
     table = own.up_to(1e5)
     assert table is not None
-    fall = float(table.log_envelope(np.array([200.0]), 1e5)[0] - loss.log_envelope(11.0, np.zeros(1))[0])
+    fall = float(table.log_envelope(np.array([200.0]), 1e5)[0]) - loss.log_top(11.0)
     assert fall < -100.0
 
 
@@ -101,3 +101,15 @@ def test_a_tail_that_takes_too_many_points_is_left() -> None:
     own = response(1.0).oscillations(1.0)
     assert own is not None
     assert own.up_to(1e9) is None
+
+
+def test_no_cell_of_the_table_hides_a_larger_sum() -> None:
+    rng = np.random.default_rng(5)
+    frequencies, amplitudes = rng.uniform(0.1, 1.0, 3), rng.uniform(0.5, 1.0, 3)
+    own = Oscillations(3.0, 0.0, frequencies, amplitudes, np.zeros(0), np.zeros(0))
+    table = own.up_to(300.0)
+    assert table is not None
+    places = np.linspace(0.0, 1.0, 21)
+    for q in range(table.values.size - 1):
+        t = (q + places) * table.step
+        assert (np.cos(np.outer(t, frequencies)) @ amplitudes <= table.values[q]).all()
