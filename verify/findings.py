@@ -29,6 +29,7 @@ class FindingKind(StrEnum):
     ENDS_PROCESS = "ends-process"
     ERROR_IN_MAP = "error-in-map"
     FEWER_CALLS = "fewer-calls"
+    FEWER_DRAWS = "fewer-draws"
     FLOATING_POINT = "floating-point"
     FOREIGN_RANDOMNESS = "foreign-randomness"
     IGNORES_GENERATOR = "ignores-generator"
@@ -117,6 +118,18 @@ class Statement(Enum):
     STOPPED_BETS = (
         FindingKind.INTERRUPTED,
         "stopped after {draws:,} draws a side: the wealth and the bound hold all the same, whenever one stops",
+        False,
+    )
+    FEWER_DRAWS = (
+        FindingKind.FEWER_DRAWS,
+        "a draw takes about {seconds:.2g} s: {draws:,} instead of {asked:,} fit into the time limit of {limit:g} s, "
+        "and all is done after about {ends} s; a limit of {enough:,} s would do for all draws{bits}",
+        False,
+    )
+    TOO_DEAR = (
+        FindingKind.FEWER_DRAWS,
+        "a draw takes about {seconds:.2g} s: even the {draws:,} without which there is no test take about {ends} s, "
+        "and the time limit is {limit:g} s; a limit of {least:,} s would do",
         False,
     )
     TIME_LIMIT = (

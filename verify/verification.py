@@ -197,8 +197,15 @@ def _answer(
     )
     answer = Answer(found.name, claim, seed, _kind(found), _parameters(found))
     known(answer)
-    reproduce = reproduction(subject, found, repeated)
-    conduct = Conduct(effort, seed, reproduce, tell, options.time_limit, start)
+    conduct = Conduct(
+        effort,
+        seed,
+        reproduction(subject, found, repeated),
+        tell,
+        options.time_limit,
+        start,
+        lambda samples: reproduction(subject, found, replace(repeated, samples=samples)),
+    )
     bets = Bets(seed, account, file) if options.bets else None
     with _one_thread(), interrupts() as presses:
         asked = Inquiry(found, claim, conduct, options, bets or SingleLook(), adversary)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from algorithms.problems import SettingError
@@ -77,7 +77,12 @@ def shown_progress(name: str) -> Iterator[Progress]:
     if not console.is_terminal:
         yield silent
         return
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(printable(name), total=1.0)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from verify.conduct.effort import Effort
 from verify.conduct.progress import Progress, silent
@@ -29,6 +30,8 @@ class Conduct:
         was stopped.
     began
         When it began, as `time.monotonic` says.
+    reproduce_with
+        The command line, or the Python call, for a number of draws that is found on the way.
     """
 
     effort: Effort
@@ -37,8 +40,15 @@ class Conduct:
     progress: Progress = silent
     seconds: float = SECONDS
     began: float = field(default_factory=time.monotonic)
+    reproduce_with: Callable[[int], str] | None = None
 
     @property
     def spent(self) -> float:
         """Seconds of the time limit that are over."""
         return time.monotonic() - self.began
+
+    def with_samples(self, samples: int) -> Conduct:
+        """Return the same with so many draws, as if the caller had asked for them."""
+        effort = self.effort.with_samples(samples, self.effort.confidence)
+        said = self.reproduce if self.reproduce_with is None else self.reproduce_with(samples)
+        return replace(self, effort=effort, reproduce=said)

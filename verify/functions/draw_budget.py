@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from verify.conduct.effort import Effort
 from verify.functions.runs import FunctionRuns
 
+FEWEST_DRAWS = 1_024
+"""Draws with which one pair can be tested."""
+
+DRAWS_OF_ALL_TESTS = 20_000
+"""Draws from which on there is enough for a search and for the floating-point test, too."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Shares:
@@ -14,8 +20,6 @@ class _Shares:
 
     Attributes
     ----------
-    least
-        Draws with which every stage has enough to lay out events.
     search
         Share of the draws that the search for neighbours gets, where a function is called once per draw.
     wide, widest
@@ -26,7 +30,6 @@ class _Shares:
         Entries of an output up to which there are as many draws as the effort says.
     """
 
-    least: int = 20_000
     search: float = 0.3
     wide: int = 7
     widest: float = 0.7
@@ -77,8 +80,13 @@ class DrawBudget:
 
     @property
     def lattice(self) -> int:
-        """Draws of the floating-point test."""
-        return int(_SHARES.lattice * self.samples)
+        """Draws of the floating-point test; 0 if there are too few for it."""
+        return int(_SHARES.lattice * self.samples) if self.samples >= DRAWS_OF_ALL_TESTS else 0
+
+    @property
+    def most_pairs(self) -> int:
+        """Pairs of which an event can be chosen."""
+        return max(self.samples // FEWEST_DRAWS, 1)
 
     def tested(self, searched: int, columns: int) -> int:
         """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
@@ -88,22 +96,27 @@ class DrawBudget:
         left = self.samples - self.lattice - (0 if self.cheap else searched)
         return int(left * min(1.0, max(_SHARES.widest, _SHARES.wide / columns))) if self.cheap else left
 
-    def check(self) -> None:
-        """Refuse too few draws.
+    def check(self, *, floating_point: bool) -> None:
+        """Refuse too few draws; `floating_point` is whether the test of the lowest bits counts.
 
         Raises
         ------
         ValueError
-            If there are fewer than 20,000.
+            If there are fewer than 1,024; or than 20,000 where the floating-point test counts.
         """
-        if self.samples < _SHARES.least:
+        if self.samples < FEWEST_DRAWS:
             raise ValueError(
-                f"samples={self.samples}: must be at least {_SHARES.least:,} for a function: the search for "
-                "neighbours and the tests share them"
+                f"samples={self.samples}: must be at least {FEWEST_DRAWS:,} for a function: the choice of an event and "
+                "its test share them"
+            )
+        if floating_point and not self.lattice:
+            raise ValueError(
+                f"samples={self.samples}: must be at least {DRAWS_OF_ALL_TESTS:,} with floating_point=True: the search "
+                "and both tests share them"
             )
 
     def _fewer(self, draws: int) -> int:
         """So many draws, or fewer of outputs with more than 64 entries: these cost as much as one of 64."""
         if self.effort.given or self.runs.width <= _SHARES.full_width:
             return draws
-        return min(draws, max(_SHARES.least, draws * _SHARES.full_width // self.runs.width))
+        return min(draws, max(DRAWS_OF_ALL_TESTS, draws * _SHARES.full_width // self.runs.width))

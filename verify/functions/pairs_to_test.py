@@ -121,16 +121,15 @@ class FunctionPairs(CandidateSource):
             if change is not None:
                 return SearchResult((change,))
         if isinstance(neighbours, Listed) and len(known) <= FINALISTS:
-            return SearchResult(tuple(known))
+            return SearchResult(tuple(known[: self.budget.most_pairs]))
         found = self._searched(
             samples=self.budget.search,
             error=self.conduct.effort.false_alarm / 2.0,
             seeds=len(known),
             final_samples=self.budget.samples // 4,
         )
-        if looked.elsewhere is None:
-            return found
-        return replace(found, pairs=(looked.elsewhere, *found.pairs)[:FINALISTS])
+        elsewhere = () if looked.elsewhere is None else (looked.elsewhere,)
+        return replace(found, pairs=(*elsewhere, *found.pairs)[: min(FINALISTS, self.budget.most_pairs)])
 
     def _change(self, data: Data, other: Data) -> Pair | None:
         """Return neighbours between two data sets on which the output, which never varies, changes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import time
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -70,12 +71,18 @@ class FunctionRuns:
         What calls did besides, kept up to date by `watched`.
     width
         How many entries outputs have, once a first look has shown it.
+    draws, seconds
+        Outputs that were drawn so far, without the first ones, and how long that took: what is called for the
+        first time may be compiled, or load something.
     """
 
     subject: FunctionSubject
     lanes_together: bool
     effects: _SideEffects = field(default_factory=_SideEffects)
     width: int = 1
+    draws: int = 0
+    seconds: float = 0.0
+    _warm: bool = False
 
     @property
     def name(self) -> str:
@@ -110,7 +117,7 @@ class FunctionRuns:
         RaisedInLanes
             If the function raised while it worked on several lanes at once.
         """
-        with _contained(seed, _Sink()):
+        with self._timed(n), _contained(seed, _Sink()):
             returned = self._returned(data, n, np.random.default_rng(seed))
         return self._read(returned, n, known)
 
@@ -129,7 +136,7 @@ class FunctionRuns:
         parts: list[FloatArray] = []
         while left:
             size = min(left, most)
-            with _contained(seed, _Sink(), len(parts)):
+            with self._timed(size), _contained(seed, _Sink(), len(parts)):
                 returned = self._returned(data, size, rng)
             parts.append(layout.sample(self._read(returned, size, layout.places)).values)
             left -= size
@@ -150,7 +157,7 @@ class FunctionRuns:
         rng = np.random.default_rng(seed)
         before = str(rng.bit_generator.state)
         out = io.StringIO()
-        with _contained(seed if global_seed is None else global_seed, out) as warned:
+        with self._timed(n), _contained(seed if global_seed is None else global_seed, out) as warned:
             returned = self._returned(data, n, rng, watch=True)
         self.effects.drew_last = str(rng.bit_generator.state) != before
         self.effects.drew = self.effects.drew or self.effects.drew_last
@@ -161,6 +168,20 @@ class FunctionRuns:
                 f"{first.category.__name__}: {first.message} (at {first.filename}:{first.lineno})"
             )
         return self._read(returned, n)
+
+    @property
+    def seconds_a_draw(self) -> float:
+        """How long an output took on average; 0 before a second stretch of calls."""
+        return self.seconds / max(self.draws, 1)
+
+    @contextmanager
+    def _timed(self, n: int) -> Iterator[None]:
+        """Add the time of the block, in which n outputs are drawn."""
+        began = time.monotonic()
+        yield
+        if self._warm:
+            self.draws, self.seconds = self.draws + n, self.seconds + time.monotonic() - began
+        self._warm = True
 
     def _read(self, returned: Any, n: int, known: Collection[str] | None = None) -> Readings:
         try:

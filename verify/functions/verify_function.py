@@ -14,11 +14,13 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.doubts import doubt_of
 from verify.functions.draw_budget import DrawBudget
+from verify.functions.draw_plan import plan_draws
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
 from verify.functions.probe import NeverEnds, probe
 from verify.functions.runs import FunctionRuns, RaisedInLanes
+from verify.neighbouring.adjacency import Pair
 from verify.outputs.output_layout import OutputLayout
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.tester import CandidateSource, SingleLook, Tester
@@ -90,7 +92,7 @@ class _FunctionTest:
         """Look, replay, search, test."""
         subject, evidence, conduct = self.runs.subject, self.evidence, self.conduct
         if not self.tester.anytime:
-            DrawBudget(self.runs, conduct.effort).check()
+            DrawBudget(self.runs, conduct.effort).check(floating_point=self.floating_point)
         known = known_pairs(self.runs)
         looked = probe(self.runs, known, conduct.seed, conduct.seconds)
         evidence.findings.extend(looked.findings)
@@ -99,8 +101,10 @@ class _FunctionTest:
         if subject.takes_gate:
             conduct.progress(0.0, "replaying recorded runs")
             evidence.findings.extend(replay_gate(subject, known, self.claim, conduct))
+        if not self.tester.anytime:
+            conduct = self._planned(known[0])
         pairs = FunctionPairs(self.runs, looked, self.claim.delta, conduct, self.floating_point)
-        result = self._test(self.tester, pairs, conduct.seed, stretch(conduct.progress, 0.25, 0.9))
+        result = self._test(self.tester, pairs, conduct, stretch(conduct.progress, 0.25, 0.9))
         doubt = doubt_of(result, self.runs, looked, conduct.seed)
         if doubt is not None:
             evidence.doubt(result, doubt)
@@ -114,26 +118,42 @@ class _FunctionTest:
         if not (self.tester.anytime or result.refuted or result.interrupted):
             self._test_floating_point(pairs, result.worlds)
 
-    def _test(self, tester: Tester, source: CandidateSource, seed: int, progress: Progress) -> CountedEvent:
-        effort = self.conduct.effort
+    def _planned(self, pair: Pair) -> Conduct:
+        """Return the conduct with as many draws as the time limit allows, if those of the effort would not fit."""
+        conduct = self.conduct
+        budget = DrawBudget(self.runs, conduct.effort)
+        plan = plan_draws(
+            self.runs, budget, pair.data, seed=conduct.seed, limit=conduct.seconds, spent=conduct.spent
+        )
+        if plan is None:
+            return conduct
+        self.evidence.findings.append(plan.finding)
+        conduct.progress(0.0, plan.words)
+        return conduct.with_samples(plan.draws)
+
+    def _test(
+        self, tester: Tester, source: CandidateSource, conduct: Conduct, progress: Progress
+    ) -> CountedEvent:
+        effort = conduct.effort
         if any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings):
             effort = replace(effort, workers=1)  # processes that are forked would all repeat the same draws
-        conduct = replace(self.conduct, effort=effort, seed=seed, progress=progress)
+        conduct = replace(conduct, effort=effort, progress=progress)
         return tester.test(source, conduct, epsilon=self.claim.epsilon, delta=self.claim.delta)
 
     def _test_floating_point(self, pairs: FunctionPairs, worlds: NeighbouringWorlds) -> None:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""
-        if not _has_fractions(pairs.looked.layout, worlds, self.conduct.seed):
+        if not (pairs.budget.lattice and _has_fractions(pairs.looked.layout, worlds, self.conduct.seed)):
             return
         told = stretch(self.conduct.progress, 0.9, 1.0)
-        result = self._test(SingleLook(lattice=True), pairs.lowest_bits(worlds), self.conduct.seed + 1, told)
+        other_seed = replace(pairs.conduct, seed=pairs.conduct.seed + 1)
+        result = self._test(SingleLook(lattice=True), pairs.lowest_bits(worlds), other_seed, told)
         data, data_prime = worlds.words
         neighbours = {"data": data, "data_prime": data_prime}
         self.evidence.details["floating_point"] = {"neighbours": neighbours, **result.to_dict()}
         if result.refuted:
             self.evidence.findings.append(_lattice_finding(result, counts=self.floating_point))
             if self.floating_point:
-                self.evidence.offer(result.lower_bound(), result.witness(self.conduct.reproduce))
+                self.evidence.offer(result.lower_bound(), result.witness(pairs.conduct.reproduce))
 
 
 def _has_fractions(layout: OutputLayout, worlds: NeighbouringWorlds, seed: int) -> bool:

@@ -12,7 +12,9 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
 from verify.sentences import number
 from verify.statistics.count_inversion import Inversion
-from verify.statistics.detection_floor import POWER, Detectable, detectable_losses
+from verify.statistics.detection_floor import POWER, Detectable, detectable_losses, detection_floor
+
+_MORE = 10  # times the draws, for which it is said what they would buy
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,12 @@ class BlackBoxResult(CountedEvent):
     @property
     def detectable(self) -> tuple[Detectable, ...]:
         """For events of many probabilities, the smallest loss that this effort detects with power 80 %."""
-        error = self.false_alarm * self.share_of_error
-        return detectable_losses(self.claim_epsilon, self.claim_delta, self.trials, error)
+        return detectable_losses(self.claim_epsilon, self.claim_delta, self.trials, self._strict_error)
+
+    @property
+    def _strict_error(self) -> float:
+        """What the decision spent of the false-alarm rate."""
+        return self.false_alarm * self.share_of_error
 
     @property
     def detection_floor_words(self) -> str:
@@ -103,6 +109,8 @@ class BlackBoxResult(CountedEvent):
             f"With {self.trials:,} final draws a side, a leak that shows itself with probability below "
             f"{self.detection_floor:.2g} would have gone unseen, however large it is."
         )
+        more = detection_floor(self.claim_epsilon, self.claim_delta, _MORE * self.trials, self._strict_error)
+        sentence += f" With {_MORE} times as many that would be {more:.2g}."
         seen = [one for one in self.detectable if math.isfinite(one.epsilon)]
         if not seen:
             return sentence

@@ -9,6 +9,7 @@ from mechanisms import BLOCK
 
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
 _FEWEST = 256  # draws a world below which a stage cannot lay out events
+_MOST_OF_FEW = 0.5  # of the draws, that the choice of an event may take where its share would be too few
 BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
 
 
@@ -47,11 +48,13 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
     worlds = 2 * min(candidates, FINALISTS)
     scan = int(shares.scan * samples) // (2 * candidates) // BLOCK * BLOCK
     choose = int(shares.choose * samples) // worlds // BLOCK * BLOCK
+    if few and _FEWEST * worlds <= _MOST_OF_FEW * samples:
+        choose = max(choose, _FEWEST)
     confirm = max(BLOCK, int(shares.confirm * samples) // worlds // BLOCK * BLOCK)
     if (scan < _FEWEST and not few) or choose < _FEWEST:
-        least = _least(shares.choose, worlds)
+        least = int(_FEWEST * worlds / _MOST_OF_FEW)
         if not few:
-            least = max(least, _least(shares.scan, 2 * candidates))
+            least = max(_least(shares.choose, worlds), _least(shares.scan, 2 * candidates))
         raise ValueError(
             f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
         )
