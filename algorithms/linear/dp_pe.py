@@ -38,12 +38,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private, add_to_all, check_feedback
+from accountant import Gate, Private, add_to_all
 from algorithms.claim import ClaimForm, View
 from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design, support_bound
 from algorithms.linear.linear_parameters import checked_actions, checked_gate, checked_reward_bound
-from algorithms.linear.linear_phases import Learned, Phase, RewardPhase, calibrated_bits
+from algorithms.linear.linear_phases import Learned, Phase, RewardPhase, calibrated_bits, check_reports
 from algorithms.linear.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
@@ -172,12 +172,27 @@ class StandardElimination(abc.ABC):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
+        self.observe_many(report, 1)
+
+    def observe_many(self, reports: Private, clients: int) -> None:
+        """Take the rewards of the next clients side by side; all play the same action.
+
+        Under `Simulation` only, where nobody pays; the same draws as one reward at a time.
+
+        Raises
+        ------
+        RuntimeError, ForeignValue, DomainError, ValueError
+            As `observe`; also if fewer clients are to play the next action, or several come elsewhere than under
+            `Simulation`.
+        """
         if self._phase is None:
             raise RuntimeError("no phase waits for rewards: call act first")
         phase = self._phase
-        check_feedback(self.gate, report, phase.domain, name="report")
-        self._add(report, self._coordinate(phase))
-        self._reports += 1
+        coordinate = self._coordinate(phase)
+        left = int(phase.counts[: coordinate + 1].sum()) - self._reports
+        check_reports(self.gate, reports, phase, clients, left)
+        self._add(reports, coordinate, clients)
+        self._reports += clients
         if self._reports == phase.clients:
             self._phase = None
             sums, noise = self.read(phase, self._close())
@@ -186,9 +201,10 @@ class StandardElimination(abc.ABC):
     def _open(self, phase: Phase) -> None:
         self._sums = self.gate.sums(phase.support.size)
 
-    def _add(self, reward: Private, coordinate: int) -> None:
-        self._sums.add(reward, at=np.array([[coordinate]]), release=self.mechanism)
-        self.communication += Communication(reals=1)
+    def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
+        total = rewards if clients == 1 else rewards.sum()
+        self._sums.add(total, at=np.array([[coordinate]]), release=self.mechanism)
+        self.communication += Communication(reals=1) * clients
 
     @abc.abstractmethod
     def _close(self) -> FloatArray:
@@ -347,9 +363,9 @@ class DPPELocal(_Private):
     def _open(self, phase: Phase) -> None:
         self._totals: FloatArray = np.zeros(phase.support.size)
 
-    def _add(self, reward: Private, coordinate: int) -> None:
-        self._totals[coordinate] += self.gate.release(self.gaussian, reward)[0, 0]
-        self.communication += Communication(reals=1)
+    def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
+        self._totals[coordinate] += self.gate.release(self.gaussian, rewards)[0].sum()
+        self.communication += Communication(reals=1) * clients
 
     def _close(self) -> FloatArray:
         return self._totals
@@ -389,16 +405,17 @@ class DPPEShuffle(_Private):
         self._protocols = [protocols[clients] for clients in phase.counts.tolist()]
         self._each = [self.gate.sums(1) for _ in self._protocols]
 
-    def _add(self, reward: Private, coordinate: int) -> None:
+    def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
         protocol = self._protocols[coordinate]
         if self._uniform is None:  # else it was drawn for a client who was refused
-            self._uniform = self.gate.random.random((1, 1))
-        encoded = reward.map(protocol.encoder(self._uniform))
+            self._uniform = self.gate.random.random((1, clients))
+        encoded = rewards.map(protocol.encoder(self._uniform))
+        encoded = encoded if clients == 1 else encoded.sum()
         at = np.zeros((1, 1), dtype=np.int64)
         releases = ((protocol.mechanism, encoded, 1),)
         add_to_all((self._each[coordinate],), encoded, at, releases, beside=self._each)
         self._uniform = None
-        self.communication += protocol.communication
+        self.communication += protocol.communication * clients
 
     def _close(self) -> FloatArray:
         means = [

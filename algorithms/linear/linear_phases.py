@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private
+from accountant import Gate, Private, PrivateSums, Simulation, check_feedback
 from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
@@ -76,8 +76,16 @@ class Phase:
         """How far one report moves a sum if it lies in [-1, 1]^s: what noise is calibrated for."""
         return Box(-1.0, 1.0, self.support.size).sensitivity
 
+    def domain_of(self, clients: int) -> Box:
+        """Where the reports of so many clients lie, side by side."""
+        own = self.domain
+        return own if clients == 1 else _cube(own.upper, own.size * clients)
+
     def report(self, averages: npt.ArrayLike) -> FloatArray:
-        """Return what a client with these average rewards hands over: clipped, in units of ``bounds``."""
+        """Return what a client with these average rewards hands over: clipped, in units of ``bounds``.
+
+        Averages of several clients, shape (clients, s), are reports of the same shape.
+        """
         scaled: FloatArray = np.asarray(averages) / self.bounds
         return np.clip(scaled, -1.0, 1.0) if self.clipped else scaled
 
@@ -130,8 +138,8 @@ class RewardPhase(Phase):
         return self.domain.sensitivity
 
     def report(self, averages: npt.ArrayLike) -> FloatArray:
-        """Return what a client with this one reward hands over: clipped, in units of B; shape (1,)."""
-        scaled: FloatArray = np.reshape(averages, 1) / self.bounds[0]
+        """Return what clients with one reward each hand over: clipped, in units of B; shape (clients,)."""
+        scaled: FloatArray = np.ravel(averages) / self.bounds[0]
         return np.clip(scaled, -1.0, 1.0)
 
 
@@ -157,6 +165,12 @@ class DistributedLearner(Protocol):
 
     def observe(self, report: Private) -> None:
         """Take one new client's report of the open phase, in `Phase.domain`."""
+
+    def observe_many(self, reports: Private, clients: int) -> None:
+        """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
+
+        Under `Simulation` only, where nobody pays; the same draws as one report at a time.
+        """
 
 
 @dataclass(frozen=True)
@@ -218,11 +232,38 @@ class Schedule:
             )
 
 
+def check_reports(gate: Gate, reports: Private, phase: Phase, clients: int, missing: int) -> None:
+    """Refuse what are no reports of so many clients in a phase; nothing changes.
+
+    Raises
+    ------
+    ForeignValue, DomainError, ValueError
+        As `accountant.check_feedback`; also if fewer reports are `missing`, or several come elsewhere than under
+        `Simulation`.
+    """
+    if clients != 1 and not isinstance(gate, Simulation):
+        raise ValueError(f"clients={clients!r}: only a Simulation takes reports of several clients at once")
+    if not 1 <= clients <= missing:
+        raise ValueError(f"clients={clients!r}: must be from 1 to the {missing} whose reports are missing")
+    check_feedback(gate, reports, phase.domain_of(clients), name="report")
+
+
+def add_reports(sums: PrivateSums, reports: Private, clients: int, release: Mechanism | None) -> None:
+    """Add up reports that stand side by side, coordinate by coordinate; see `PrivateSums.add`."""
+    size = sums.shape[1]
+    if clients == 1:
+        sums.add(reports, at=np.arange(size)[np.newaxis], release=release)
+        return
+    for coordinate in range(size):
+        column = reports.take(np.arange(coordinate, clients * size, size)[np.newaxis])
+        sums.add(column.sum(), at=np.array([[coordinate]]), release=release)
+
+
 class ReportMean(Protocol):
     """The mean of a phase's reports, as far as the trust model lets the server see it."""
 
-    def add(self, report: Private) -> None:
-        """Take one client's report."""
+    def add(self, reports: Private, clients: int = 1) -> None:
+        """Take one client's report, or several side by side."""
 
     def release(self) -> FloatArray:
         """Return the private mean, shape (s,)."""
@@ -256,14 +297,13 @@ class CentralMean:
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
         self._gate, self._mechanism, self._clients = gate, mechanism, phase.clients
         self.mechanism = mechanism
-        self._size = phase.support.size
-        self._sums = gate.sums(self._size)
+        self._sums = gate.sums(phase.support.size)
         self.proxy = (mechanism.sigma / phase.clients) ** 2
-        self.communication = Communication(reals=self._size)
+        self.communication = Communication(reals=phase.support.size)
 
-    def add(self, report: Private) -> None:
-        """Add one report to the sum."""
-        self._sums.add(report, at=np.arange(self._size)[np.newaxis], release=self.mechanism)
+    def add(self, reports: Private, clients: int = 1) -> None:
+        """Add reports to the sum."""
+        add_reports(self._sums, reports, clients, self.mechanism)
 
     def release(self) -> FloatArray:
         """Return (sum + N(0, σ² I)) / n."""
@@ -295,9 +335,10 @@ class LocalMean:
         self.proxy = mechanism.sigma**2 / phase.clients
         self.communication = Communication(reals=phase.support.size)
 
-    def add(self, report: Private) -> None:
-        """Release one report with noise, and add it up in public."""
-        self._total += self._gate.release(self.mechanism, report)[0]
+    def add(self, reports: Private, clients: int = 1) -> None:
+        """Release reports with noise, and add them up in public."""
+        messages = self._gate.release(self.mechanism, reports)[0]
+        self._total += messages.reshape(clients, -1).sum(axis=0)
 
     def release(self) -> FloatArray:
         """Return the mean of the messages."""
@@ -318,13 +359,12 @@ class ShuffledReportMean:
         self.proxy = protocol.proxy
         self.communication = protocol.communication
 
-    def add(self, report: Private) -> None:
-        """Add one client's whole numbers to the sum that its bits will show."""
+    def add(self, reports: Private, clients: int = 1) -> None:
+        """Add clients' whole numbers to the sum that their bits will show."""
         if self._uniform is None:  # else it was drawn for a client who was refused
-            self._uniform = self._gate.random.random((1, self.protocol.size))
-        encoded = report.map(self.protocol.encoder(self._uniform))
-        at = np.arange(self.protocol.size)[np.newaxis]
-        self._sums.add(encoded, at=at, release=self.protocol.mechanism)
+            self._uniform = self._gate.random.random((1, clients * self.protocol.size))
+        encoded = reports.map(self.protocol.encoder(self._uniform))
+        add_reports(self._sums, encoded, clients, self.protocol.mechanism)
         self._uniform = None
 
     def release(self) -> FloatArray:

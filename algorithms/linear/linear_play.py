@@ -25,6 +25,8 @@ from mechanisms.arrays import FloatArray, IntArray
 LinearLearner = DistributedLearner | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
 
+_AT_ONCE = 1 << 16  # clients whose reports are handed over together
+
 
 class Clients(Protocol):
     """Who can be asked: a `LinearBandit`, or data sets for an audit."""
@@ -48,6 +50,8 @@ def play_clients(
     problem: Clients,
     gate: Gate,
     environment: np.random.Generator,
+    *,
+    together: bool = False,
 ) -> Iterator[Phase]:
     """Play until the learner's horizon; yield each phase after its clients have reported.
 
@@ -60,11 +64,17 @@ def play_clients(
         record may pay again and again.
     environment
         Where the problem's randomness comes from.
+    together
+        Hand over many reports at once, under `Simulation`: who reports is of no account there.
     """
-    order = environment.permutation(problem.population)
+    order = None if together else environment.permutation(problem.population)
     used = 0
     while (phase := learner.act()) is not None:
         averages = problem.draw_averages(phase.support, phase.counts, phase.clients, environment)
+        if order is None:
+            _hand_over(learner, gate, phase, averages)
+            yield phase
+            continue
         if problem.replacement:
             clients = environment.choice(problem.population, phase.clients, replace=False)
         else:
@@ -75,14 +85,29 @@ def play_clients(
         yield phase
 
 
+def _hand_over(learner: LinearLearner, gate: Gate, phase: Phase, averages: FloatArray) -> None:
+    """Let the next clients of a phase report, many at once; averages of shape (clients, s)."""
+    for start in range(0, len(averages), _AT_ONCE):
+        reports = phase.report(averages[start : start + _AT_ONCE])
+        clients = len(reports)
+        learner.observe_many(
+            gate.private(reports.reshape(1, -1), phase.domain_of(clients), phase.number), clients
+        )
+
+
 def play_rewards(
-    learner: StandardElimination, problem: Clients, gate: Gate, environment: np.random.Generator
+    learner: StandardElimination,
+    problem: Clients,
+    gate: Gate,
+    environment: np.random.Generator,
+    *,
+    together: bool = False,
 ) -> Iterator[Phase]:
     """Play a standard linear bandit until the learner's horizon: every round is a new client, 0, 1, 2, ...
 
     Parameters
     ----------
-    learner, problem, gate, environment
+    learner, problem, gate, environment, together
         As for `play_clients`; `problem.sigma` should be 0, its population is not used.
     """
     client = 0
@@ -90,6 +115,9 @@ def play_rewards(
         for action, plays in zip(phase.support, phase.counts if phase.clients else (), strict=False):
             one = np.ones(1, dtype=np.int64)
             rewards = problem.draw_averages(np.array([action]), one, int(plays), environment)
+            if together:
+                _hand_over(learner, gate, phase, rewards)
+                continue
             for reward in rewards:
                 learner.observe(gate.private(phase.report(reward)[np.newaxis], phase.domain, client))
                 client += 1
@@ -101,11 +129,13 @@ def play_linear(
     problem: Clients,
     gate: Gate,
     environment: np.random.Generator,
+    *,
+    together: bool = False,
 ) -> Iterator[Phase]:
     """Play a learner of either kind; see `play_clients` and `play_rewards`."""
     if isinstance(learner, StandardElimination):
-        return play_rewards(learner, problem, gate, environment)
-    return play_clients(learner, problem, gate, environment)
+        return play_rewards(learner, problem, gate, environment, together=together)
+    return play_clients(learner, problem, gate, environment, together=together)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +248,8 @@ def _simulate_run(build: BuildPhased, problem: LinearBandit, seed: int, number: 
     learner = build(gate)
     counts, costs, ends = [np.zeros(1)], [np.zeros(1)], []
     changes = 0
-    for phase in play_linear(learner, problem, gate, np.random.default_rng(clients)):
+    together = hasattr(type(learner), "observe_many")
+    for phase in play_linear(learner, problem, gate, np.random.default_rng(clients), together=together):
         counts.append(phase.counts.astype(np.float64))
         costs.append(problem.gaps[phase.support] * phase.counts)
         changes += phase.counts.size

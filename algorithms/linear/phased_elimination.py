@@ -10,7 +10,7 @@ from typing import ClassVar, Required, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private, check_feedback
+from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import Family
 from algorithms.linear.g_optimal import g_optimal_design
@@ -20,7 +20,7 @@ from algorithms.linear.linear_parameters import (
     checked_reward_bound,
     checked_sigma,
 )
-from algorithms.linear.linear_phases import Learned, Phase, ReportMean, Schedule
+from algorithms.linear.linear_phases import Learned, Phase, ReportMean, Schedule, check_reports
 from mechanisms import Communication, Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -180,11 +180,21 @@ class PhasedElimination(abc.ABC):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
+        self.observe_many(report, 1)
+
+    def observe_many(self, reports: Private, clients: int) -> None:
+        """Take the reports of the next clients side by side; see `DistributedLearner.observe_many`.
+
+        Raises
+        ------
+        RuntimeError, ForeignValue, DomainError, ValueError
+            As `observe`; also if fewer reports are missing, or several come elsewhere than under `Simulation`.
+        """
         if self._phase is None:
             raise RuntimeError("no phase waits for reports: call act first")
-        check_feedback(self.gate, report, self._phase.domain, name="report")
-        self._mean.add(report)
-        self._reports += 1
+        check_reports(self.gate, reports, self._phase, clients, self._phase.clients - self._reports)
+        self._mean.add(reports, clients)
+        self._reports += clients
         if self._reports == self._phase.clients:
             phase, self._phase = self._phase, None
             self.communication += self._mean.communication * phase.clients

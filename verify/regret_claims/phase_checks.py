@@ -50,7 +50,7 @@ def check_phases(
             gate = Simulation(own, 1)
             learner, clients = build(gate), _Clients(problem)
             run.started(lane)
-            for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn)):
+            for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn), together=True):
                 run.phased(learner, phase, clients)
         run.ended()
     except Contradiction as contradiction:

@@ -49,7 +49,7 @@ _LONGEST = {
     "rounds": (1 << 15, 1 << 17),
     "phases": (1 << 40,),
     "linear": (1 << 24,),
-    "printed linear": (1 << 16, 1 << 18),
+    "printed linear": (1 << 20, 1 << 24),
 }
 """The longest horizons that are chosen by themselves, the first unless the bound says nothing up to there."""
 

@@ -1,0 +1,69 @@
+"""Many reports at once are the same reports."""
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget, Simulation
+from algorithms.catalogue.linear_entries import linear_builder, linear_learners
+from algorithms.linear.linear_play import play_linear
+from algorithms.problems import LinearBandit
+
+PROBLEM = LinearBandit.random(
+    actions=6, dimension=3, length=0.7, sigma=0.05, population=2000, seed=1, rewards="signs"
+)
+HORIZON = 600
+
+
+class Given:
+    """The averages of `PROBLEM`, from a stream that no order of clients is drawn from."""
+
+    population, replacement = PROBLEM.population, False
+
+    def __init__(self):
+        self.rng = np.random.default_rng(5)
+
+    def draw_averages(self, support, counts, clients, rng):
+        return PROBLEM.draw_averages(support, counts, clients, self.rng)
+
+
+def played(name, together):
+    settings = {"fixed_clients": 9} if name.endswith("fixed-u") else {}
+    build = linear_builder(
+        linear_learners[name].make, PROBLEM, epsilon=5.0, delta=0.1, horizon=HORIZON, settings=settings
+    )
+    gate = Simulation(3, 1)
+    learner = build(gate)
+    list(play_linear(learner, Given(), gate, np.random.default_rng(0), together=together))
+    return learner
+
+
+@pytest.mark.parametrize("name", linear_learners)
+def test_reports_that_come_together_teach_the_same(name):
+    one, many = played(name, together=False), played(name, together=True)
+    assert many.learned.averages == pytest.approx(one.learned.averages, abs=1e-12)
+    assert many.communication == one.communication
+    assert many.active.tolist() == one.active.tolist()
+
+
+@pytest.mark.parametrize("name", ["dp-dpe-local", "dp-pe-central"])
+def test_an_accountant_takes_one_report_at_a_time(name):
+    build = linear_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)
+    gate = Accountant(Budget(epsilon=1.0, delta=1e-3), seed=0)
+    learner = build(gate)
+    phase = learner.act()
+    two = gate.private(np.zeros((1, 2 * phase.domain.size)), phase.domain_of(2), "two")
+    with pytest.raises(ValueError, match="only a Simulation"):
+        learner.observe_many(two, 2)
+
+
+@pytest.mark.parametrize("name", ["dp-dpe-local", "dp-pe-central"])
+def test_no_more_reports_than_are_missing(name):
+    gate = Simulation(0, 1)
+    learner = linear_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)(
+        gate
+    )
+    phase = learner.act()
+    clients = phase.clients + 1
+    reports = gate.private(np.zeros((1, clients * phase.domain.size)), phase.domain_of(clients), 1)
+    with pytest.raises(ValueError, match="must be from 1 to"):
+        learner.observe_many(reports, clients)
