@@ -27,6 +27,7 @@ from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
 from algorithms.structured_learner import HorizonPassed, NothingPlayed
+from algorithms.tickets import AmbiguousFeedback, Ticket, TicketRefused
 
 __all__ = [
     "CTS",
@@ -38,6 +39,7 @@ __all__ = [
     "OMM",
     "PE",
     "REWARD_DOMAIN",
+    "AmbiguousFeedback",
     "CUCBBatchAll",
     "CUCBBatchGaussian",
     "CUCBBatchLeast",
@@ -73,6 +75,8 @@ __all__ = [
     "PopulationTooSmall",
     "PrivateHybridSums",
     "PrivateTreeSums",
+    "Ticket",
+    "TicketRefused",
     "Trace",
     "View",
     "g_optimal_design",

@@ -46,10 +46,14 @@ class Learner(Protocol):
     def observe(self, feedback: Private) -> None:
         """Learn from the private feedback on what `act` returned last, shape (lanes, size).
 
+        Learners on a structure take feedback that comes late with a ticket (`StructuredLearner.observe`).
+
         Raises
         ------
         NothingPlayed
             Before the first `act`.
+        AmbiguousFeedback
+            If earlier calls of `act` returned other actions and were not observed.
         ForeignValue, DomainError, ValueError
             If the feedback is not private, of another gate, from a domain that does not lie in `feedback_domain`, or a
             sum of other than one round's. What `private` lets in with `feedback_domain` is taken, and so is what

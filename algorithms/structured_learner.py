@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import abc
 import warnings
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
 
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import Family, check_horizon
+from algorithms.learner import Family, check_horizon, check_rounds
 from algorithms.problems import Matroid, ProblemError, RankedLists, SuperArms
+from algorithms.tickets import OpenActions, Ticket
 from mechanisms import Box, Domain, OneHot
 from mechanisms.arrays import IntArray
 
@@ -55,11 +61,6 @@ class _NotYet:
         raise NothingPlayed(f"{kind.__name__} has played nothing yet: call act before observe")
 
 
-def last_action() -> Any:
-    """Return what a class has in the place of its last action: reading it before `act` raises `NothingPlayed`."""
-    return _NotYet()
-
-
 class RoundCount:
     """Counts the rounds that a learner has observed, and warns once when there are more than its horizon.
 
@@ -79,7 +80,7 @@ class RoundCount:
         self.passed = False
 
     def add(self, rounds: IntArray | None, learner: object) -> None:
-        """Count rounds, 1 by default; to be called by the learner's `observe` itself, whose caller is warned."""
+        """Count rounds, 1 by default; to be called by `observe` itself, whose caller is warned."""
         self.observed = self.observed + (1 if rounds is None else rounds)
         longest = self.observed if isinstance(self.observed, int) else self.observed.max()
         if longest > self.horizon and not self.passed:
@@ -93,10 +94,19 @@ class RoundCount:
             )
 
 
-class StructuredLearner(Generic[StructureType]):
-    """A learner of super arms, bases or ranked lists, before it has learnt anything.
+class StructuredLearner(abc.ABC, Generic[StructureType]):
+    """A learner of super arms, bases or ranked lists: it chooses, and learns what came of it.
 
-    Feedback is an outcome in [0, 1] of each arm played, or a click on at most one position of a list.
+    Feedback is an outcome in [0, 1] of each arm played, or a click on at most one position of a list. A class says how
+    it chooses an action (`choose`) and what it learns from feedback on one (`learn`); whose feedback is on which
+    action is settled here.
+
+    **One user after the other**: `act`, then `observe`. **Late feedback**: `issue` hands out an action with a ticket,
+    and `observe` with that ticket takes its feedback at any later time, in any order, once. What is still to be fed of
+    an action is decided when its feedback arrives, by public counts. So every privacy claim holds as without delay if
+    *when* feedback arrives does not depend on what it says (a missing click that is only known by waiting does: then
+    observe everything a fixed time after it was shown); a delay of at most W tickets at a time costs at most W more
+    rounds of every arm.
 
     Parameters
     ----------
@@ -117,12 +127,15 @@ class StructuredLearner(Generic[StructureType]):
 
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family]
+    action: IntArray = _NotYet()  # type: ignore[assignment]
+    """What `act` returned last."""
 
     def __init__(self, structure: StructureType, gate: Gate) -> None:
         size = self.size_of(structure)
         check_gate(gate, self.claim.model, type(self).__name__)
         self.structure = structure
         self.gate = gate
+        self.waiting = OpenActions()
         self.feedback_domain: Domain = OneHot(size) if self.family == "cascade" else Box(0, 1, size)
 
     @classmethod
@@ -142,15 +155,92 @@ class StructuredLearner(Generic[StructureType]):
             )
         return structure.size
 
-    def check_feedback(self, feedback: Private, rounds: IntArray | None = None) -> None:
-        """Refuse what is not private feedback in `feedback_domain`: the first thing that `observe` does.
+    @abc.abstractmethod
+    def choose(self) -> IntArray:
+        """Return what to play next, shape (lanes, size), padded with -1."""
+
+    @abc.abstractmethod
+    def learn(self, action: IntArray, feedback: Private) -> None:
+        """Learn from private feedback on one round of an action; one that holds its actions takes `rounds`, too."""
+
+    def act(self) -> IntArray:
+        """Return the action of the next round, whose feedback comes without a ticket."""
+        action = self.choose()
+        self.waiting.ask(action, vars(self).get("action"))
+        self.action = action
+        return action
+
+    def issue(self) -> Ticket:
+        """Return the action for one user, with the ticket that its feedback will come with."""
+        return self.waiting.issue(self.choose())
+
+    @property
+    def tickets(self) -> Mapping[int, Ticket]:
+        """The open tickets by their numbers; read-only."""
+        return MappingProxyType(self.waiting.tickets)
+
+    def withdraw(self, ticket: Ticket | str | None = None) -> None:
+        """Forget an action whose feedback is not waited for: a ticket's, or without one all that `act` returned.
 
         Raises
         ------
+        TicketRefused
+            If the ticket is not open.
+        """
+        if ticket is None:
+            self.waiting.asked = self.waiting.overtaken = 0
+        else:
+            self.waiting.close(self.waiting.find(ticket))
+
+    def observe(
+        self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None
+    ) -> None:
+        """Learn from the private feedback on an action: a ticket's, or the last one that `act` returned.
+
+        Parameters
+        ----------
+        feedback
+            Shape (lanes, size), of one round.
+        rounds
+            Of a learner that holds its actions: the feedback is the total of so many rounds of the last one.
+        ticket
+            The ticket, or its name.
+
+        Raises
+        ------
+        NothingPlayed
+            Without a ticket, before the first `act`.
+        TicketRefused
+            If the ticket is not open: every ticket is for one feedback.
+        AmbiguousFeedback
+            Without a ticket, if earlier calls of `act` returned other actions and were not observed.
         ForeignValue, DomainError, ValueError
             As `accountant.check_feedback`.
+        Refusal
+            If the gate refuses the record. Nothing is charged and nothing changes, as with all of these; a ticket
+            stays open.
         """
-        check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
+        if ticket is not None:
+            if rounds is not None:
+                raise ValueError("rounds with a ticket: a ticket is for the feedback of one round")
+            own = self.waiting.find(ticket)
+            check_feedback(self.gate, feedback, self.feedback_domain)
+            self.learn(own.action, feedback)
+            self.waiting.close(own)
+            return
+        action = self.action
+        self.waiting.check_one()
+        try:
+            check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
+            if hasattr(type(self), "committed"):
+                held = check_rounds(rounds, self.committed)  # type: ignore[attr-defined]
+                self.learn(action, feedback, held)  # type: ignore[call-arg]
+            elif rounds is None:
+                self.learn(action, feedback)
+            else:
+                raise TypeError(f"rounds={rounds!r}: {type(self).__name__} learns from one round at a time")
+        finally:  # whoever is refused is not waited for
+            self.waiting.answered(1 if rounds is None else int(np.max(rounds, initial=0)))
 
 
 class HorizonLearner(StructuredLearner[StructureType]):
@@ -179,3 +269,10 @@ class HorizonLearner(StructuredLearner[StructureType]):
     def horizon(self) -> int:
         """T."""
         return self.rounds.horizon
+
+    def observe(
+        self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None
+    ) -> None:
+        """Learn from the private feedback on an action, and count the rounds; see `StructuredLearner.observe`."""
+        super().observe(feedback, rounds, ticket=ticket)
+        self.rounds.add(rounds, self)

@@ -20,9 +20,9 @@ from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimat
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.lanes import gather
-from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon, check_rounds
+from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Laplace, OneHot
 from mechanisms.arrays import IntArray
 
@@ -40,7 +40,6 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
     """
 
     family: ClassVar[Family] = "cascade"
-    shown: IntArray = last_action()
 
     def __init__(
         self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int
@@ -53,19 +52,20 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
         bound = ChernoffNoiseBound(structure.size, NoiseTail.of(self.mechanism), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
         self.histogram = gate.sums(structure.size)
+        self.list: IntArray = np.full((gate.lanes, structure.size), -1)
         self.length: IntArray = np.zeros(gate.lanes, dtype=np.int64)
         self.left: IntArray = np.zeros(gate.lanes, dtype=np.int64)  # rounds of the phase still to play
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the list of the phase; begin a new phase where the last one has ended."""
         ended = self.left == 0
         if ended.any():
             fresh = self.estimates.best_lists()
             displays = gather(self.estimates.displays, fresh).min(axis=1)
-            self.shown = fresh if ended.all() else np.where(ended[:, np.newaxis], fresh, self.shown)
+            self.list = fresh if ended.all() else np.where(ended[:, np.newaxis], fresh, self.list)
             self.length = np.where(ended, np.maximum(displays, 1).astype(np.int64), self.length)
             self.left = np.where(ended, self.length, self.left)
-        return self.shown
+        return self.list
 
     @property
     def committed(self) -> IntArray:
@@ -76,22 +76,27 @@ class _PhaseLearner(HorizonLearner[RankedLists]):
         """Return the items' sums and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
-        """Count the clicks of a round, or of some; release the counts of the phases that end here."""
-        self.check_feedback(feedback, rounds)
-        everywhere = np.broadcast_to(np.arange(self.structure.size), self.shown.shape)
-        rounds = check_rounds(rounds, self.left)
-        self.histogram.add(feedback, at=everywhere, release=self.mechanism)
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Count the clicks of a round, or of some; release the counts of the phases that end here.
+
+        A phase waits for all its feedback, and shows its list meanwhile. Clicks on a list whose phase is over are
+        not needed: they enter nothing, and cost nothing.
+        """
+        needed = (self.left > 0) & (action == self.list).all(axis=1)
+        if not needed.any():
+            return
+        rounds = needed.astype(np.int64) if rounds is None else rounds
+        at = np.where(needed[:, np.newaxis], np.arange(self.structure.size), -1)
+        self.histogram.add(feedback, at=at, release=self.mechanism)
         self.left = self.left - rounds
-        ending = np.flatnonzero(self.left == 0)
-        if ending.size:
-            full = np.repeat((self.left == 0)[:, np.newaxis], self.structure.size, axis=1)
+        ends = needed & (self.left == 0)
+        if ends.any():
+            full = np.repeat(ends[:, np.newaxis], self.structure.size, axis=1)
             try:
                 clicks = self.gate.release(self.mechanism, self.histogram, where=full)
             finally:  # if a record spent its budget elsewhere meanwhile, the phase is lost, and the next one starts
                 self.histogram.clear(full)
-            self.estimates.add(self.shown, clicks, rounds=self.length, lanes=ending)
-        self.rounds.add(rounds, self)
+            self.estimates.add(self.list, clicks, rounds=self.length, lanes=np.flatnonzero(ends))
 
 
 class CascadeUCBBatch(_PhaseLearner):

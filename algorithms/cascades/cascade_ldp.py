@@ -16,7 +16,7 @@ from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Laplace, OneHot
 from mechanisms.arrays import IntArray
 
@@ -25,7 +25,6 @@ class _ClickVectorLearner(HorizonLearner[RankedLists]):
     """Show the K items of largest upper bound; average every user's noisy click vector."""
 
     family: ClassVar[Family] = "cascade"
-    shown: IntArray = last_action()
 
     def __init__(
         self, structure: RankedLists, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
@@ -37,20 +36,17 @@ class _ClickVectorLearner(HorizonLearner[RankedLists]):
         bound = AdditiveNoiseBound(structure.size, NoiseTail.of(randomizer), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the K items of largest index, the least displayed first."""
-        self.shown = self.estimates.best_lists()
-        return self.shown
+        return self.estimates.best_lists()
 
     def click_confidence(self) -> ClickConfidence:
         """Return the items' sums and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the user's noisy click vector into the displayed items."""
-        self.check_feedback(feedback)
-        self.estimates.add(self.shown, self.gate.release(self.randomizer, feedback))
-        self.rounds.add(None, self)
+        self.estimates.add(action, self.gate.release(self.randomizer, feedback))
 
 
 class CascadeUCBLDPLaplace(_ClickVectorLearner):

@@ -13,7 +13,7 @@ from algorithms.cascades.click_estimates import ClickEstimates
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import FirstAbove, RandomizedResponse
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -109,7 +109,6 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
         source="cascading bandits paper, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"
-    shown: IntArray = last_action()
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
@@ -125,19 +124,15 @@ class CascadeUCBRR(HorizonLearner[RankedLists]):
         bound = ResponseBound(self.positions, self.false_rate, self.gain, self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the K items of largest index, the least displayed first."""
-        self.shown = self.estimates.best_lists()
-        return self.shown
+        return self.estimates.best_lists()
 
     def click_confidence(self) -> ClickConfidence:
         """Return the items' sums and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the user's randomized symbol into the displayed items."""
-        self.check_feedback(feedback)
-        shown = self.shown
         message = self.gate.release(self.randomizer, feedback.map(self.symbol))
-        self.estimates.add(shown, self._click[message[:, 0]])
-        self.rounds.add(None, self)
+        self.estimates.add(action, self._click[message[:, 0]])

@@ -12,7 +12,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
 from algorithms.learner import Family
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import FirstAbove, Table, Transformation
 from mechanisms.arrays import IntArray
 
@@ -40,7 +40,6 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "cascade"
-    shown: IntArray = last_action()
 
     def __init__(self, structure: RankedLists, gate: Gate) -> None:
         super().__init__(structure, gate)
@@ -52,15 +51,12 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
         """Start every mean on one raw attraction."""
         self.means.start(self.gate.declassify(outcomes, "CascadeUCB1 starts on the raw attractions w_0"))
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the list of the largest upper confidence bounds, best first."""
         self.round += 1
-        self.shown = self.structure.solve(self.means.upper(1.5 * math.log(max(self.round - 1, 1))))
-        return self.shown
+        return self.structure.solve(self.means.upper(1.5 * math.log(max(self.round - 1, 1))))
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the examined items' attractions."""
-        self.check_feedback(feedback)
-        shown = self.shown
         clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
-        self.means.add(shown, clicks, seen=self.examined(clicks))
+        self.means.add(action, clicks, seen=self.examined(clicks))

@@ -19,7 +19,7 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.published.hybrid_sums import HybridSums
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -49,7 +49,6 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         source="cascading bandits paper, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "cascade"
-    shown: IntArray = last_action()
     noise_constant: ClassVar[float] = 1.0  # c_1
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
@@ -72,23 +71,20 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         """Start every mean on one raw attraction."""
         self.first += self.gate.declassify(outcomes, "Algorithm 1 starts on the raw attractions w_0")
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the list of the largest upper confidence bounds, best first."""
         self.round += 1
         log_term = math.log(self.round)
         count = 1.0 + self.sums.count
         mean = (self.first + self.sums.total) / count
         index = mean + np.sqrt(1.5 * log_term / count) + self.noise_width * log_term / count
-        self.shown = self.structure.solve(index)
-        return self.shown
+        return self.structure.solve(index)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Insert the attractions of the positions up to the click."""
-        self.check_feedback(feedback)
-        shown = self.shown
         seen = self.gate.declassify(
             feedback.map(self.examined),
             "Algorithm 1 counts examinations: how many positions were examined gives the click away",
             shown=False,
         )
-        self.sums.add(shown, feedback, seen > 0)
+        self.sums.add(action, feedback, seen > 0)

@@ -23,7 +23,7 @@ from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -32,7 +32,6 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
     """Noise on every examined position; the K largest of ``mean_e + width(t) / sqrt(T_e)`` are shown."""
 
     family: ClassVar[Family] = "cascade"
-    shown: IntArray = last_action()
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
         super().__init__(structure, gate)
@@ -51,16 +50,13 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
         self.mean += self.gate.declassify(outcomes, "the algorithm starts on the raw attractions w_0")
         self.count += 1.0
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the list of the largest upper confidence bounds, best first."""
         self.round += 1
-        self.shown = self.structure.solve(self.mean + self._width(self.round) / np.sqrt(self.count))
-        return self.shown
+        return self.structure.solve(self.mean + self._width(self.round) / np.sqrt(self.count))
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy values of the positions up to the click."""
-        self.check_feedback(feedback)
-        shown = self.shown
         sent = self.gate.declassify(
             feedback.map(self.examined),
             "the user sends min(C_t, K) numbers: how many gives the click position away",
@@ -68,11 +64,11 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
         )
         examined_here = sent > 0
         values = self.gate.release(self.mechanism, feedback, where=examined_here)
-        count = gather(self.count, shown)
-        mean = gather(self.mean, shown)
+        count = gather(self.count, action)
+        mean = gather(self.mean, action)
         averaged = (count * mean + values) / (count + 1)
-        scatter_set(self.mean, shown, np.where(examined_here, averaged, mean))
-        scatter_set(self.count, shown, count + examined_here)
+        scatter_set(self.mean, action, np.where(examined_here, averaged, mean))
+        scatter_set(self.count, action, count + examined_here)
 
 
 class CascadeUCBLDPLaplace(_PrintedCascade):

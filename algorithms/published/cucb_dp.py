@@ -25,7 +25,7 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather, scatter_add, scatter_set
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -34,7 +34,6 @@ class _PrintedTreeLearner(StructuredLearner[SuperArms]):
     """Algorithm 3 with `fed` in place of K in its noise and its radius."""
 
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
         epsilon, horizon = check_epsilon(epsilon), check_horizon(horizon)
@@ -57,10 +56,9 @@ class _PrintedTreeLearner(StructuredLearner[SuperArms]):
         self.mean: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to ``min{mean_i + radius_i, 1}``; 0 for negative ones (any super arm will do)."""
-        self.super_arm = self.structure.solve(self.index)
-        return self.super_arm
+        return self.structure.solve(self.index)
 
     def _feed(self, arms: IntArray, outcomes: Private) -> None:
         """Put a leaf in the tree; the means and indices of `arms` change, others do not."""
@@ -108,10 +106,9 @@ class CUCBDP(_PrintedTreeLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Put the outcomes of all arms played in the tree."""
-        self.check_feedback(feedback)
-        self._feed(self.super_arm, feedback)
+        self._feed(action, feedback)
 
 
 class CUCBDPLeast(_PrintedTreeLearner):
@@ -133,8 +130,7 @@ class CUCBDPLeast(_PrintedTreeLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Put the outcome of the least-pulled arm played in the tree, ties by the lowest id."""
-        self.check_feedback(feedback)
-        place = least_counted(self.count, self.super_arm)
-        self._feed(gather(self.super_arm, place), feedback.take(place))
+        place = least_counted(self.count, action)
+        self._feed(gather(action, place), feedback.take(place))

@@ -18,7 +18,7 @@ from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import check_noise_multiplier
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import Gaussian
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -47,7 +47,6 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
         source="cascading bandits paper, Algorithm 4, Theorem 9",
     )
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(
         self,
@@ -73,21 +72,19 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
         self.mean += self.gate.declassify(outcomes, "Algorithm 4 starts on the raw outcomes u_0")
         self.count += 1.0
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
         self.round += 1
         log_term = math.log(self.round)
         # 2 sqrt(2 K ln(1.25 / delta) ln t) / epsilon = 2 sigma sqrt(ln t)
         width = math.sqrt(1.5 * log_term) + 2 * self.sigma * math.sqrt(log_term)
-        self.super_arm = self.structure.solve(self.mean + width / np.sqrt(self.count))
-        return self.super_arm
+        return self.structure.solve(self.mean + width / np.sqrt(self.count))
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""
-        self.check_feedback(feedback)
-        played = self.super_arm >= 0
+        played = action >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
-        count = gather(self.count, self.super_arm) + 1.0
-        mean = gather(self.mean, self.super_arm)
-        scatter_set(self.mean, self.super_arm, mean + (messages - mean) / count)
-        scatter_set(self.count, self.super_arm, count)
+        count = gather(self.count, action) + 1.0
+        mean = gather(self.mean, action)
+        scatter_set(self.mean, action, mean + (messages - mean) / count)
+        scatter_set(self.count, action, count)

@@ -18,7 +18,7 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -29,7 +29,6 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
     """Line 2 and the batches 2, 4, 8, ... that both algorithms share."""
 
     family: ClassVar[Family] = "matroid"
-    basis: IntArray = last_action()
 
     def __init__(
         self,
@@ -55,10 +54,9 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
         self.batches.mean[:] = self.gate.release(self.laplace, outcomes)
         self.batches.size[:] = 1.0
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Lines 6-13: append to the buffers, release the full ones."""
-        self.check_feedback(feedback)
-        self.batches.add(self.basis, feedback)
+        self.batches.add(action, feedback)
 
     def _noise_margin(self, log_term: float) -> FloatArray:
         """Return ``3 ln(Kt) / (epsilon0 T_e)``."""
@@ -90,13 +88,12 @@ class DPUCBMat(_PrintedMatroidLearner):
         source="matroid bandits paper, Algorithm 2, Theorem 1",
     )
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
         self.round += 1
         log_term = math.log(self.rank * self.round)
         index = self.batches.mean + np.sqrt(3 * log_term / self.batches.size) + self._noise_margin(log_term)
-        self.basis = self.structure.solve(index)
-        return self.basis
+        return self.structure.solve(index)
 
 
 class DPTSMat(_PrintedMatroidLearner):
@@ -115,10 +112,9 @@ class DPTSMat(_PrintedMatroidLearner):
         source="matroid bandits paper, Algorithm 3, Theorem 3",
     )
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the greedy basis of one sample."""
         self.round += 1
         log_term = math.log(self.rank * self.round)
         spread = self.gate.random.standard_normal(self.batches.size.shape) / np.sqrt(self.batches.size)
-        self.basis = self.structure.solve(self.batches.mean + self._noise_margin(log_term) + spread)
-        return self.basis
+        return self.structure.solve(self.batches.mean + self._noise_margin(log_term) + spread)

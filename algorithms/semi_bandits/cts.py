@@ -15,7 +15,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
 from algorithms.learner import Family
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import IntArray
 
 
@@ -35,24 +35,21 @@ class CTS(StructuredLearner[SuperArms]):
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
-    basis: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate)
         self.means = RunningMeans(gate.lanes, structure.arms)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the greedy basis of one posterior sample."""
         precision = self.means.count + 1.0
         sample = self.means.total / precision + self.gate.random.standard_normal(precision.shape) / np.sqrt(
             precision
         )
-        self.basis = self.structure.solve(sample)
-        return self.basis
+        return self.structure.solve(sample)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Add the raw outcomes to the posterior."""
-        self.check_feedback(feedback)
         self.means.add(
-            self.basis, self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
+            action, self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
         )

@@ -12,7 +12,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
 from algorithms.learner import Family
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import IntArray
 
 
@@ -31,21 +31,18 @@ class CUCB(StructuredLearner[SuperArms]):
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate)
         self.round = 0
         self.means = RunningMeans(gate.lanes, structure.arms)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the upper confidence bounds."""
         self.round += 1
         index = np.minimum(self.means.upper(1.5 * math.log(self.round)), 1.0)
-        self.super_arm = self.structure.solve(index)
-        return self.super_arm
+        return self.structure.solve(index)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
-        self.check_feedback(feedback)
-        self.means.add(self.super_arm, self.gate.declassify(feedback, "CUCB averages the raw outcomes"))
+        self.means.add(action, self.gate.declassify(feedback, "CUCB averages the raw outcomes"))

@@ -26,9 +26,9 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.estimates.doubling_batches import AccumulatedBatches
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_rounds
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Gaussian, Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -37,7 +37,6 @@ class _BatchLearner(HorizonLearner[SuperArms]):
     """The oracle's super arm for the indices; the arms that a round feeds put their outcomes in batches."""
 
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
@@ -48,15 +47,14 @@ class _BatchLearner(HorizonLearner[SuperArms]):
         self.batches = AccumulatedBatches(gate, structure.arms, mechanism)
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
-        self.super_arm = self.structure.solve(self.index)
-        return self.super_arm
+        return self.structure.solve(self.index)
 
     @property
     def fed(self) -> IntArray:
         """All arms played."""
-        return self.super_arm
+        return self.action
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, the values and noises in them, and the indices."""
@@ -67,16 +65,12 @@ class _BatchLearner(HorizonLearner[SuperArms]):
         """The rounds until a batch is full: before, nothing changes."""
         return self.batches.room(self.fed)
 
-    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
-        self.check_feedback(feedback, rounds)
-        self._feed(self.super_arm, feedback, rounds)
-        self.rounds.add(rounds, self)
+        self._feed(action, feedback, rounds)
 
     def _feed(self, arms: IntArray, outcomes: Private, rounds: IntArray | None) -> None:
         """Put outcomes in batches, and update the indices of those released."""
-        if rounds is not None:
-            rounds = check_rounds(rounds, self.committed)
         released = self.batches.add(arms, outcomes, rounds)
         if released is not None:
             self.index[released] = self._upper(released)
@@ -183,11 +177,9 @@ class CUCBBatchLeast(_BatchLearner):
     @property
     def fed(self) -> IntArray:
         """The arm played of fewest released outcomes, (lanes, 1)."""
-        return gather(self.super_arm, least_counted(self.batches.size, self.super_arm))
+        return gather(self.action, least_counted(self.batches.size, self.action))
 
-    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcome of the arm of fewest released outcomes in its batch (the lowest id among equals)."""
-        self.check_feedback(feedback, rounds)
-        place = least_counted(self.batches.size, self.super_arm)
-        self._feed(gather(self.super_arm, place), feedback.take(place), rounds)
-        self.rounds.add(rounds, self)
+        place = least_counted(self.batches.size, action)
+        self._feed(gather(action, place), feedback.take(place), rounds)

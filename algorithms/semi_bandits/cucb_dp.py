@@ -29,7 +29,7 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms import BinaryTree, Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -51,7 +51,6 @@ class _TreeLearner(StructuredLearner[SuperArms]):
     """The oracle's super arm for the indices; one step of the tree per round."""
 
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
         horizon = check_horizon(horizon)
@@ -74,10 +73,9 @@ class _TreeLearner(StructuredLearner[SuperArms]):
         self.count = self.sums.count  # of the outcomes in the running sums
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
-        self.super_arm = self.structure.solve(self.index)
-        return self.super_arm
+        return self.structure.solve(self.index)
 
     def _feed(self, arms: IntArray, outcomes: Private) -> None:
         """Make one step of the tree; no later bound is worse than an earlier one."""
@@ -114,10 +112,9 @@ class CUCBDP(_TreeLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Sum the outcomes of all arms played."""
-        self.check_feedback(feedback)
-        self._feed(self.super_arm, feedback)
+        self._feed(action, feedback)
 
 
 class CUCBDPLeast(_TreeLearner):
@@ -141,8 +138,7 @@ class CUCBDPLeast(_TreeLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Sum the outcome of the least-counted arm played."""
-        self.check_feedback(feedback)
-        place = least_counted(self.count, self.super_arm)
-        self._feed(gather(self.super_arm, place), feedback.take(place))
+        place = least_counted(self.count, action)
+        self._feed(gather(action, place), feedback.take(place))

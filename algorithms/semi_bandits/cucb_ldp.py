@@ -15,7 +15,7 @@ from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Laplace
 from mechanisms.arrays import IntArray
 
@@ -45,7 +45,6 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
         source="Chen et al. 2020, Algorithm 1, Theorem 1",
     )
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         epsilon = check_epsilon(epsilon)
@@ -54,27 +53,24 @@ class CUCBLDP1(HorizonLearner[SuperArms]):
         width = 4 * math.sqrt(2 * structure.size**2 * math.log(self.horizon)) / epsilon
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
-        self.super_arm = self.structure.solve(self.estimates.index)
-        return self.super_arm
+        return self.structure.solve(self.estimates.index)
 
     @property
     def fed(self) -> IntArray:
         """All arms played."""
-        return self.super_arm
+        return self.action
 
     def confidence(self) -> Confidence:
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy outcomes of all played arms."""
-        self.check_feedback(feedback)
-        played = self.super_arm >= 0
+        played = action >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
-        self.estimates.add(self.super_arm, messages)
-        self.rounds.add(None, self)
+        self.estimates.add(action, messages)
 
 
 class CUCBLDP2(HorizonLearner[SuperArms]):
@@ -96,7 +92,6 @@ class CUCBLDP2(HorizonLearner[SuperArms]):
         source="Chen et al. 2020, Algorithm 2, Theorem 3",
     )
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         epsilon = check_epsilon(epsilon)
@@ -105,24 +100,21 @@ class CUCBLDP2(HorizonLearner[SuperArms]):
         width = 4 * math.sqrt(2 * math.log(self.horizon)) / epsilon
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=width)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
-        self.super_arm = self.structure.solve(self.estimates.index)
-        return self.super_arm
+        return self.structure.solve(self.estimates.index)
 
     @property
     def fed(self) -> IntArray:
         """The least-pulled arm played, (lanes, 1)."""
-        return gather(self.super_arm, least_counted(self.estimates.count, self.super_arm))
+        return gather(self.action, least_counted(self.estimates.count, self.action))
 
     def confidence(self) -> Confidence:
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""
-        self.check_feedback(feedback)
-        least = least_counted(self.estimates.count, self.super_arm)
+        least = least_counted(self.estimates.count, action)
         message = self.gate.release(self.randomizer, feedback.take(least))
-        self.estimates.add(gather(self.super_arm, least), message)
-        self.rounds.add(None, self)
+        self.estimates.add(gather(action, least), message)

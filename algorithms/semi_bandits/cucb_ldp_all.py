@@ -15,7 +15,7 @@ from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import IntArray
 
@@ -24,7 +24,6 @@ class _AllValuesLearner(HorizonLearner[SuperArms]):
     """The oracle's super arm for the indices, and a noisy message about each of its arms."""
 
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
 
     def __init__(
         self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int
@@ -39,27 +38,24 @@ class _AllValuesLearner(HorizonLearner[SuperArms]):
             root, tail = math.sqrt(x * (0.5 + 4 * randomizer.scale**2)), randomizer.scale * x
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=tail)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
-        self.super_arm = self.structure.solve(self.estimates.index)
-        return self.super_arm
+        return self.structure.solve(self.estimates.index)
 
     @property
     def fed(self) -> IntArray:
         """All arms played."""
-        return self.super_arm
+        return self.action
 
     def confidence(self) -> Confidence:
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""
-        self.check_feedback(feedback)
-        played = self.super_arm >= 0
+        played = action >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
-        self.estimates.add(self.super_arm, messages)
-        self.rounds.add(None, self)
+        self.estimates.add(action, messages)
 
 
 class CUCBLDPLaplaceAll(_AllValuesLearner):

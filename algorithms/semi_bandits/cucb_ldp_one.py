@@ -16,7 +16,7 @@ from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Above, Interval, Laplace, RandomizedResponse
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -25,7 +25,6 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
     """The oracle's super arm for the indices, and one message about its least-counted arm."""
 
     family: ClassVar[Family] = "semi-bandit"
-    super_arm: IntArray = last_action()
     estimates: MessageMeans
 
     def __init__(self, structure: SuperArms, gate: Gate, horizon: int) -> None:
@@ -33,26 +32,23 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
         # Two sides of a mean, for each arm and each number of messages: failure 1/T.
         self.exponent = math.log(2 * structure.arms * self.horizon**2)
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
-        self.super_arm = self.structure.solve(self.estimates.index)
-        return self.super_arm
+        return self.structure.solve(self.estimates.index)
 
     @property
     def fed(self) -> IntArray:
         """The least-counted arm played, (lanes, 1)."""
-        return gather(self.super_arm, least_counted(self.estimates.count, self.super_arm))
+        return gather(self.action, least_counted(self.estimates.count, self.action))
 
     def confidence(self) -> Confidence:
         """Return the mean messages, their counts and indices."""
         return self.estimates.confidence()
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Average one message, about the least-counted arm played (the lowest id among equals)."""
-        self.check_feedback(feedback)
-        place = least_counted(self.estimates.count, self.super_arm)
-        self.estimates.add(gather(self.super_arm, place), self._message(feedback.take(place)))
-        self.rounds.add(None, self)
+        place = least_counted(self.estimates.count, action)
+        self.estimates.add(gather(action, place), self._message(feedback.take(place)))
 
     @abc.abstractmethod
     def _message(self, value: Private) -> FloatArray:

@@ -21,9 +21,9 @@ from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Confidence, Family, check_epsilon, check_rounds
+from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import HorizonLearner, last_action
+from algorithms.structured_learner import HorizonLearner
 from mechanisms import Laplace
 from mechanisms.arrays import IntArray
 
@@ -32,7 +32,6 @@ class _MatroidLearner(HorizonLearner[SuperArms]):
     """State that both learners share: released batch means and the exponent x of their radii."""
 
     family: ClassVar[Family] = "matroid"
-    basis: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
@@ -42,13 +41,9 @@ class _MatroidLearner(HorizonLearner[SuperArms]):
         batches_per_element = (self.horizon + 1).bit_length() - 1  # floor(log2(T + 1)), exact
         self.exponent = math.log(3 * structure.arms * batches_per_element * self.horizon)
 
-    def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the basis's outcomes, or their totals of some rounds, in their batches."""
-        self.check_feedback(feedback, rounds)
-        if rounds is not None:
-            rounds = check_rounds(rounds, self.batches.room(self.basis))
-        self.batches.add(self.basis, feedback, rounds)
-        self.rounds.add(rounds, self)
+        self.batches.add(action, feedback, rounds)
 
 
 class DPUCBMat(_MatroidLearner):
@@ -73,15 +68,14 @@ class DPUCBMat(_MatroidLearner):
         source="matroid bandits paper, Algorithm 2, repaired: no round-0 vector",
     )
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
-        self.basis = self.structure.solve(self.confidence().index)
-        return self.basis
+        return self.structure.solve(self.confidence().index)
 
     @property
     def fed(self) -> IntArray:
         """All elements of the basis."""
-        return self.basis
+        return self.action
 
     def confidence(self) -> Confidence:
         """Return the means of the last full batches, the values and noises in them, and the indices."""
@@ -92,7 +86,7 @@ class DPUCBMat(_MatroidLearner):
     @property
     def committed(self) -> IntArray:
         """The rounds until a batch is full: before, nothing changes."""
-        return self.batches.room(self.basis)
+        return self.batches.room(self.action)
 
 
 class DPTSMat(_MatroidLearner):
@@ -113,10 +107,9 @@ class DPTSMat(_MatroidLearner):
         source="matroid bandits paper, Algorithm 3, repaired: no round-0 vector",
     )
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the greedy basis of one sample."""
         n = self.batches.size
         centre = self.batches.mean + ratio_or_infinity(self.scale * self.exponent, n)
         spread = self.gate.random.standard_normal(n.shape) / np.sqrt(np.maximum(n, 1))
-        self.basis = self.structure.solve(centre + spread)
-        return self.basis
+        return self.structure.solve(centre + spread)

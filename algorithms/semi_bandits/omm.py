@@ -10,7 +10,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
 from algorithms.learner import Family
 from algorithms.problems import SuperArms
-from algorithms.structured_learner import StructuredLearner, last_action
+from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import IntArray
 
 
@@ -29,7 +29,6 @@ class OMM(StructuredLearner[SuperArms]):
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
-    basis: IntArray = last_action()
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate)
@@ -40,13 +39,11 @@ class OMM(StructuredLearner[SuperArms]):
         """Start every mean on one raw observation."""
         self.means.start(self.gate.declassify(outcomes, "OMM starts on the raw outcomes w_0"))
 
-    def act(self) -> IntArray:
+    def choose(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
         self.round += 1
-        self.basis = self.structure.solve(self.means.upper(2 * math.log(max(self.round - 1, 1))))
-        return self.basis
+        return self.structure.solve(self.means.upper(2 * math.log(max(self.round - 1, 1))))
 
-    def observe(self, feedback: Private) -> None:
+    def learn(self, action: IntArray, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""
-        self.check_feedback(feedback)
-        self.means.add(self.basis, self.gate.declassify(feedback, "OMM averages the raw outcomes"))
+        self.means.add(action, self.gate.declassify(feedback, "OMM averages the raw outcomes"))

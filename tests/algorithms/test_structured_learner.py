@@ -102,11 +102,11 @@ def test_observing_before_acting_spends_nothing(name: str) -> None:
 
 def test_what_was_played_is_asked_for_by_name() -> None:
     learner = CUCBLDP2(TopK(arms=4, size=2), accountant(), epsilon=1.0, horizon=9)
-    assert not hasattr(learner, "super_arm")
+    assert not hasattr(learner, "action")
     with pytest.raises(NothingPlayed, match="CUCBLDP2 has played nothing yet: call act before observe"):
-        _ = learner.super_arm
+        _ = learner.action
     action = learner.act()
-    assert learner.super_arm is action
+    assert learner.action is action
 
 
 def test_a_phase_that_is_over_takes_no_more_feedback() -> None:

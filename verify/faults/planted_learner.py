@@ -25,8 +25,8 @@ def planted_learner(make: type[Any], fault: Fault) -> type[Any]:
         self.planted = PlantedGate(gate, fault)
         make.__init__(self, played, self.planted, *settings, **named)
 
-    def observe(self: Any, feedback: Private, *rounds: Any) -> None:
-        make.observe(self, self.planted.observed(feedback), *rounds)
+    def observe(self: Any, feedback: Private, *rounds: Any, **ticket: Any) -> None:
+        make.observe(self, self.planted.observed(feedback), *rounds, **ticket)
 
     def observe_initial(self: Any, outcomes: Private) -> None:
         make.observe_initial(self, self.planted.own(outcomes))

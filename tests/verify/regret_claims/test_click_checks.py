@@ -101,24 +101,24 @@ class LoudNoise:
 class RandomList:
     """Every twentieth round shows the items of least index."""
 
-    def act(self):
-        shown = super().act()
+    def choose(self):
+        shown = super().choose()
         self.acts = getattr(self, "acts", 0) + 1
         if self.acts % 20 == 0:
-            shown = self.shown = self.structure.solve(-self.estimates.index)
+            shown = self.list = self.structure.solve(-self.estimates.index)
         return shown
 
 
 class NeverAgain:
     """Item 3, the best one, is never shown after round 10."""
 
-    def act(self):
-        shown = super().act()
+    def choose(self):
+        shown = super().choose()
         self.acts = getattr(self, "acts", 0) + 1
         if self.acts > 10 and getattr(self, "left", np.ones(1)).all():
             index = self.estimates.index.copy()
             index[:, 3] = -1.0
-            shown = self.shown = self.structure.solve(index)
+            shown = self.list = self.structure.solve(index)
         return shown
 
 
@@ -147,9 +147,9 @@ def test_planted_faults_are_seen(fault, name):
 class FirstMostDisplayed:
     """Legal: the order within a list is another."""
 
-    def act(self):
-        self.shown = super().act()[:, ::-1].copy()
-        return self.shown
+    def choose(self):
+        self.list = super().choose()[:, ::-1].copy()
+        return self.list
 
 
 def test_another_order_is_legal():

@@ -20,10 +20,9 @@ class Uniform(CUCBLDPBit):
 
     round = 0
 
-    def act(self):
+    def choose(self):
         self.round += 1
-        self.super_arm = np.full((self.gate.lanes, 1), self.round % 2)
-        return self.super_arm
+        return np.full((self.gate.lanes, 1), self.round % 2)
 
 
 QUICK = ["cucb", "cucb-ldp-bit", "dpucb-mat", "cascade-ucb1", "dpe"]

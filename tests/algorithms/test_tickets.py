@@ -1,0 +1,330 @@
+"""Feedback that comes late, out of order or never is credited to its own action, and every record pays once."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from accountant import Accountant, Budget, BudgetExceeded, Coupled, Simulation
+from algorithms import (
+    AmbiguousFeedback,
+    CascadeUCBBatch,
+    CUCBBatchAll,
+    CUCBBatchLeast,
+    CUCBLDPLaplaceAll,
+    DurableRun,
+    NothingPlayed,
+    TicketRefused,
+)
+from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.play import start_warm
+from algorithms.problems import RankedLists, TopK, build_problem
+
+ALMOST_EXACT = 1e7
+"""An epsilon whose noise cannot be told from none, so that what was credited can be read off."""
+
+ARMS, SIZE = 5, 2
+
+
+def accountant(epsilon: float = math.inf, delta: float = 1.0) -> Accountant:
+    return Accountant(Budget(epsilon, delta), noise=np.random.default_rng(1), seed=2)
+
+
+def batches(gate: Any) -> CUCBBatchAll:
+    return CUCBBatchAll(TopK(ARMS, SIZE), gate, epsilon=ALMOST_EXACT, horizon=10_000)
+
+
+def messages(gate: Any) -> CUCBLDPLaplaceAll:
+    return CUCBLDPLaplaceAll(TopK(ARMS, SIZE), gate, epsilon=ALMOST_EXACT, horizon=10_000)
+
+
+def send(learner: Any, user: str, values: list[float], ticket: Any = None) -> None:
+    feedback = learner.gate.private(values, learner.feedback_domain, user)
+    learner.observe(feedback, ticket=ticket)
+
+
+def test_feedback_that_could_be_on_two_actions_is_refused() -> None:
+    """Two users are shown [0 1]; after the first one's feedback the learner plays [2 3]."""
+    gate = accountant()
+    learner = CUCBLDPLaplaceAll(TopK(arms=4, size=2), gate, epsilon=ALMOST_EXACT, horizon=100)
+    first, bobs = learner.act(), learner.act()
+    assert first.tolist() == bobs.tolist() == [[0, 1]]
+    user = 0
+    while learner.act().tolist() == [[0, 1]]:  # one after the other answers, but not bob
+        user += 1
+        send(learner, f"user-{user}", [0.0, 0.0])
+    before = learner.estimates.count.tolist()
+    with pytest.raises(AmbiguousFeedback, match=r"2 earlier calls of act returned other actions"):
+        send(learner, "bob", [1.0, 1.0])
+    assert gate.spent("bob").epsilon == 0
+    assert learner.estimates.count.tolist() == before == [[user, user, 0, 0]]
+    learner.withdraw()
+    send(learner, "cid", [1.0, 1.0])
+    assert learner.estimates.count.tolist() == [[user, user, 1, 1]]
+
+
+def test_users_who_were_shown_the_same_may_answer_one_after_the_other() -> None:
+    learner = messages(accountant())
+    for _ in range(3):
+        learner.act()
+    for user in ("ann", "bob", "cid"):
+        send(learner, user, [0.0, 1.0])
+    assert learner.estimates.count[0].tolist() == [3, 3, 0, 0, 0]
+    learner.act()
+    send(learner, "dan", [0.0, 1.0])
+
+
+def test_who_is_refused_is_not_waited_for() -> None:
+    gate = accountant(ALMOST_EXACT)
+    learner = messages(gate)
+    for user in range(20):
+        learner.act()
+        send(learner, f"user-{user}", [1.0, 0.0])
+        learner.act()
+        with pytest.raises(BudgetExceeded):
+            send(learner, "user-0", [1.0, 0.0])
+
+
+@pytest.mark.parametrize("name", list(learners))
+def test_every_learner_takes_late_feedback_once(name: str) -> None:
+    problem = build_problem(learners[name].default_problem, {})
+    gates = accountant(), accountant()
+    both = [learner_builder(learners[name].make, problem, epsilon=1.0, horizon=50)(gate) for gate in gates]
+    learner: Any = both[0]
+    for each, gate in zip(both, gates, strict=True):
+        if hasattr(each, "observe_initial"):
+            start_warm(each, gate, problem, problem.draw_records(np.random.default_rng(0), 1))
+    tickets = [learner.issue() for _ in range(6)]
+    with pytest.raises(NothingPlayed):
+        send(learner, "nobody", [0.0] * problem.structure.size)
+    values = [0.0] * problem.structure.size
+    for number in (4, 1, 5):
+        send(learner, f"user-{number}", values, tickets[number])
+    assert sorted(learner.tickets) == [1, 3, 4]
+    paid = len(gates[0].ledger)
+    learner.withdraw(tickets[0])
+    foreign = both[1].issue()  # type: ignore[attr-defined]
+    for wrong, why in (
+        (tickets[4], "used"),
+        (tickets[0], "used or withdrawn"),
+        (foreign, "not of this run"),
+        (f"{tickets[0].run}-99", "never issued"),
+        ("nonsense", "not of this run"),
+    ):
+        with pytest.raises(TicketRefused, match=why):
+            send(learner, "late", values, wrong)
+    with pytest.raises(ValueError, match="one round"):
+        learner.observe(
+            gates[0].private(values, learner.feedback_domain, "late"), np.array([1]), ticket=tickets[2]
+        )
+    assert len(gates[0].ledger) == paid
+    assert gates[0].spent("late").epsilon == 0
+    send(learner, "late", values, tickets[2].name)
+
+
+def test_a_refused_record_leaves_its_ticket_open() -> None:
+    learner = messages(accountant(ALMOST_EXACT))
+    one, other = learner.issue(), learner.issue()
+    send(learner, "ann", [1.0, 1.0], one)
+    with pytest.raises(BudgetExceeded):
+        send(learner, "ann", [1.0, 1.0], other)
+    send(learner, "bob", [1.0, 1.0], other)
+    assert not learner.tickets
+
+
+def test_a_ticket_in_turn_is_the_protocol_without_tickets() -> None:
+    with_tickets, without = (
+        CUCBBatchLeast(TopK(arms=4, size=2), Simulation(3, 64), epsilon=1.0, horizon=100) for _ in range(2)
+    )
+    for user in range(60):
+        values = np.random.default_rng(user).random((64, 2))
+        ticket, action = with_tickets.issue(), without.act()
+        assert (ticket.action == action).all()
+        for learner, its in ((with_tickets, ticket), (without, None)):
+            learner.observe(learner.gate.private(values, learner.feedback_domain, user), ticket=its)
+    assert with_tickets.index.tobytes() == without.index.tobytes()
+
+
+def test_late_feedback_costs_its_record_no_more() -> None:
+    """Exact losses of two neighbours, in 2,560 lanes: feedback comes in an order that was fixed in advance."""
+    gate = Coupled(8, 64 * 40, 1)
+    learner = CUCBBatchAll(TopK(4, 2), gate, epsilon=1.0, horizon=40)
+    order = np.random.default_rng(0).permutation(40)
+    tickets: dict[int, Any] = {}
+    for step in range(50):
+        if step < 40:
+            tickets[step] = learner.issue()
+        if step >= 10:
+            user = int(order[step - 10])
+            if user not in tickets:
+                continue
+            values = np.zeros((2, 64 * 40, 2))
+            values[0] = user == 3  # the record that differs
+            feedback = gate.private(values, learner.feedback_domain, user)
+            learner.observe(feedback, ticket=tickets.pop(user))
+    assert not gate.divergences
+    assert gate.loss.max() <= 1 + 1e-9
+    assert gate.loss.max() >= 0.9
+
+
+def test_a_phase_waits_for_its_clicks_and_needs_no_more() -> None:
+    gate = accountant()
+    learner = CascadeUCBBatch(RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100)
+    first, second = learner.issue(), learner.issue()
+    assert (first.action == second.action).all()  # a phase of one round; meanwhile its list stays
+    send(learner, "ann", [1.0, 0.0], second)
+    third = learner.issue()
+    assert set(third.action[0].tolist()).isdisjoint(first.action[0].tolist())
+    send(learner, "bob", [1.0, 0.0], first)  # its phase is over
+    assert gate.spent("bob").epsilon == 0
+    assert learner.estimates.displays.tolist() == [[1.0, 1.0, 0.0, 0.0]]
+    send(learner, "cid", [0.0, 0.0], third)
+    assert learner.estimates.displays.tolist() == [[1.0, 1.0, 1.0, 1.0]]
+
+
+def test_a_crash_with_a_hundred_open_tickets_loses_none(tmp_path: Path) -> None:
+    run = DurableRun(batches, accountant())
+    tickets = [run.learner.issue() for _ in range(100)]
+    run.save(tmp_path / "run")
+    shown = {ticket.name: ticket.action for ticket in tickets}
+    run.close()  # all that is left of it is the folder, and what the users were shown
+    with DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng(0)) as again:
+        assert {ticket.name for ticket in again.learner.tickets.values()} == set(shown)
+        for number, name in enumerate(np.random.default_rng(0).permutation(list(shown)).tolist()):
+            assert (again.learner.waiting.find(name).action == shown[name]).all()
+            send(again.learner, f"user-{number}", [1.0, 0.0], name)
+            with pytest.raises(TicketRefused):
+                send(again.learner, "late", [1.0, 0.0], name)
+        assert not again.learner.tickets
+        assert again.learner.batches.size.sum() > 0
+
+
+class Interleavings(RuleBasedStateMachine):
+    """A shop with many users at once: each outcome is credited to the action that its own user was shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.open: dict[str, tuple[int, ...]] = {}
+        self.used: list[str] = []
+        self.credited: dict[int, list[float]] = {arm: [] for arm in range(ARMS)}
+        self.users: list[str] = []
+
+    @initialize(build=st.sampled_from([batches, messages]))
+    def start(self, build: Any) -> None:
+        self.build = build
+        self.run = DurableRun(build, accountant(ALMOST_EXACT * 1.5))
+        self.run.save(self.folder / "run")
+
+    def teardown(self) -> None:
+        if hasattr(self, "run"):
+            self.check()
+            self.run.close()
+        shutil.rmtree(self.folder)
+
+    @rule()
+    def show(self) -> None:
+        ticket = self.run.learner.issue()
+        self.open[ticket.name] = tuple(ticket.action[0].tolist())
+
+    def answer(self, name: str, values: list[float]) -> None:
+        user = f"user-{len(self.users)}"
+        send(self.run.learner, user, values, name)
+        self.users.append(user)
+        for arm, value in zip(self.open.pop(name), values, strict=True):
+            self.credited[arm].append(value)
+        self.used.append(name)
+
+    @precondition(lambda self: self.open)
+    @rule(
+        data=st.data(), values=st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=SIZE, max_size=SIZE)
+    )
+    def come_back(self, data: Any, values: list[float]) -> None:
+        self.answer(data.draw(st.sampled_from(sorted(self.open))), values)
+
+    @precondition(lambda self: len(self.open) > 1)
+    @rule(value=st.sampled_from([0.0, 1.0]))
+    def all_come_back_the_last_one_first(self, value: float) -> None:
+        for name in reversed(list(self.open)):
+            self.answer(name, [value, 1 - value])
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def never_comes_back(self, data: Any) -> None:
+        name = data.draw(st.sampled_from(sorted(self.open)))
+        self.run.learner.withdraw(name)
+        del self.open[name]
+        self.used.append(name)
+
+    @precondition(lambda self: self.used)
+    @rule(data=st.data())
+    def comes_back_again(self, data: Any) -> None:
+        with pytest.raises(TicketRefused):
+            send(self.run.learner, "again", [1.0, 1.0], data.draw(st.sampled_from(self.used)))
+
+    @precondition(lambda self: self.open and self.users)
+    @rule(data=st.data())
+    def a_record_that_paid_comes_back(self, data: Any) -> None:
+        with pytest.raises(BudgetExceeded):
+            send(self.run.learner, self.users[0], [1.0, 1.0], data.draw(st.sampled_from(sorted(self.open))))
+
+    @rule()
+    def crash(self) -> None:
+        self.run.save()
+        self.run.close()
+        self.run = DurableRun.load(self.folder / "run", self.build, noise=np.random.default_rng(1))
+
+    def check(self) -> None:
+        learner: Any = self.run.learner
+        assert {t.name: tuple(t.action[0].tolist()) for t in learner.tickets.values()} == self.open
+        learned = learner.confidence()
+        for arm, values in self.credited.items():
+            count = len(values) if self.build is messages else 2 ** int(math.log2(len(values) + 1)) - 1
+            assert learned.count[0, arm] == count
+            if count:
+                assert learned.estimate[0, arm] == pytest.approx(np.mean(values[:count]), abs=1e-4)
+        gate = self.run.accountant
+        assert gate.spent("again").epsilon == 0
+        if self.build is messages:
+            assert all(gate.spent(user).epsilon == pytest.approx(ALMOST_EXACT) for user in self.users)
+        else:
+            assert all(gate.spent(user).epsilon <= ALMOST_EXACT * (1 + 1e-9) for user in self.users)
+
+
+def interleave(examples: int, steps: int) -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        Interleavings,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what a power cut leaves is tested elsewhere
+    interleave(15, 30)
+
+
+@pytest.mark.slow
+def test_ten_thousand_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    interleave(10_000, 20)
