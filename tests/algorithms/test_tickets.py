@@ -42,8 +42,10 @@ ALMOST_EXACT = 1e7
 ARMS, SIZE = 5, 2
 
 
-def accountant(epsilon: float = math.inf, delta: float = 1.0) -> Accountant:
-    return Accountant(Budget(epsilon, delta), noise=np.random.default_rng(1), seed=2)
+def accountant(epsilon: float = math.inf) -> Accountant:
+    return Accountant(
+        Budget(epsilon, 1.0 if math.isinf(epsilon) else 0.0), noise=np.random.default_rng(1), seed=2
+    )
 
 
 def batches(gate: Any) -> CUCBBatchAll:
