@@ -119,7 +119,7 @@ class Accountant(Closing, Assuming, Accounts):
     >>> value = accountant.private([0.4], share, record="user-17")
     >>> published = accountant.release(Laplace.for_epsilon(0.25, sensitivity=share.sensitivity), value)
     >>> str(accountant.left("user-17"))
-    'epsilon = 0.75'
+    'epsilon = 0.75, neighbours: replace one'
     """
 
     lanes = 1

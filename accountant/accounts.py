@@ -65,6 +65,9 @@ class Accounts:
         """The neighbouring relation of every charge and guarantee: one record is replaced, its name stays."""
         return self._ledger.neighbouring
 
+    def _for_relation(self, message: str) -> str:
+        return f"{message} (neighbours: {self.neighbouring})"
+
     # --- charging --------------------------------------------------------------------------------
 
     def _charge(self, mechanism: Mechanism, sensitivity: Sensitivity, place: Place) -> Amount:
@@ -88,7 +91,7 @@ class Accounts:
             try:
                 charge = self.composition.charge(mechanism, sensitivity)
             except UnsupportedCharge as error:
-                raise TheoremMissing(f"{self.composition.name}: {error}", place) from None
+                raise TheoremMissing(self._for_relation(f"{self.composition.name}: {error}"), place) from None
             self._charges[key] = charge
         return charge
 
@@ -102,7 +105,7 @@ class Accounts:
         refused = self._first_refused(entries)
         if refused is not None:
             record, charge = refused
-            raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place)
+            raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place, self.neighbouring)
 
     def _together(self, asked: Sequence[tuple[Entry, int]]) -> list[Entry]:
         """Return one entry for each record that is in releases to come, with what it will pay for all of them."""
@@ -184,7 +187,9 @@ class Accounts:
         try:
             return self.composition.odometer(self._ledger.spent(record), at)
         except UnsupportedCharge as error:
-            raise TheoremMissing(f"{self.composition.name}: {error}", calling_place()) from None
+            raise TheoremMissing(
+                self._for_relation(f"{self.composition.name}: {error}"), calling_place()
+            ) from None
 
     def guarantee(self, delta: float | None = None) -> CertifiedInterval:
         """Return the epsilon of every record in the whole run, now and later, at `delta`.
@@ -200,9 +205,9 @@ class Accounts:
         """
         at = delta_of_approximate("delta", self.budget.delta if delta is None else delta)
         try:
-            return self.composition.promise(self.budget, at)
+            return self.composition.promise(self.budget, at).stated_for(self.neighbouring)
         except UnsupportedCharge as error:
-            raise TheoremMissing(str(error), calling_place()) from None
+            raise TheoremMissing(self._for_relation(str(error)), calling_place()) from None
 
     def worst(self) -> tuple[RecordId | None, Cost]:
         """Return the record that has spent most, and what it has lost as `spent` says it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import real
 from mechanisms.rounding import up
 
@@ -65,10 +66,16 @@ class Amount(Protocol):
     def parts(self) -> Iterator[tuple[str, Fraction | None]]:
         """Iterate over (name, value)."""
 
+    @property
+    def words(self) -> str:
+        """The numbers without their neighbouring relation, for a text that names it; ``str`` names it, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """An exact (epsilon, delta) pair; ``epsilon`` is None where no finite one exists.
+
+    It is for data sets that differ as `neighbouring` says: one record is replaced, for all accounts.
 
     Raises
     ------
@@ -78,6 +85,7 @@ class Cost:
 
     epsilon: Fraction | None
     delta: Fraction
+    neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     def __post_init__(self) -> None:
         if (self.epsilon is not None and self.epsilon < 0) or self.delta < 0:
@@ -86,9 +94,12 @@ class Cost:
             )
 
     def __add__(self, other: Cost) -> Cost:
+        relation = self.neighbouring
+        if relation is not other.neighbouring:
+            relation = common_neighbouring((self, other))
         if self.epsilon is None or other.epsilon is None:
-            return Cost(None, self.delta + other.delta)
-        return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
+            return Cost(None, self.delta + other.delta, relation)
+        return Cost(self.epsilon + other.epsilon, self.delta + other.delta, relation)
 
     @property
     def values(self) -> tuple[Fraction | None, ...]:
@@ -117,9 +128,14 @@ class Cost:
         """`delta` as the nearest float that is not below it, at most 1."""
         return min(1.0, up(self.delta))
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """Both numbers, rounded up."""
         delta = f", delta = {self.delta_up:.6g}" if self.delta else ""
         return f"epsilon = {self.epsilon_up:.6g}{delta}"
+
+    def __str__(self) -> str:
+        return f"{self.words}, neighbours: {self.neighbouring}"
 
 
 def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:

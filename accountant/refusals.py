@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accountant.place import Place
-from mechanisms import Assumption
+from mechanisms import Assumption, Neighbouring
 
 
 class Refusal(ValueError):
@@ -34,13 +34,24 @@ class BudgetExceeded(Refusal):
         The record that cannot pay.
     asked, left
         The charge that was asked for and what the record has left, in words.
+    neighbouring
+        The relation of the data sets whose loss is charged.
     """
 
-    def __init__(self, record: object, asked: str, left: str, where: Place) -> None:
+    def __init__(
+        self,
+        record: object,
+        asked: str,
+        left: str,
+        where: Place,
+        neighbouring: Neighbouring = Neighbouring.REPLACE_ONE,
+    ) -> None:
         super().__init__(
-            f"release refused: it charges record {record!r} {asked}, and only {left} is left of its budget",
+            f"release refused: it charges record {record!r} {asked}, and only {left} is left of its budget, "
+            f"neighbours: {neighbouring}",
             where,
         )
+        self.neighbouring = neighbouring
         self.record = record
         self.asked = asked
         self.left = left

@@ -42,7 +42,8 @@ class Line:
 class Summary:
     """Who paid what for which release, the worst record, and what is left.
 
-    ``str()`` of a summary is a table for people.
+    ``str()`` of a summary is a table for people. `failures` is the share of delta that the theorem declares for
+    releases that fail, 0 for one that has none.
     """
 
     budget: Budget
@@ -55,22 +56,26 @@ class Summary:
     lines: tuple[Line, ...]
     assumptions: tuple[Assumption, ...] = ()
     neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
+    failures: float = 0.0
 
     def __str__(self) -> str:
         limit = f"epsilon = {self.budget.epsilon:.6g}" + (
             f", delta = {self.budget.delta:.6g}" if self.budget.delta else ""
         )
+        theorem = self.composition + (f", failures = {self.failures:g} of delta" if self.failures else "")
         head = [
-            f"budget of each record   {limit} ({self.trust.value} trust, {self.composition}), "
+            f"budget of each record   {limit} ({self.trust.value} trust, {theorem}), "
             f"neighbours: {self.neighbouring}",
             f"records charged         {self.records}",
         ]
         if self.worst_record is not None:
-            left = "no limit" if self.left.values[0] is None else str(self.left)
-            head.append(f"worst record            {self.worst_record!r} lost {self.worst_cost}; left: {left}")
+            left = "no limit" if self.left.values[0] is None else self.left.words
+            head.append(
+                f"worst record            {self.worst_record!r} lost {self.worst_cost.words}; left: {left}"
+            )
         rows = [("releases", "records", "largest charge", "mechanism", "noise", "where")]
         rows += [
-            (str(line.releases), str(line.records), str(line.charge), line.mechanism, line.noise, line.where)
+            (str(line.releases), str(line.records), line.charge.words, line.mechanism, line.noise, line.where)
             for line in self.lines
         ]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -118,4 +123,5 @@ def summarise(
         ),
         assumptions=assumptions,
         neighbouring=ledger.neighbouring,
+        failures=float(getattr(composition, "failures", 0.0)),
     )

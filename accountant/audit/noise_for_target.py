@@ -59,7 +59,9 @@ def calibrate(releases: Releases, epsilon: float, delta: float) -> Calibration:
     try:
         factor = least_noise(compositions, epsilon, delta)
     except OutOfReach:
-        raise ValueError(f"no amount of noise gives epsilon={epsilon:g} at delta={delta:g}") from None
+        raise ValueError(
+            f"no amount of noise gives epsilon={epsilon:g} at delta={delta:g}, neighbours: {releases.neighbouring}"
+        ) from None
     reached = min(epsilon, max(compose(one).epsilon(delta).upper for one in compositions(factor)))
     parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
     return Calibration(factor, parameters, reached, delta, releases.neighbouring)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from mechanisms import Neighbouring
 from mechanisms.rounding import up
 
 
@@ -26,6 +27,8 @@ class Spend:
     any_suffices
         Whether one number after the first is enough within its limit (Rényi orders, after delta), and messages show
         the best only.
+    neighbouring
+        Of the data sets whose loss the numbers bound: one record is replaced, for all accounts.
 
     Raises
     ------
@@ -36,6 +39,7 @@ class Spend:
     names: tuple[str, ...]
     values: tuple[Fraction | None, ...]
     any_suffices: bool = False
+    neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     def __post_init__(self) -> None:
         if any(value is not None and value < 0 for value in self.values):
@@ -55,11 +59,16 @@ class Spend:
         """Iterate over (name, value)."""
         return zip(self.names, self.values, strict=True)
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """The numbers, rounded up."""
         shown = [(name, value) for name, value in self.parts() if value != 0] or list(self.parts())[:1]
         if self.any_suffices and len(shown) > 3:
             shown = [shown[0], shown[len(shown) // 2], shown[-1]]
         return ", ".join(f"{name} = {math.inf if value is None else up(value):.6g}" for name, value in shown)
+
+    def __str__(self) -> str:
+        return f"{self.words}, neighbours: {self.neighbouring}"
 
 
 def difference(names: tuple[str, ...], limits: tuple[Fraction | None, ...], spent: Spend) -> Spend:

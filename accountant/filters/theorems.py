@@ -52,8 +52,9 @@ class CompositionTheorem:
         MixedNeighbours
             If the releases hold for different neighbouring relations.
         """
-        common_neighbouring(profile for profile, _ in releases)
-        return self.bound(releases, delta)
+        relation = common_neighbouring(profile for profile, _ in releases)
+        found = self.bound(releases, delta)
+        return None if found is None else found.stated_for(relation)
 
     def delta(self, releases: Releases, epsilon: float) -> CertifiedInterval | None:
         """Return the smallest δ (to 1e-4 of itself) at which the theorem promises ``epsilon``, by bisection."""
@@ -61,12 +62,12 @@ class CompositionTheorem:
         if (best := self.epsilon(releases, math.exp(high))) is None:
             return None
         if best.upper > epsilon:
-            return CertifiedInterval(0.0, 1.0, NOTHING, self.name)
+            return CertifiedInterval(0.0, 1.0, NOTHING, self.name, best.neighbouring)
         while high - low > 1e-4:
             middle = 0.5 * (low + high)
             found = self.epsilon(releases, math.exp(middle))
             low, high = (low, middle) if found is not None and found.upper <= epsilon else (middle, high)
-        return CertifiedInterval(0.0, math.exp(high), NOTHING, self.name)
+        return CertifiedInterval(0.0, math.exp(high), NOTHING, self.name, best.neighbouring)
 
 
 def _upper(value: float, name: str) -> CertifiedInterval:

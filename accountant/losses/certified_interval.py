@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from mechanisms import MixedNeighbours, Neighbouring
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +18,25 @@ class CertifiedInterval:
         The ends; ``upper`` may be infinite.
     lower_by, upper_by
         The theorem or engine that gave each end.
+    neighbouring
+        The relation of the data sets that are compared; None inside of an engine, which knows it for all its numbers.
     """
 
     lower: float
     upper: float
     lower_by: str
     upper_by: str
+    neighbouring: Neighbouring | None = None
+
+    def stated_for(self, neighbouring: Neighbouring) -> CertifiedInterval:
+        """Return the interval with its neighbouring relation.
+
+        Raises
+        ------
+        MixedNeighbours
+            If it is for another one.
+        """
+        return replace(self, neighbouring=_common(self.neighbouring, neighbouring))
 
     @property
     def width(self) -> float:
@@ -38,6 +53,8 @@ class CertifiedInterval:
         ------
         ContradictingBounds
             If nothing is left: then one of the two is wrong.
+        MixedNeighbours
+            If they are for different neighbouring relations.
         """
         low = self if self.lower >= other.lower else other
         high = self if self.upper <= other.upper else other
@@ -45,21 +62,36 @@ class CertifiedInterval:
             raise ContradictingBounds(
                 f"{low.lower_by} says at least {low.lower!r}, {high.upper_by} at most {high.upper!r}"
             )
-        return CertifiedInterval(low.lower, high.upper, low.lower_by, high.upper_by)
+        return self._between(low, high, other)
 
     def largest(self, other: CertifiedInterval) -> CertifiedInterval:
         """Return the interval of the maximum of two numbers known by intervals."""
         low = self if self.lower >= other.lower else other
         high = self if self.upper >= other.upper else other
-        return CertifiedInterval(low.lower, high.upper, low.lower_by, high.upper_by)
+        return self._between(low, high, other)
 
     def with_lower(self, others: Iterable[CertifiedInterval]) -> CertifiedInterval:
         """Return this upper end with the largest lower end of some other intervals."""
         low = max(others, key=lambda other: other.lower)
-        return CertifiedInterval(low.lower, self.upper, low.lower_by, self.upper_by)
+        return self._between(low, self, low)
+
+    def _between(
+        self, low: CertifiedInterval, high: CertifiedInterval, other: CertifiedInterval
+    ) -> CertifiedInterval:
+        relation = _common(self.neighbouring, other.neighbouring)
+        return CertifiedInterval(low.lower, high.upper, low.lower_by, high.upper_by, relation)
 
     def __str__(self) -> str:
-        return f"[{self.lower!r}, {self.upper!r}] ({self.lower_by}; {self.upper_by})"
+        relation = "" if self.neighbouring is None else f"; neighbours: {self.neighbouring}"
+        return f"[{self.lower!r}, {self.upper!r}] ({self.lower_by}; {self.upper_by}{relation})"
+
+
+def _common(one: Neighbouring | None, other: Neighbouring | None) -> Neighbouring | None:
+    if one is not None and other is not None and one is not other:
+        raise MixedNeighbours(
+            f"an interval for neighbours {one.value!r} and one for {other.value!r} do not compare"
+        )
+    return one or other
 
 
 class ContradictingBounds(ArithmeticError):

@@ -186,6 +186,9 @@ class ComposedLoss:
         if target >= 1.0 or 0.0 < target < _LEAST_DELTA:
             raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
         open_unit("width", width)
+        return self._epsilon(target, width).stated_for(self.neighbouring)
+
+    def _epsilon(self, target: float, width: float) -> CertifiedInterval:
         if target == 0.0:
             return self._largest_loss()
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
@@ -211,6 +214,9 @@ class ComposedLoss:
         if math.isinf(at):
             raise ParameterError("epsilon = inf: must be finite")
         open_unit("width", width)
+        return self._delta(at, width).stated_for(self.neighbouring)
+
+    def _delta(self, at: float, width: float) -> CertifiedInterval:
         if self._exceeds_largest_loss(at):
             return CertifiedInterval(0.0, 0.0, PURE, PURE)
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)

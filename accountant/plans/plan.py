@@ -243,7 +243,8 @@ class PlannedComposition:
         if not self._pure_fits(budget) and self.plan.epsilon(budget.delta).upper > budget.epsilon:
             found = self.plan.epsilon(budget.delta)
             raise ValueError(
-                f"budget = {budget}: the plan alone comes to epsilon = {found.upper:.6g} ({found.upper_by})"
+                f"budget = {budget}: the plan alone comes to epsilon = {found.upper:.6g} "
+                f"({found.upper_by}; neighbours: {self.plan.neighbouring})"
             )
 
     def _pure_fits(self, budget: Budget) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from accountant import Budget, Cost
 from accountant.budget import asked_and_left
+from mechanisms import MixedNeighbours, Neighbouring
 
 TINY = Fraction(1, 10**40)
 
@@ -83,3 +84,10 @@ def test_what_is_short_looks_short(left, extra):
 def test_an_unlimited_epsilon_is_left_when_delta_is_short():
     asked, left = asked_and_left(Cost(Fraction(1), Fraction(1, 2)), Cost(None, Fraction(1, 4)))
     assert (asked, left) == ("epsilon = 1, delta = 0.5", "epsilon = inf, delta = 0.25")
+
+
+def test_costs_of_two_relations_never_add_up():
+    cost = Cost(Fraction(1, 2), Fraction(0))
+    assert (cost.words, str(cost)) == ("epsilon = 0.5", "epsilon = 0.5, neighbours: replace one")
+    with pytest.raises(MixedNeighbours):
+        cost + Cost(Fraction(1), Fraction(0), Neighbouring.ADD_OR_REMOVE)

@@ -11,11 +11,13 @@ from accountant import (
     AdvancedComposition,
     BasicComposition,
     Budget,
+    BudgetExceeded,
     GaussianComposition,
     OtherNeighbours,
     Plan,
     RenyiComposition,
     Step,
+    TheoremMissing,
     ZeroConcentratedComposition,
 )
 from accountant.audit import read_releases
@@ -98,3 +100,33 @@ def test_saved_ledgers_say_their_relation_and_older_ones_are_for_replacing(tmp_p
         file.write_text(json.dumps({**saved, "neighbours": other}))
         with pytest.raises(ValueError, match="neighbours"):
             Accountant.load(file)
+
+
+@pytest.mark.parametrize("theorem", THEOREMS[1:], ids=lambda one: one.name)
+def test_every_figure_that_is_printed_names_its_relation(theorem):
+    if hasattr(theorem, "failures"):
+        theorem = dataclasses.replace(theorem, failures=0.5)
+    accountant = Accountant(Budget(1.0, 1e-6), composition=theorem, noise=np.random.default_rng(0))
+    value = accountant.private([0.5], SHARE, "ann")
+    accountant.release(Laplace(scale=16.0), value)
+    with pytest.raises(BudgetExceeded) as refused:
+        accountant.release(Laplace(scale=0.1), value)
+    assert refused.value.neighbouring is Neighbouring.REPLACE_ONE
+    with pytest.raises(TheoremMissing) as missing:
+        accountant.guarantee(0.0)
+    figures = [accountant.spent("ann"), accountant.left("ann"), accountant.guarantee(), accountant.summary()]
+    figures += [
+        accountant.price(Laplace(scale=16.0), value),
+        accountant.worst()[1],
+        refused.value,
+        missing.value,
+    ]
+    for figure in figures:
+        assert str(figure).count("neighbours: replace one") == 1, figure
+
+
+def test_a_plan_that_does_not_fit_says_for_whom():
+    plan = Plan((Step(PLAIN, 100),))
+    assert "neighbours: replace one" in str(plan.epsilon(1e-6))
+    with pytest.raises(ValueError, match=r"the plan alone comes to epsilon = .*neighbours: replace one"):
+        Accountant(Budget(1.0, 1e-6), plan=plan)

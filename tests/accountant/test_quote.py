@@ -35,7 +35,7 @@ def test_a_price_charges_nothing(accountant):
     assert quote.affordable
     assert quote.entries[0].charge.epsilon == Fraction(1, 2)
     assert quote.entries[0].records == ("a",)
-    assert str(quote) == "1 record would pay epsilon = 0.5"
+    assert str(quote) == "1 record would pay epsilon = 0.5, neighbours: replace one"
     assert len(accountant.ledger) == 0
     assert quote.place.file == __file__
 

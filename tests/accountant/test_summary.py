@@ -1,8 +1,9 @@
 """The summary that people read."""
 
 import numpy as np
+import pytest
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, ZeroConcentratedComposition
 from mechanisms import Box, Laplace, Sensitivity
 
 
@@ -42,3 +43,13 @@ def test_an_empty_ledger_has_a_summary():
     assert summary.worst_record is None
     assert summary.left.epsilon == 1
     assert "records charged         0" in str(summary)
+
+
+@pytest.mark.parametrize(
+    ("failures", "said"), [(0.25, "zCDP filter, failures = 0.25 of delta"), (0.0, "zCDP filter)")]
+)
+def test_the_share_of_delta_for_failures_is_said_where_there_is_one(failures, said):
+    theorem = ZeroConcentratedComposition(failures=failures)
+    gate = Accountant(Budget(1.0, 1e-6), composition=theorem, noise=np.random.default_rng(0))
+    assert gate.summary().failures == failures
+    assert said in str(gate.summary())

@@ -19,6 +19,7 @@ from rich.text import Text
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from algorithms.theory.regret import BOUNDS
+from mechanisms import Neighbouring
 from verify.commands.command_options import (
     check_plot,
     flags,
@@ -132,7 +133,12 @@ def _audit_local(
         if not isinstance(subject, LearnerSubject):
             raise SubjectError(f"{subject.name}: only learners have regret")
         found = audit_local_privacy(subject.make, claim, **given)
-        return {"learner": learner, **asdict(found), "impossible": found.impossible}
+        return {
+            "learner": learner,
+            **asdict(found),
+            "neighbours": Neighbouring.REPLACE_ONE.value,
+            "impossible": found.impossible,
+        }
 
     with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
         if is_registered(learner):
@@ -151,7 +157,10 @@ def _render_local(data: Mapping[str, Any], console: Console) -> None:
     first, second = data["regrets"]
     found = "IMPOSSIBLE" if data["impossible"] else "POSSIBLE"
     console.print(
-        Text(f"{found}  {printable(str(data['learner']))} as an epsilon = {data['claim']:g} local learner")
+        Text(
+            f"{found}  {printable(str(data['learner']))} as an epsilon = {data['claim']:g} local learner, "
+            f"neighbours: {Neighbouring.REPLACE_ONE}"
+        )
     )
     console.print(
         Text(
@@ -202,8 +211,10 @@ def _render(report: RegretReport, console: Console) -> None:
     console.print(Text.assemble(heading, "  ", (report.learner, "bold")))
     for reason in report.reasons:
         console.print(Text(f"- {reason}"))
-    played = f"{report.problem}; epsilon = {report.epsilon:g}, delta = {report.delta:g}"
-    console.print(Text(f"\nplayed   {played}, {report.horizon:,} rounds, {report.lanes} runs"))
+    claim = f"epsilon = {report.epsilon:g}, delta = {report.delta:g}, neighbours: {report.neighbours}"
+    console.print(
+        Text(f"\nplayed   {report.problem}; {claim}, {report.horizon:,} rounds, {report.lanes} runs")
+    )
     console.print(Text(f"theorem  {theorem.source}; {theorem.regime}"))
     if theorem.dominant[0]:
         console.print(
@@ -235,7 +246,9 @@ def _render(report: RegretReport, console: Console) -> None:
 
 
 def _render_table(reports: list[RegretReport], console: Console) -> None:
-    table = Table("learner", "verdict", "epsilon", "T", "regret", "bound", "worst", title_justify="left")
+    table = Table(
+        "learner", "verdict", "epsilon", "neighbours", "T", "regret", "bound", "worst", title_justify="left"
+    )
     for report in reports:
         last = report.outcome[-1]
         style = _STYLES.get(report.verdict, "bold yellow")
@@ -243,6 +256,7 @@ def _render_table(reports: list[RegretReport], console: Console) -> None:
             printable(report.learner),
             Text(report.verdict, style=style),
             f"{report.epsilon:g}",
+            printable(report.neighbours),
             f"{report.horizon:,}",
             *(_number(value) for value in (last.mean, last.bound, last.trivial)),
         )

@@ -29,7 +29,10 @@ def render_all(runs: Sequence[Mutants], console: Console) -> None:
 def _render(done: Mutants, console: Console) -> None:
     honest = done.honest
     claim = both_numbers(honest.claim.epsilon, honest.claim.delta)
-    title = f"{printable(honest.subject)}: {honest.verdict} without a fault, claim {claim}"
+    title = (
+        f"{printable(honest.subject)}: {honest.verdict} without a fault, claim {claim}, "
+        f"neighbours: {honest.claim.neighbours}"
+    )
     table = Table(title=Text(title), title_justify="left")
     for heading in ("fault", "claim", "verdict", "caught by"):
         table.add_column(heading, overflow="fold")

@@ -51,7 +51,8 @@ def plot_claim(report: RegretReport, twin: RegretReport | None, path: Path) -> N
     axes.set_xlabel("round t")
     axes.set_ylabel("cumulative regret")
     title = f"{report.learner}, epsilon = {report.epsilon:g}, {report.problem}: {report.verdict}"
-    axes.set_title(printable(title, _TITLE), parse_math=False, fontsize="medium")
+    title = f"{printable(title, _TITLE)}\n(neighbours: {report.neighbours})"
+    axes.set_title(title, parse_math=False, fontsize="medium")
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left", fontsize="small")
     figure.savefig(path, dpi=150)

@@ -136,6 +136,7 @@ def regret(
         problem=asked.problem,
         epsilon=played.epsilon,
         delta=played.delta,
+        neighbours=subject.form.neighbours.value,
         horizon=played.horizon,
         lanes=runs,
         seed=seed,

@@ -63,6 +63,8 @@ class RegretReport:
     ----------
     learner, problem, epsilon, delta, horizon
         What was asked.
+    neighbours
+        The relation of the data sets that the learner's claim of (epsilon, delta) compares.
     lanes, seed, error
         How many runs, from which seed, and the probability that a true learner is called violated, at most.
     theorem
@@ -79,6 +81,7 @@ class RegretReport:
     problem: str
     epsilon: float
     delta: float
+    neighbours: str
     horizon: int
     lanes: int
     seed: int

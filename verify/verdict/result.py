@@ -81,7 +81,8 @@ class Verification:
         upper = "not known" if self.upper is None else f"{self.upper.epsilon:g}"
         return (
             f"<Verification of {printable(self.subject)}: {self.verdict}, claim epsilon={self.claim.epsilon:g} "
-            f"delta={self.claim.delta:g}, epsilon at least {lower}, at most {upper}>"
+            f"delta={self.claim.delta:g}, epsilon at least {lower}, at most {upper}, "
+            f"neighbours: {self.claim.neighbours}>"
         )
 
     def json(self) -> dict[str, Any]:

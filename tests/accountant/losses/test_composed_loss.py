@@ -19,6 +19,7 @@ from mechanisms import (
     DiscreteLaplaceProfile,
     GaussianProfile,
     LaplaceProfile,
+    Neighbouring,
     NoPrivacy,
     ParameterError,
     PerfectPrivacy,
@@ -318,7 +319,7 @@ def test_epsilon_at_the_pure_ceiling() -> None:
     assert interval.upper <= float(loss.pure_epsilon) <= interval.upper + 1e-3
     assert interval.width < 1e-6
     assert loss.delta(float(loss.pure_epsilon) + 1e-9) == CertifiedInterval(
-        0.0, 0.0, "sum of largest losses", "sum of largest losses"
+        0.0, 0.0, "sum of largest losses", "sum of largest losses", Neighbouring.REPLACE_ONE
     )
 
 

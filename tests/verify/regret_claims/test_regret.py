@@ -118,6 +118,7 @@ def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
     said = CliRunner().invoke(cli, ["regret", "cascade-ucb-batch", "--horizon", "3000", "--plot", str(file)])
     assert said.exit_code == 0
+    assert "neighbours: replace one" in " ".join(said.stdout.split())
     assert file.read_bytes().startswith(b"\x89PNG")
     assert "draws one" in str(CliRunner().invoke(cli, ["regret", "--all", "--plot", str(file)]).exception)
 

@@ -237,6 +237,7 @@ def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> N
     assert str(result) == out.getvalue().rstrip("\n")
     assert str(result).startswith("UNPROVEN  zoo/x")
     line = (
-        "<Verification of zoo/x: unproven, claim epsilon=1 delta=0, epsilon at least 1.8, at most not known>"
+        "<Verification of zoo/x: unproven, claim epsilon=1 delta=0, epsilon at least 1.8, at most not known, "
+        "neighbours: replace one>"
     )
     assert repr(result) == line
