@@ -113,7 +113,7 @@ class ComposedLoss:
                 "releases: one has a record removed, another one added; no pair of data sets has both"
             )
 
-    @property
+    @cached_property
     def neighbouring(self) -> Neighbouring:
         """The neighbouring relation of every profile, hence of every number; "replace one" if there is none."""
         return common_neighbouring(profile for profile, _ in self.releases)
