@@ -13,7 +13,7 @@ from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.neighbouring_tables import row_in_words
 from verify.bandits.paired_runs import UNITS_OF_ROUND
-from verify.bandits.table_search import is_far_beyond, telling_tables
+from verify.bandits.table_search import is_far_beyond, plainest_pair, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample
@@ -116,8 +116,11 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tup
     pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
     if not pairs:
         return None
-    best = pairs[0]
-    cost = run_cost(bandit, best.rounds)
+    best, plain = pairs[0], None
+    if not is_far_beyond(best.predicted, claim):
+        plain = plainest_pair(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 3))
+    # Draws are planned for the longer of the two.
+    cost = run_cost(bandit, max(best.rounds, 0 if plain is None else plain.rounds))
     affordable = int(UNITS_OF_ROUND * effort.lane_rounds / cost)
     near = min(_SIZE.times_if_near * affordable, effort.single_samples)
     if is_far_beyond(best.predicted, claim):
@@ -125,9 +128,14 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> tup
     elif best.predicted > _SIZE.near * claim.epsilon:
         affordable *= _SIZE.times_if_near
     short = [pair for pair in pairs if pair.rounds <= best.rounds]  # others would cost draws
-    pairs = short[: min(_SIZE.pairs, max(affordable // _SIZE.of_every_pair, 1))]
     fewest = min(_SIZE.fewest_of_pair, max(int(_SIZE.most_units / cost), _SIZE.least))
     samples = max(min(affordable, effort.single_samples), fewest)
+    places = min(_SIZE.pairs, max(affordable // _SIZE.of_every_pair, 1))
+    pairs = short[:places]
+    if plain is not None and samples >= 2 * _SIZE.fewest_of_pair:
+        pairs = [*pairs[: max(places - 1, 1)], plain]
+    elif plain is not None and plain.predicted > best.predicted:
+        pairs = [plain]
     hidden = claim.view == View.OTHER_ACTIONS.value
     candidates = [
         NeighbouringWorlds(_words(bandit, pair), functools.partial(_draw_table, bandit, pair, hidden))

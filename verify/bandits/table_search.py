@@ -89,6 +89,8 @@ class _SearchSize:
         Units for each lane-round of the effort that drawing on all these tables may take; fewest and most draws.
     bisection_units, bisections
         Units that bisection may take, and how many there are at most.
+    plain_units, plain_runs, plain_rounds
+        Units that the plainest tables may take, the fewest and most runs of each, and their longest.
     """
 
     rounds: tuple[int, int] = (32, 512)
@@ -113,6 +115,9 @@ class _SearchSize:
     anchor_draws: tuple[int, int] = (8, 128)
     bisection_units: float = 2.0
     bisections: int = 3
+    plain_units: float = 2.0
+    plain_runs: tuple[int, int] = (512, 8_192)
+    plain_rounds: int = 64
 
 
 _SIZE = _SearchSize()
@@ -172,6 +177,21 @@ def telling_tables(
         found = search.halved(halving, found) or found
     pairs_found = [each.pair or search.completed(each).pair for each in found[: _SIZE.kept]]
     return sorted((pair for pair in pairs_found if pair is not None), key=lambda pair: -pair.predicted)
+
+
+def plainest_pair(
+    bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
+) -> ViewPair | None:
+    """Return the most telling of the plainest pairs of tables, None if no run differs on any.
+
+    All rewards are the same but those of round 1, or of the round after every arm was played once. The search ranks
+    tables by few runs, and by counts and times at first; what shows in whole sequences alone may lose there. Here all
+    runs have partners, and features of all kinds are looked at; so what tells there does not depend on luck. Parameters
+    as for `telling_tables`.
+    """
+    search = _TableSearch(bandit, claim, effort, seed)
+    found = [search.any_pair(*each) for each in search.plain_tables()]
+    return max(filter(None, found), key=lambda pair: pair.predicted, default=None)
 
 
 def is_far_beyond(predicted: float, claim: Claim) -> bool:
@@ -264,9 +284,28 @@ class _TableSearch:
             event = replace(event, predicted=pair.predicted, rounds=pair.rounds)
         return _Candidate(event, played, pair)
 
-    def any_pair(self, tables: NeighbouringTables) -> ViewPair | None:
+    def plain_tables(self) -> list[tuple[NeighbouringTables, int]]:
+        """Return the plainest tables, and how many runs each gets."""
+        records = self.bandit.records
+        rounds = min(self.bandit.rounds, _SIZE.plain_rounds)
+        lowest, highest = records.points()[:2]
+        changes = [(highest, 1), (lowest, 1), (highest, records.arms + 1)]
+        found = [
+            NeighbouringTables(
+                np.tile(row, (rounds + 1, 1)), record, records.alternatives(row)[0], records.arms
+            )
+            for row, record in changes
+            if record <= rounds
+        ]
+        fewest, most = _SIZE.plain_runs
+        affordable = self.player.affordable(_SIZE.plain_units, 2.0 * rounds * len(found))
+        return [(tables, int(min(max(affordable, fewest), most))) for tables in found]
+
+    def any_pair(
+        self, tables: NeighbouringTables, runs: int = _SIZE.runs_later * _SIZE.fewest_pairs
+    ) -> ViewPair | None:
         """Return tables as a pair, with all that is different in their rows; None if the actions never vary."""
-        played = self.player.play(tables, _SIZE.runs_later * _SIZE.fewest_pairs, None)
+        played = self.player.play(tables, runs, None)
         return view_pair_of(
             played,
             played.changes()[0],

@@ -8,8 +8,15 @@ import pytest
 from verify import verify
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.paired_events import BestEvent
-from verify.bandits.table_search import _best, _Candidate, is_far_beyond, telling_tables
+from verify.bandits.table_search import (
+    _best,
+    _Candidate,
+    is_far_beyond,
+    plainest_pair,
+    telling_tables,
+)
 from verify.conduct.effort import EFFORTS
+from verify.zoo.plain_bandits import DPUCB
 
 
 class OneReward:
@@ -46,6 +53,33 @@ def test_the_record_that_counts_is_found_with_nearly_its_whole_loss():
     assert (best.data != best.data_prime).any(axis=1).nonzero()[0].tolist() == [3]
     exact = math.log((1.0 - 0.5 * math.exp(-0.5)) / (0.5 * math.exp(-0.5)))
     assert 0.9 * exact < best.predicted < exact
+
+
+class ReusedRewards(DPUCB):
+    """Every episode's mean is that of all rewards so far: the first reward is paid for again and again."""
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        self.total, self.n = [0.0, 0.0], [0, 0]
+
+    def end_episode(self, arm):
+        self.total[arm] += self.sums[arm]
+        self.n[arm] += self.filled[arm]
+        self.set_index(arm, self.total[arm] + self.noise(arm), self.n[arm])
+        self.filled[arm], self.sums[arm] = 0, 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_only_whole_sequences_show_is_found_on_a_plain_table_with_every_seed(seed):
+    bandit = PlainBandit(ReusedRewards, arms=2, rounds=32)
+    plain = plainest_pair(bandit, bandit.form.at(1.0), EFFORTS["default"], np.random.SeedSequence(seed))
+    assert plain.predicted > 1.3
+    assert any(feature.column.name.startswith("path[") for feature in plain.features)
+
+
+def test_there_is_no_plain_pair_where_no_action_varies():
+    bandit = PlainBandit(AlwaysZero, arms=2, rounds=1)
+    assert plainest_pair(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(0)) is None
 
 
 def test_there_are_no_tables_for_a_bandit_that_never_varies():
