@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import multiprocessing
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.learner import PhasedLearner
 from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
@@ -22,7 +22,9 @@ from algorithms.reward_curve import RewardCurve
 from mechanisms import BLOCK, LaneStreams
 from mechanisms.arrays import FloatArray
 
-_BLOCKS_AT_ONCE = 16  # lanes per array: large enough to hide NumPy's overhead, small enough for the cache
+_BLOCKS_AT_ONCE = (
+    16  # of lanes, in one array: large enough to hide NumPy's overhead, small enough for the cache
+)
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,15 @@ class Trace:
         Cumulative expected reward ``sum_t r(S_t)``; shape (c, runs).
     seconds
         Wall time of the simulation.
+    stored
+        Which share of the runs was not simulated in this time, but read from a store.
     """
 
     rounds: npt.NDArray[np.int64]
     regret: FloatArray
     reward: FloatArray
     seconds: float
+    stored: float = 0.0
 
     @property
     def runs(self) -> int:
@@ -74,7 +79,7 @@ class Trace:
     @property
     def lane_rounds_per_second(self) -> float:
         """Simulated rounds times runs, per second of wall time."""
-        return int(self.rounds[-1]) * self.runs / max(self.seconds, 1e-9)
+        return int(self.rounds[-1]) * self.runs * (1.0 - self.stored) / max(self.seconds, 1e-9)
 
 
 @dataclass(frozen=True)
@@ -93,13 +98,14 @@ def simulate(
     runs: int,
     seed: int,
     checkpoints: int = 50,
-    workers: int = 1,
+    workers: int | Executor = 1,
+    store: BlockStore | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Trace:
     """Simulate `runs` independent runs.
 
-    A run's outcome depends on `seed` and its own number only, not on `runs` or `workers`. A learner that holds its
-    actions (`PhasedLearner`) is played phase by phase, each lane on its own clock: the law is the same, and a
+    A run's outcome depends on `seed` and its own number only, not on `runs`, `workers` or `store`. A learner that holds
+    its actions (`PhasedLearner`) is played phase by phase, each lane on its own clock: the law is the same, and a
     horizon of 10^9 rounds costs less than a millisecond a run.
 
     Parameters
@@ -117,34 +123,32 @@ def simulate(
     checkpoints
         At how many rounds (spaced geometrically) regret is kept.
     workers
-        Worker processes; 1 runs in this process.
+        Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
+    store
+        Where blocks of 64 runs are stored as they come: the same call goes on after any stop, and one with more runs
+        has these already.
     progress
         Called with the share that is done.
 
     Raises
     ------
     ValueError
-        If `horizon`, `runs` or `workers` is below 1, or `seed` is negative.
+        If `horizon`, `runs` or `workers` is below 1, or `seed` is negative; or a stored block is damaged.
+    BlocksMissing
+        If the store is for a part of the runs only, and others are not there yet.
     """
-    for name, value in (
-        ("horizon", horizon),
-        ("runs", runs),
-        ("workers", workers),
-        ("checkpoints", checkpoints),
-    ):
+    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
         if value < 1:
             raise ValueError(f"{name}={value!r}: must be at least 1")
     if seed < 0:
         raise ValueError(f"seed={seed!r}: must be at least 0")
+    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     job = _Job(build, problem, seed, checkpoint_rounds(horizon, checkpoints))
-    blocks = math.ceil(runs / BLOCK)
-    per_chunk = min(_BLOCKS_AT_ONCE, math.ceil(blocks / workers))
-    chunks = [(first, min(per_chunk, blocks - first)) for first in range(0, blocks, per_chunk)]
-    parts = _map(job, chunks, workers, progress)
-    regret = np.concatenate([part[0] for part in parts], axis=1)[:, :runs]
-    reward = np.concatenate([part[1] for part in parts], axis=1)[:, :runs]
-    return Trace(job.rounds, regret, reward, time.perf_counter() - start)
+    done = run_blocks([_lane_blocks(job, runs)], executor, store=store, progress=progress)
+    reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, :runs]
+    regret = problem.benchmark * job.rounds[:, np.newaxis] - reward
+    return Trace(job.rounds, regret, reward, time.perf_counter() - start, done.stored)
 
 
 def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
@@ -152,53 +156,23 @@ def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
     return np.unique(np.round(np.geomspace(horizon, 1, count)).astype(np.int64))
 
 
-_job: _Job | None = None
+def _lane_blocks(job: _Job, runs: int) -> Blocks:
+    """Return the runs in blocks of 64 lanes, which share a generator."""
+    says = {
+        "what": "rewards of a simulation at checkpoints, 64 lanes a block",
+        "learner": repr(job.build)[:1000],
+        "problem": repr(job.problem)[:1000],
+        "seed": job.seed,
+        "rounds": job.rounds.tolist(),
+    }
+    return Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
 
 
-def _set_job(job: _Job) -> None:
-    global _job
-    _job = job
-
-
-def _run_in_worker(chunk: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-    assert _job is not None
-    return _run(_job, *chunk, None)
-
-
-def _map(
-    job: _Job,
-    chunks: list[tuple[int, int]],
-    workers: int,
-    progress: Callable[[float], None] | None,
-) -> list[tuple[FloatArray, FloatArray]]:
-    if workers == 1 or len(chunks) == 1:
-        share = 1 / len(chunks)
-        return [
-            _run(job, *chunk, None if progress is None else _shifted(progress, i * share, share))
-            for i, chunk in enumerate(chunks)
-        ]
-    with ProcessPoolExecutor(
-        workers, multiprocessing.get_context(), initializer=_set_job, initargs=(job,)
-    ) as pool:
-        parts = []
-        for part in pool.map(_run_in_worker, chunks):
-            parts.append(part)
-            if progress is not None:
-                progress(len(parts) / len(chunks))
-        return parts
-
-
-def _shifted(progress: Callable[[float], None], offset: float, share: float) -> Callable[[float], None]:
-    return lambda part: progress(offset + share * part)
-
-
-def _run(
-    job: _Job, first_block: int, blocks: int, progress: Callable[[float], None] | None
-) -> tuple[FloatArray, FloatArray]:
-    """Run `blocks` blocks of lanes from `first_block` on; return regret and reward, (checkpoints, lanes)."""
-    lanes = blocks * BLOCK
-    gate = Simulation(job.seed, lanes, first_block=first_block)
-    environment = LaneStreams(job.seed, lanes, first_block, key=(RandomStream.ENVIRONMENT,))
+def _run(job: _Job, blocks: range, progress: Tell) -> list[Arrays]:
+    """Run adjacent blocks of lanes side by side; return each one's rewards, (checkpoints, 64)."""
+    lanes = len(blocks) * BLOCK
+    gate = Simulation(job.seed, lanes, first_block=blocks.start)
+    environment = LaneStreams(job.seed, lanes, blocks.start, key=(RandomStream.ENVIRONMENT,))
     learner = job.build(gate)
     curve = RewardCurve(job.rounds, lanes)
     horizon = int(job.rounds[-1])
@@ -214,13 +188,11 @@ def _run(
         ):
             curve.add(job.problem.expected_reward(super_arm))
             tell(played / horizon)
-    return job.problem.benchmark * job.rounds[:, np.newaxis] - curve.kept, curve.kept
+    return [{"reward": reward} for reward in np.split(curve.kept, len(blocks), axis=1)]
 
 
-def _sparingly(progress: Callable[[float], None] | None) -> Callable[[float], None]:
+def _sparingly(progress: Tell) -> Tell:
     """Return a function that passes the share done on whenever another hundredth is."""
-    if progress is None:
-        return lambda share: None
     told = 0.0
 
     def tell(share: float) -> None:

@@ -40,6 +40,29 @@ def test_python_blocks_run(block, tmp_path, monkeypatch):
         runpy.run_path("block.py", run_name="__main__")
 
 
+SCALE = (Path(__file__).parent.parent / "docs" / "scale.md").read_text()
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", SCALE, flags=re.DOTALL))
+def test_python_of_the_page_on_scale_runs(block, tmp_path, monkeypatch):
+    test_python_blocks_run(block, tmp_path, monkeypatch)
+
+
+def test_commands_of_the_page_on_scale_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shown = [line.partition(" #")[0] for line in SCALE.splitlines() if line.startswith("dpwitness simulate")]
+    for command in [line for line in shown if "--scheduler" not in line]:
+        fewer = command.replace("--horizon 20000 --runs 1000", "--horizon 100 --runs 130")
+        assert fewer != command
+        monkeypatch.setattr(sys, "argv", shlex.split(fewer))
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        assert not exit_.value.code
+        err = capsys.readouterr().err
+        assert not err or "--part" in command
+    assert len(shown) == 5
+
+
 DEAR = ("verify zoo/svt5", "verify published/cascade-ucb-ldp-laplace")
 """Verifications at default effort that the other tests make with fewer draws."""
 FEWER = {"--horizon 20000": "--horizon 1000", "--runs 50": "--runs 4"}

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
+from algorithms.blocks import BACKENDS, Executor, make_executor
 from algorithms.problems import LinearBandit, Problem, Value
 from mechanisms import Domain
 from verify.conduct import rules
@@ -229,10 +230,29 @@ class Options:
     workers: int = field(
         default=1,
         metadata=_facts(
-            "Processes of the black-box test; the result does not depend on it.",
+            "Processes that draw and count; the result does not depend on it.",
             rules.whole(1, _MOST_WORKERS),
-            help="Processes of the black-box test.",
+            help="Worker processes; no result depends on it.",
             reads=int,
+            repeats=False,
+        ),
+    )
+    backend: str = field(
+        default="processes",
+        metadata=_facts(
+            "Where the workers are: ``'processes'`` of this machine, or ``'dask'``, a Dask cluster.",
+            rules.one_of(BACKENDS),
+            help=f"Where the workers are: {' or '.join(BACKENDS)}.",
+            repeats=False,
+        ),
+    )
+    scheduler: str | None = field(
+        default=None,
+        metadata=_facts(
+            "With ``backend='dask'``: the address of a Dask scheduler, as in ``'tcp://host:8786'``; by default a "
+            "cluster of `workers` processes is started on this machine.",
+            rules.being(lambda value: isinstance(value, str), "an address"),
+            help="Of --backend dask: the scheduler's address; default: a cluster is started here.",
             repeats=False,
         ),
     )
@@ -271,10 +291,16 @@ class Options:
             value = getattr(self, name)
             if value is not None or default is not None:
                 facts.rule(name, value)
+        make_executor(self.workers, self.backend, self.scheduler)
         if self.bets and self.floating_point:
             raise ValueError(
                 "floating_point=True: not with anytime or wealth: bets are on events in real arithmetic"
             )
+
+    @property
+    def executor(self) -> Executor:
+        """Where the workers are."""
+        return make_executor(self.workers, self.backend, self.scheduler)
 
     @property
     def bets(self) -> bool:

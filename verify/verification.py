@@ -180,7 +180,7 @@ def _answer(
         ) from None
     effort = replace(
         EFFORTS[options.effort].with_samples(options.samples, options.confidence),
-        workers=options.workers,
+        executor=options.executor,
         false_alarm=float(options.false_alarm),
     )
     seed, account = int(options.seed), None

@@ -27,7 +27,7 @@ from accountant.stored_accountant import (
     set_randomness,
     undisturbed,
 )
-from algorithms.durable.code_fingerprint import code_digests, fingerprint
+from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
 from algorithms.durable.run_folder import RunFolder
 from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, packages_of
@@ -82,7 +82,7 @@ class DurableRun(Generic[LearnerType]):
     of the journal.
 
     **Changed code.** A run is refused by a learner whose code (or that of any module of this library or of its own
-    package that it uses, `algorithms.durable.code_fingerprint` says how far) is not what saved the run; comments do not
+    package that it uses, `algorithms.code_fingerprint` says how far) is not what saved the run; comments do not
     count, a new Python may. The ledger would stay right, but whether the state means the same to the new code only its
     author knows. If it does, give `load` the word that the error names; it stands for this one change.
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Simulation
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import DistributedLearner, Phase
 from algorithms.problems.linear import LinearBandit
@@ -158,6 +156,8 @@ class PhasedTrace:
         Largest mean reward of an action.
     seconds
         Wall time.
+    stored
+        Which share of the runs was not simulated in this time, but read from a store.
     """
 
     regret: FloatArray
@@ -167,21 +167,13 @@ class PhasedTrace:
     paths: tuple[FloatArray, ...]
     best_mean: float
     seconds: float
+    stored: float = 0.0
 
     def at(self, rounds: IntArray) -> Trace:
         """Return regret and reward at these rounds, exact also within a phase; increasing, at most the horizon."""
         regret = np.array([np.interp(rounds, *path) for path in self.paths]).T
-        return Trace(
-            rounds, regret, self.best_mean * rounds[:, np.newaxis].astype(float) - regret, self.seconds
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Run:
-    best_kept: bool
-    communication: Communication
-    curve: FloatArray
-    path: FloatArray
+        reward = self.best_mean * rounds[:, np.newaxis].astype(float) - regret
+        return Trace(rounds, regret, reward, self.seconds, self.stored)
 
 
 def simulate_phases(
@@ -190,7 +182,8 @@ def simulate_phases(
     *,
     runs: int,
     seed: int,
-    workers: int = 1,
+    workers: int | Executor = 1,
+    store: BlockStore | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> PhasedTrace:
     """Simulate independent runs; a run depends on the seed and its own number only.
@@ -206,43 +199,53 @@ def simulate_phases(
     seed
         A non-negative integer.
     workers
-        Worker processes; 1 runs in this process.
+        Worker processes (1 runs in this one), or an executor (`algorithms.blocks`).
+    store
+        Where runs are stored as they come: the same call goes on after any stop, and one with more runs has these
+        already.
     progress
         Called with the share that is done.
 
     Raises
     ------
     ValueError
-        If runs or workers is below 1 or seed negative.
+        If runs or workers is below 1 or seed negative; or a stored run is damaged.
+    BlocksMissing
+        If the store is for a part of the runs only, and others are not there yet.
     """
-    if runs < 1 or seed < 0 or workers < 1:
-        raise ValueError(
-            f"runs={runs!r}, workers={workers!r}, seed={seed!r}: must be at least 1, at least 1 and at least 0"
-        )
+    if runs < 1 or seed < 0:
+        raise ValueError(f"runs={runs!r}, seed={seed!r}: must be at least 1 and at least 0")
+    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
-    one_run = functools.partial(_simulate_run, build, problem, seed)
-    done: list[_Run] = []
-    with ExitStack() as stack:
-        finished: Iterator[_Run] = map(one_run, range(runs))
-        if workers > 1 and runs > 1:
-            pool = ProcessPoolExecutor(min(workers, runs), multiprocessing.get_context())
-            finished = stack.enter_context(pool).map(one_run, range(runs))
-        for run in finished:
-            done.append(run)
-            if progress is not None:
-                progress(len(done) / runs)
+    says = {
+        "what": "runs of a linear learner, one a block",
+        "learner": repr(build)[:1000],
+        "problem": repr(problem)[:1000],
+        "seed": seed,
+    }
+    blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed), runs, says=says)
+    finished = run_blocks([blocks], executor, store=store, progress=progress)
+    done = finished.results[0]
+    curves = tuple(run["path"][:, run["ends"]] for run in done)
     return PhasedTrace(
-        regret=np.array([run.curve[1, -1] for run in done]),
-        best_kept=np.array([run.best_kept for run in done]),
-        communication=tuple(run.communication for run in done),
-        curves=tuple(run.curve for run in done),
-        paths=tuple(run.path for run in done),
+        regret=np.array([curve[1, -1] for curve in curves]),
+        best_kept=np.array([bool(run["best_kept"]) for run in done]),
+        communication=tuple(Communication(*run["communication"].tolist()) for run in done),
+        curves=curves,
+        paths=tuple(run["path"] for run in done),
         best_mean=float(problem.means.max()),
         seconds=time.perf_counter() - start,
+        stored=finished.stored,
     )
 
 
-def _simulate_run(build: BuildPhased, problem: LinearBandit, seed: int, number: int) -> _Run:
+def _simulate_runs(
+    build: BuildPhased, problem: LinearBandit, seed: int, numbers: range, progress: Tell
+) -> list[Arrays]:
+    return [_simulate_run(build, problem, seed, number) for number in numbers]
+
+
+def _simulate_run(build: BuildPhased, problem: LinearBandit, seed: int, number: int) -> Arrays:
     own, clients = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
     gate = Simulation(own, 1)
     learner = build(gate)
@@ -254,6 +257,11 @@ def _simulate_run(build: BuildPhased, problem: LinearBandit, seed: int, number: 
         costs.append(problem.gaps[phase.support] * phase.counts)
         changes += phase.counts.size
         ends.append(changes)
-    path = np.cumsum([np.concatenate(counts), np.concatenate(costs)], axis=1)
     best = int(np.argmax(problem.means))
-    return _Run(best in learner.active, learner.communication, path[:, ends], path)
+    sent = learner.communication
+    return {
+        "path": np.cumsum([np.concatenate(counts), np.concatenate(costs)], axis=1),
+        "ends": np.array(ends),
+        "best_kept": np.array(best in learner.active),
+        "communication": np.array([sent.reals, sent.bits]),
+    }

@@ -201,9 +201,9 @@ def test_a_generator_of_the_module_is_not_forked(monkeypatch):
     used = []
     test = tester.black_box_test
 
-    def watched(*arguments, workers, **options):
-        used.append(workers)
-        return test(*arguments, workers=workers, **options)
+    def watched(*arguments, executor, **options):
+        used.append(executor.at_once)
+        return test(*arguments, executor=executor, **options)
 
     monkeypatch.setattr(tester, "black_box_test", watched)
     result, findings = checked("own_generator_of_the_module", workers=2)

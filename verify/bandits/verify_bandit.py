@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from verify.bandits.bandit_candidates import find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
@@ -118,7 +119,7 @@ def _test(
     candidates, second = found
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
         # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
-        conduct = replace(conduct, effort=replace(effort, workers=1))
+        conduct = replace(conduct, effort=replace(effort, executor=Serial()))
     before: CountedEvent | None = None
     for result in hold_tests(tester, candidates, claim, conduct, second=second):
         if before is not None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from algorithms.blocks import BlocksMissing, BlockStore, Part
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, silent
 from verify.options import Options, each_option
@@ -59,6 +60,57 @@ def flags(*names: str, of: type[Options] = Options) -> Callable[[_Command], _Com
         return command
 
     return decorate
+
+
+class _Part(click.ParamType[Part]):
+    """``I/N``."""
+
+    name = "I/N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Part:
+        if isinstance(value, Part):
+            return value
+        number, _, of = str(value).partition("/")
+        try:
+            return Part(int(number), int(of))
+        except ValueError:
+            raise SettingError(f"--part {value}: must be I/N with 1 <= I <= N") from None
+
+
+def store_options(command: _Command) -> _Command:
+    """Give a command the flags of a store of blocks."""
+    store = click.option(
+        "--store",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="A folder where blocks of runs are stored as they come; asked again, it goes on from there.",
+    )
+    part = click.option(
+        "--part", type=_Part(), help="With --store: do the I-th of N parts only, for N machines."
+    )
+    return store(part(command))
+
+
+def block_store(folder: Path | None, part: Part | None) -> BlockStore | None:
+    """Return the store that flags name."""
+    if folder is None:
+        if part is not None:
+            raise SettingError(f"--part {part.number}/{part.of}: needs --store")
+        return None
+    return BlockStore(folder, part or Part())
+
+
+@contextmanager
+def stored_runs(store: BlockStore | None) -> Iterator[None]:
+    """Say how to go on, if runs are interrupted whose blocks are stored, or stop because only a part was asked for."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if store is not None:
+            printed(f"what is done so far is stored in {store.folder}: the same command goes on from there")
+        raise
+    except BlocksMissing as missing:
+        printed(str(missing))
+        raise click.exceptions.Exit(0) from None
 
 
 def unique(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:

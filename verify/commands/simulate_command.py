@@ -16,10 +16,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.simulate import Trace, simulate
-from verify.commands.command_options import check_plot, flags, json_option, show, shown_progress, unique
+from verify.commands.command_options import (
+    block_store,
+    check_plot,
+    flags,
+    json_option,
+    show,
+    shown_progress,
+    store_options,
+    stored_runs,
+    unique,
+)
 from verify.conduct.isolation import in_own_process
 from verify.conduct.progress import Progress
 from verify.findings import Finding
@@ -29,7 +40,7 @@ from verify.printable import printable
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import is_registered, resolve
 
-_INPUT_ERRORS = (SubjectError, ValueError, OSError)
+_ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 _REAL = (int, float)
 _CURVES = {"rounds": (int,), "regret_mean": _REAL, "regret_sem": (*_REAL, type(None)), "return_mean": _REAL}
 _FURTHER: dict[str, tuple[type, ...]] = {"best_kept": _REAL, "communication": (dict,), "phases": (dict,)}
@@ -47,7 +58,8 @@ _WORDS = ("learner", "neighbours", "problem")
 @click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")
 @click.option("--runs", type=int, default=20, show_default=True, help="Independent runs.")
 @click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
-@click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
+@flags("workers", "backend", "scheduler")
+@store_options
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw mean and band to a PNG file.")
 @flags("seed")
 @json_option
@@ -61,22 +73,27 @@ def simulate_command(
     runs: int,
     checkpoints: int,
     workers: int,
+    backend: str,
+    scheduler: str | None,
+    store: Path | None,
+    part: Part | None,
     plot: Path | None,
     seed: int,
     as_json: bool,
 ) -> None:
     """Simulate LEARNER (a name, or path/to/file.py:object) and report its regret."""
+    executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     asked = _Asked(
-        learner, problem, unique(settings), epsilon, delta, horizon, runs, checkpoints, workers, seed
+        learner, problem, unique(settings), epsilon, delta, horizon, runs, checkpoints, executor, blocks, seed
     )
     if plot is not None:
         check_plot(plot)
-    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+    with stored_runs(blocks), redirect_stdout(sys.stderr), shown_progress(learner) as tell:
         if is_registered(learner):
             found = _simulated(asked, tell)
         else:
             data = in_own_process(
-                lambda reports: _simulated(asked, reports.progress), tell, math.inf, errors=_INPUT_ERRORS
+                lambda reports: _simulated(asked, reports.progress), tell, math.inf, errors=_ERRORS
             )
             found = _checked(data, learner)
     if plot is not None:
@@ -98,7 +115,8 @@ class _Asked:
     horizon: int
     runs: int
     checkpoints: int
-    workers: int
+    executor: Executor
+    store: BlockStore | None
     seed: int
 
 
@@ -126,7 +144,8 @@ def _simulated(asked: _Asked, tell: Progress) -> dict[str, Any]:
             runs=asked.runs,
             seed=asked.seed,
             checkpoints=asked.checkpoints,
-            workers=asked.workers,
+            workers=asked.executor,
+            store=asked.store,
             progress=lambda share: tell(share, "simulating"),
         )
     return {

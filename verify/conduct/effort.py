@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from algorithms.blocks import Executor, Serial
 from algorithms.learner import check_horizon
 
 FALSE_ALARM = 1e-4
@@ -39,8 +40,8 @@ class Effort:
         nanoseconds.
     confidence
         Of the lower bounds that rest on draws.
-    workers
-        Processes of the black-box test; no result depends on it.
+    executor
+        Where the black-box test draws; no result depends on it.
     false_alarm
         The largest probability with which a true claim is refuted.
     given
@@ -60,7 +61,7 @@ class Effort:
     search_samples: int
     batch_samples: int
     confidence: float = 0.95
-    workers: int = 1
+    executor: Executor = field(default_factory=Serial)
     false_alarm: float = FALSE_ALARM
     given: bool = False
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import Progress, stretch
@@ -136,7 +137,7 @@ class _FunctionTest:
     ) -> CountedEvent:
         effort = conduct.effort
         if any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings):
-            effort = replace(effort, workers=1)  # processes that are forked would all repeat the same draws
+            effort = replace(effort, executor=Serial())  # forked processes would all repeat the same draws
         conduct = replace(conduct, effort=effort, progress=progress)
         return tester.test(source, conduct, epsilon=self.claim.epsilon, delta=self.claim.delta)
 

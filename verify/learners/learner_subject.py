@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accountant import Simulation
+from algorithms.blocks import BlocksMissing
 from algorithms.catalogue.linear_entries import LinearEntry
 from algorithms.catalogue.structured_entries import LearnerEntry
 from algorithms.claim import ClaimForm
@@ -166,6 +167,8 @@ def blaming(subject: LearnerSubject) -> Iterator[None]:
     """Turn whatever a user's learner raises into an input error that names its line."""
     try:
         yield
+    except BlocksMissing:  # no fault of anybody
+        raise
     except (Exception, SystemExit) as error:
         if subject.entry is not None or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (
@@ -92,7 +93,8 @@ def simulate_linear(
     runs: int,
     seed: int,
     checkpoints: int,
-    workers: int,
+    workers: Executor,
+    store: BlockStore | None,
     progress: Callable[[float], None],
 ) -> tuple[Trace, dict[str, Any]]:
     """Simulate a linear learner; return regret at the checkpoints, and what else is reported.
@@ -104,7 +106,9 @@ def simulate_linear(
     """
     if checkpoints < 1:
         raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
-    phased = simulate_phases(build, problem, runs=runs, seed=seed, workers=workers, progress=progress)
+    phased = simulate_phases(
+        build, problem, runs=runs, seed=seed, workers=workers, store=store, progress=progress
+    )
     sent = phased.communication
     further = {
         "best_kept": float(phased.best_kept.mean()),

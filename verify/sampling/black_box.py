@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from algorithms.blocks import Executor, Serial
 from mechanisms import BLOCK
 from verify.conduct.progress import Progress, silent
 from verify.events.event import Event
@@ -39,7 +40,6 @@ from verify.sampling.delta_band import delta_band
 from verify.sampling.event_choice import Search, Searched, choose_events, search
 from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
-from verify.sampling.workers import pool
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.count_inversion import Inversion, best_share, choose_inversion
 from verify.statistics.detection_floor import detection_floor
@@ -47,7 +47,7 @@ from verify.statistics.detection_floor import detection_floor
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """What every stage needs to know; the work of the pool."""
+    """What every stage needs to know; the work of its workers."""
 
     candidates: Sequence[NeighbouringWorlds]
     final_samples: int
@@ -83,7 +83,7 @@ def black_box_test(
     false_alarm: float = 1e-4,
     seed: int,
     progress: Progress | None = None,
-    workers: int = 1,
+    executor: Executor | None = None,
     lattice: bool = False,
 ) -> BlackBoxResult:
     """Try to refute a claim of (ε, δ)-differential privacy on some pairs of neighbours.
@@ -104,8 +104,8 @@ def black_box_test(
         Of everything random; the result is the same for the same seed, bit by bit.
     progress
         Called with the fraction done and what is being done.
-    workers
-        Processes that draw and count; the result does not depend on it.
+    executor
+        Where it is drawn and counted, by default in this process; the result does not depend on it.
     lattice
         Look only at how numbers lie on the floating-point lattice.
 
@@ -138,7 +138,7 @@ def black_box_test(
     strict_error = false_alarm * (1.0 - STOPPED_EARLY)
     test = _Test(candidates, samples // 4, claim_epsilon, claim_delta, error, lattice, seed)
 
-    with pool(test.work, workers) as processes:
+    with (executor or Serial()).open(test.work) as processes:
         finalists, spent = choose_events(processes, len(candidates), sizes, samples, tell)
         # What the choice was too large to use goes to the comparison of what it found.
         rows = max(sizes.confirm, (int(BEFORE_FINAL * samples) - spent) // (2 * len(finalists)))

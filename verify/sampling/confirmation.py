@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.blocks import Workers
 from mechanisms import BLOCK
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
@@ -30,7 +31,6 @@ from verify.events.event import Event
 from verify.sampling.count_events import count_pairs
 from verify.sampling.draws import batch_sizes, draw_batch
 from verify.sampling.event_choice import Searched
-from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.predicted_bound import promised_epsilon
 
@@ -169,7 +169,7 @@ class Confirmation:
         Told how far it is.
     """
 
-    pool: Pool
+    pool: Workers
     samples: int
     final_samples: int
     epsilon: float

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.blocks import Workers
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.search import ChosenEvent, Found, search_events
@@ -16,7 +17,6 @@ from verify.sampling.count_events import count_events
 from verify.sampling.delta_band import MOST_EVENTS
 from verify.sampling.draws import draw_all
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
-from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
 
 _LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
@@ -92,7 +92,7 @@ def search(
 
 
 def choose_events(
-    processes: Pool, candidates: int, sizes: StageSizes, samples: int, tell: Progress
+    processes: Workers, candidates: int, sizes: StageSizes, samples: int, tell: Progress
 ) -> tuple[list[tuple[int, Searched]], int]:
     """Run the two stages; the pairs' indices, what was found on each, and the draws spent."""
     finalists, spent = list(range(candidates)), 0

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.blocks import Workers
 from mechanisms.arrays import BoolArray, IntArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.sampling.count_events import counted_and_marked
 from verify.sampling.draws import batch_sizes, draw_batch
 from verify.sampling.independence import dependence
-from verify.sampling.workers import Pool
 from verify.sampling.worlds import NeighbouringWorlds
 
 STOPPED_EARLY = 0.2
@@ -105,7 +105,7 @@ def share_of_error(batches: int, planned: int) -> float:
 
 
 def final_counts(
-    pool: Pool,
+    pool: Workers,
     index: int,
     events: Sequence[Event],
     *,

@@ -150,7 +150,7 @@ class SingleLook:
             false_alarm=chosen.share_of_false_alarm * effort.false_alarm - chosen.negligible,
             seed=conduct.seed,
             progress=conduct.progress,
-            workers=effort.workers,
+            executor=effort.executor,
             lattice=self.lattice,
         )
         return replace(result, search_samples=chosen.searched)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from algorithms.blocks import Processes
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import event_from_dict
 from verify.events.search import Found, search_events
@@ -298,7 +299,9 @@ def test_the_band_agrees_with_the_bounds() -> None:
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [
-        black_box_test(pairs, claim_epsilon=1.0, claim_delta=0.0, samples=150_000, seed=2, workers=workers)
+        black_box_test(
+            pairs, claim_epsilon=1.0, claim_delta=0.0, samples=150_000, seed=2, executor=Processes(workers)
+        )
         for workers in (1, 2)
     ]
     first, second = ({**result.to_dict(), "band": result.band.to_dict()} for result in results)

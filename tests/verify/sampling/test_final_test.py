@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from algorithms.blocks import Processes
 from mechanisms import BLOCK
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import HalfLine, ReportCount, RowTable, ValueInterval
@@ -17,7 +18,6 @@ from verify.events.view_sample import Column, ViewSample
 from verify.sampling.count_events import count_events
 from verify.sampling.draws import FIRST_BATCH, batch_sizes, draw_all
 from verify.sampling.final_test import FinalTask, final_counts, share_of_error
-from verify.sampling.workers import pool
 from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
@@ -68,7 +68,7 @@ def test_a_stopped_test_has_the_first_batches_of_both_worlds() -> None:
 def test_workers_do_not_change_the_counts() -> None:
     counts = []
     for workers in (1, 2):
-        with pool(lambda task: task.counts(CANDIDATES, 3), workers) as processes:
+        with Processes(workers).open(lambda task: task.counts(CANDIDATES, 3)) as processes:
             counts.append(
                 final_counts(processes, 0, [EVENT], trials=700_032, columns=1, progress=lambda done: None)
             )

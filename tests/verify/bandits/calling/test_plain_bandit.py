@@ -380,9 +380,9 @@ class NoisyOwnGenerator:
 def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monkeypatch):
     used = []
 
-    def spy(candidates, *, workers, **others):
-        used.append(workers)
-        return black_box_test(candidates, workers=workers, **others)
+    def spy(candidates, *, executor, **others):
+        used.append(executor.at_once)
+        return black_box_test(candidates, executor=executor, **others)
 
     monkeypatch.setattr(tester, "black_box_test", spy)
     bandit = PlainBandit(NoisyOwnGenerator, arms=2, rounds=2)

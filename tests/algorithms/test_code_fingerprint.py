@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget
-from algorithms import CUCBBatchLeast, DurableRun
-from algorithms.durable import code_fingerprint
-from algorithms.durable.code_fingerprint import code_digests, fingerprint
+from algorithms import CUCBBatchLeast, DurableRun, code_fingerprint
+from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.durable_run import CodeChanged
 from algorithms.durable.state import StateError
 from algorithms.problems import TopK
@@ -70,7 +69,7 @@ class Editor:
         self.source = inspect.getsource(cucb_batch)
         real = inspect.getsource
         monkeypatch.setattr(
-            "algorithms.durable.code_fingerprint.inspect.getsource",
+            "algorithms.code_fingerprint.inspect.getsource",
             lambda module: self.source if module is cucb_batch else real(module),
         )
 

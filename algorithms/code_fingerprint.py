@@ -52,6 +52,12 @@ def code_digests(modules: Iterable[str], packages: frozenset[str]) -> dict[str, 
     return {name: digest for name, digest in digests.items() if digest}
 
 
+@functools.cache
+def known_digests(modules: frozenset[str], packages: frozenset[str]) -> dict[str, str]:
+    """Return `code_digests` as they were when they were first asked for."""
+    return code_digests(modules, packages)
+
+
 def fingerprint(digests: dict[str, str]) -> str:
     """Return one short word for all of them."""
     text = "".join(f"{name} {digest}\n" for name, digest in sorted(digests.items()))
@@ -60,6 +66,7 @@ def fingerprint(digests: dict[str, str]) -> str:
 
 def forget_sources() -> None:
     """Read all sources again the next time."""
+    known_digests.cache_clear()
     _tree.cache_clear()
     _digest.cache_clear()
     _bindings.cache_clear()

@@ -1,0 +1,192 @@
+"""Results of blocks in a folder, so that a run can be stopped, gone on with, extended and merged.
+
+``FOLDER/<identity of the work>/<number>.block``, one small file per block, written whole or not at all. Its name says
+everything that determines it, so folders of several machines may be copied over each other: two files of one name are
+the same. Each says what it is of, with a digest of its contents; no object is ever rebuilt from one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant.data_files import DataFileError, from_json
+from accountant.durable.whole_file import whole_file
+from algorithms.blocks.identity import environment
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+"""What a block gives: numbers by name."""
+
+FORMAT = 1
+"""Of the files; part of every identity."""
+
+_NAME = re.compile(r"([0-9]+)\.block")
+_LONGEST = 1000  # bytes of the first line
+
+
+class DamagedBlock(ValueError):
+    """A file in a store is not what its name says; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several shares of all blocks, for one of several machines.
+
+    Attributes
+    ----------
+    number, of
+        The `number`-th of `of`, from 1 on.
+
+    Raises
+    ------
+    ValueError
+        Unless ``1 <= number <= of``.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.of:
+            raise ValueError(f"part={self.number}/{self.of}: must be I/N with 1 <= I <= N")
+
+    def blocks(self, count: int) -> range:
+        """Return its share of `count` blocks: neighbours, so that they can be done together."""
+        return range(count * (self.number - 1) // self.of, count * self.number // self.of)
+
+
+@dataclass(frozen=True)
+class BlockStore:
+    """A folder of stored blocks.
+
+    Attributes
+    ----------
+    folder
+        Where; it is made when the first block is stored.
+    part
+        Which of all missing blocks are done here; by default all.
+
+    Raises
+    ------
+    ValueError
+        If the folder is a file.
+    """
+
+    folder: Path
+    part: Part = Part()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"store={str(self.folder)!r}: must be a folder")
+
+    def of(self, identity: str) -> StoredBlocks:
+        """Return the blocks of one piece of work."""
+        return StoredBlocks(self.folder / identity, identity)
+
+
+@dataclass(frozen=True)
+class StoredBlocks:
+    """The stored blocks of one piece of work.
+
+    Attributes
+    ----------
+    folder
+        Where they are.
+    identity
+        Of the work.
+    """
+
+    folder: Path
+    identity: str
+
+    def numbers(self) -> set[int]:
+        """Return the numbers of all blocks that are stored."""
+        if not self.folder.is_dir():
+            return set()
+        found = (_NAME.fullmatch(entry.name) for entry in os.scandir(self.folder))
+        return {int(match[1]) for match in found if match}
+
+    def read(self, number: int) -> Arrays:
+        """Return a stored block.
+
+        Raises
+        ------
+        DamagedBlock
+            If the file is not of this block, or not as it was written.
+        """
+        path = self._path(number)
+        first, _, contents = path.read_bytes().partition(b"\n")
+        try:
+            said: Any = from_json(first[:_LONGEST].decode("utf-8"))
+        except (DataFileError, UnicodeDecodeError):
+            said = None
+        known = isinstance(said, dict) and "dpwitness block" in said
+        if not known:
+            raise DamagedBlock(f"{path}: is no stored block; take it out of the store")
+        if said["dpwitness block"] != FORMAT:
+            raise DamagedBlock(
+                f"{path}: is of another version of the block format ({said['dpwitness block']!r}, not {FORMAT})"
+            )
+        if (said.get("identity"), said.get("number")) != (self.identity, number):
+            raise DamagedBlock(
+                f"{path}: is block {said.get('number')!r} of {said.get('identity')!r}, not of what its name says; "
+                "put it back under its own name, or delete it"
+            )
+        if said.get("digest") != _digest(contents):
+            raise DamagedBlock(f"{path}: is damaged; delete it, and the block is done again")
+        try:
+            with np.load(io.BytesIO(contents), allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
+        except (BadZipFile, ValueError, EOFError, OSError) as error:
+            raise DamagedBlock(f"{path}: holds no numbers ({error}); delete it") from None
+
+    def write(self, number: int, arrays: Arrays, says: Mapping[str, Any]) -> None:
+        """Store a block.
+
+        Parameters
+        ----------
+        number, arrays
+            The block.
+        says
+            The work in words, JSON data: a file beside the blocks tells people what they are of.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        if not self.folder.is_dir():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            told = {**says, "identity": self.identity, "environment": environment(), "format": FORMAT}
+            with whole_file(self.folder / "work.json") as file:
+                file.write(json.dumps(told, indent=1, sort_keys=True, default=str).encode() + b"\n")
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **dict(arrays))
+        contents = buffer.getvalue()
+        said = {
+            "dpwitness block": FORMAT,
+            "identity": self.identity,
+            "number": number,
+            "digest": _digest(contents),
+        }
+        with whole_file(self._path(number)) as file:
+            file.write(json.dumps(said).encode() + b"\n" + contents)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number}.block"
+
+
+def _digest(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()

@@ -1,0 +1,215 @@
+"""Work that falls into numbered blocks, each with random numbers of its own: done anywhere, in any order, stored.
+
+What a block gives depends on its number and on the work's parameters, the seed among them, and on nothing else. So it
+is the same bit for bit wherever and beside whatever others it was done, and more blocks leave the first as they were.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from algorithms.blocks.block_store import FORMAT, Arrays, BlockStore
+from algorithms.blocks.executor import Executor, Serial
+from algorithms.blocks.identity import identity
+
+Tell = Callable[[float], None]
+"""Called with the share that is done."""
+
+RunBlocks = Callable[[range, Tell], Sequence[Arrays]]
+"""``run(numbers, tell)``: the results of adjacent blocks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Numbered blocks of one piece of work.
+
+    Attributes
+    ----------
+    run
+        Does adjacent blocks together. With all its arguments it is what the blocks are known by.
+    count
+        How many there are: 0, 1, 2, ...
+    together
+        The most that are done together, which saves time and changes nothing.
+    says
+        The work in words, JSON data.
+    """
+
+    run: RunBlocks
+    count: int
+    together: int = 1
+    says: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """A word for everything that determines a block, but its number.
+
+        Raises
+        ------
+        NoIdentity
+            If a part of it cannot be told from others.
+        """
+        return identity((FORMAT, self.run))
+
+
+class BlocksMissing(Exception):
+    """The part of the blocks that is done here is stored, and others are not there yet; the message says how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """All blocks of several pieces of work.
+
+    Attributes
+    ----------
+    results
+        Of each piece of work: its blocks, in order.
+    stored
+        Which share of them was read from the store.
+    """
+
+    results: Sequence[Sequence[Arrays]]
+    stored: float
+
+
+class _Task(NamedTuple):
+    work: int
+    first: int
+    length: int
+
+    def __str__(self) -> str:
+        return f"blocks {self.first} to {self.first + self.length - 1} of work {self.work}"
+
+
+def run_blocks(
+    works: Sequence[Blocks],
+    executor: Executor | None = None,
+    *,
+    store: BlockStore | None = None,
+    progress: Tell | None = None,
+) -> Finished:
+    """Return the results of all blocks of several pieces of work, in their order.
+
+    Parameters
+    ----------
+    works
+        A grid's cells, or a single one; all share the workers.
+    executor
+        Where blocks are done; by default in this process.
+    store
+        Blocks that are stored there are read, and all others stored as soon as they are done: whoever stops it,
+        the same call goes on.
+    progress
+        Called with the share of the blocks that is done.
+
+    Raises
+    ------
+    BlocksMissing
+        If the store does only a part, and others are not there.
+    DamagedBlock, NoIdentity
+        If a stored block is not what its name says, or a work cannot be told from others.
+    """
+    where = executor or Serial()
+    kept = [None if store is None else store.of(work.identity) for work in works]
+    there: list[set[int]] = [set() if each is None else each.numbers() for each in kept]
+    todo = [
+        [
+            number
+            for number in (range(work.count) if store is None else store.part.blocks(work.count))
+            if number not in stored
+        ]
+        for work, stored in zip(works, there, strict=True)
+    ]
+    share = -(-sum(map(len, todo)) // where.at_once)  # so that every worker has something to do
+    tasks = [
+        _Task(index, first, count)
+        for index, (work, numbers) in enumerate(zip(works, todo, strict=True))
+        for first, count in _adjacent(numbers, max(1, min(work.together, share)))
+    ]
+    tell = _Told(progress, sum(map(len, todo)))
+    done: dict[tuple[int, int], Arrays] = {}
+    with where.open(_Work(tuple(work.run for work in works), tell), len(tasks)) as workers:
+        for number, results in workers.completed(tasks):
+            index, first, _ = tasks[number]
+            for block, arrays in enumerate(results, start=first):
+                if (stored := kept[index]) is not None:
+                    stored.write(block, arrays, works[index].says)
+                done[index, block] = arrays
+            tell.add(len(results))
+    missing = sum(
+        number not in stored and (index, number) not in done
+        for index, (work, stored) in enumerate(zip(works, there, strict=True))
+        for number in range(work.count)
+    )
+    if missing and store is not None:
+        count = sum(work.count for work in works)
+        raise BlocksMissing(
+            f"part {store.part.number} of {store.part.of} is done: {count - missing:,} of {count:,} blocks are in "
+            f"{store.folder}; copy the other parts' folders over it, and ask again without a part"
+        )
+    results = [
+        [
+            done[index, number] if each is None or (index, number) in done else each.read(number)
+            for number in range(work.count)
+        ]
+        for index, (work, each) in enumerate(zip(works, kept, strict=True))
+    ]
+    return Finished(results, 1.0 - len(done) / max(1, sum(work.count for work in works)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What a worker does with a task."""
+
+    runs: tuple[RunBlocks, ...]
+    tell: _Told
+
+    def __call__(self, task: _Task) -> Sequence[Arrays]:
+        return self.runs[task.work](
+            range(task.first, task.first + task.length), self.tell.of_task(task.length)
+        )
+
+
+class _Told:
+    """Says how far everything is; of a task that is being done only in the process that waits for it."""
+
+    def __init__(self, tell: Tell | None, blocks: int) -> None:
+        self._tell, self._blocks, self._done = tell, max(1, blocks), 0
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_tell": None, "_blocks": self._blocks, "_done": 0, "_process": 0}
+
+    def add(self, blocks: int) -> None:
+        """Note that so many more blocks are done."""
+        self._done += blocks
+        if self._tell is not None:
+            self._tell(self._done / self._blocks)
+
+    def of_task(self, blocks: int) -> Tell:
+        """Return what tells the share of a task of so many blocks."""
+        tell = self._tell
+        if tell is None or os.getpid() != self._process:
+            return _silent
+        return lambda share: tell((self._done + share * blocks) / self._blocks)
+
+
+def _silent(share: float) -> None:
+    """Say nothing."""
+
+
+def _adjacent(numbers: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Yield stretches of adjacent numbers: the first, and how many; at most so many."""
+    first, count = 0, 0
+    for number in numbers:
+        if count and number == first + count and count < most:
+            count += 1
+            continue
+        if count:
+            yield first, count
+        first, count = number, 1
+    if count:
+        yield first, count

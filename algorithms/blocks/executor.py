@@ -1,0 +1,80 @@
+"""Where tasks run that know nothing of each other: in this process, or wherever an `Executor` has workers.
+
+No result may depend on where or in which order tasks ran: whatever is random in one follows from the task itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class WorkersDied(ChildProcessError):
+    """A task took its worker down again and again; the message says which."""
+
+
+class Workers(ABC):
+    """Workers who know what is to be done with a task."""
+
+    @abstractmethod
+    def completed(self, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield each task's number, from 0 on, and its result, as they come.
+
+        Tasks are taken from the iterable as workers get free. The first error of a task is raised.
+        """
+
+    def results(self, tasks: Iterable[Any]) -> Iterator[Any]:
+        """Yield the result of each task, in the order of the tasks."""
+        early: dict[int, Any] = {}
+        following = 0
+        for number, result in self.completed(tasks):
+            early[number] = result
+            while following in early:
+                yield early.pop(following)
+                following += 1
+
+
+class Executor(Protocol):
+    """Finds workers for what is to be done."""
+
+    @property
+    def at_once(self) -> int:
+        """About how many tasks run at the same time."""
+        ...
+
+    def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
+        """Return workers who apply `work` to tasks, until the context is left: whatever they do then is ended.
+
+        Parameters
+        ----------
+        work
+            A function of a task.
+        most
+            How many tasks there will be, if it is known: no more workers are started than that.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Everything in this process, one task after the other."""
+
+    @property
+    def at_once(self) -> int:
+        """1."""
+        return 1
+
+    def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
+        """See `Executor`."""
+        return nullcontext(_Here(work))
+
+
+class _Here(Workers):
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
+
+    def completed(self, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        return enumerate(map(self._work, tasks))

@@ -1,0 +1,203 @@
+"""One word for everything that determines a result: code, parameters, versions.
+
+Values are taken apart as `pickle` does it, and read in an order that is the same in every process. Classes and
+functions count with the code of their modules and of all that these use (`algorithms.code_fingerprint`), NumPy and
+SciPy with their versions.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import enum
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from algorithms.code_fingerprint import fingerprint, known_digests
+
+_LIBRARY = frozenset({"mechanisms", "accountant", "algorithms", "verify"})
+_PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
+
+
+class NoIdentity(ValueError):
+    """A value cannot be told from others; the message says which."""
+
+
+@functools.cache
+def environment() -> str:
+    """Return the versions on which the last bits of results depend."""
+    return f"numpy {version('numpy')}, scipy {version('scipy')}"
+
+
+def identity(value: object) -> str:
+    """Return a digest of a value and of the code of its classes and functions, in hexadecimal.
+
+    Equal values of the same code have the same digest in every process and on every machine.
+
+    Raises
+    ------
+    NoIdentity
+        If a part of it cannot be taken apart, or its code has no source.
+    """
+    reading = _Reading()
+    reading.read(value)
+    packages = (
+        {name.partition(".")[0] for name in reading.modules} - sys.stdlib_module_names - {"numpy", "scipy"}
+    )
+    packages |= _beside(packages - _LIBRARY)
+    code = known_digests(frozenset(reading.modules), _LIBRARY | packages)
+    for name in sorted(reading.written):
+        if name.partition(".")[0] in packages and name not in code:
+            raise NoIdentity(f"{name}: has no source file, so nobody can tell whether its code has changed")
+    reading.hasher.update(f"code {fingerprint(code)} {environment()}".encode())
+    return reading.hasher.hexdigest()[:32]
+
+
+def _beside(packages: set[str]) -> set[str]:
+    """Return the loaded modules whose files lie beside these modules' own: what a script imports of its folder."""
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    folders = {os.path.dirname(file) for name in packages if (file := files.get(name))}
+    return {
+        name for name, file in files.items() if "." not in name and file and os.path.dirname(file) in folders
+    }
+
+
+class _Reading:
+    """A value, read piece by piece."""
+
+    def __init__(self) -> None:
+        self.hasher = hashlib.sha256()
+        self.modules: set[str] = set()
+        self.written: set[str] = set()  # those of which Python code was read
+        self._inside: list[int] = []
+
+    def read(self, value: object) -> None:
+        """Read a value and all that it holds."""
+        if id(value) in self._inside:  # it holds itself
+            self._word("up", len(self._inside) - self._inside.index(id(value)))
+            return
+        self._inside.append(id(value))
+        try:
+            self._read(value)
+        finally:
+            self._inside.pop()
+
+    def _read(self, value: Any) -> None:
+        match value:
+            case enum.Enum():
+                self._named(type(value), value.name)
+            case np.generic():
+                self._word("number", value.dtype.str)
+                self.hasher.update(value.tobytes())
+            case float():
+                self._word("float", value.hex())
+            case complex():
+                self._word("complex", value.real.hex(), value.imag.hex())
+            case _ if type(value) in _PLAIN:
+                self._word(type(value).__name__, repr(value))
+            case np.ndarray() if value.dtype != object:
+                self._word("array", value.dtype.str, value.shape)
+                self.hasher.update(np.ascontiguousarray(value).tobytes())
+            case list() | tuple() if type(value) in (list, tuple):
+                self._all(type(value).__name__, value)
+            case dict() if type(value) is dict:
+                self._sorted("dict", value.items())
+            case set() | frozenset() if type(value) in (set, frozenset):
+                self._sorted("set", value)
+            case ModuleType():
+                self.modules.add(value.__name__)
+                self._word("module", value.__name__)
+            case type():
+                if "<locals>" in value.__qualname__:
+                    raise NoIdentity(
+                        f"{value.__qualname__}: is a class made in a function; make it in a module"
+                    )
+                self._named(value)
+            case FunctionType():
+                self._function(value)
+            case MethodType():
+                self._all("method", (value.__func__, value.__self__))
+            case BuiltinFunctionType():
+                self._all("built-in", (value.__self__, value.__name__))
+            case functools.partial():
+                self._all("partial", (value.func, value.args, value.keywords))
+            case _:
+                self._object(value)
+
+    def _object(self, value: Any) -> None:
+        try:
+            own = copyreg.dispatch_table.get(type(value))
+            reduced = value.__reduce_ex__(4) if own is None else own(value)
+        except Exception as error:  # whatever a user's object raises
+            raise NoIdentity(f"{type(value).__qualname__}: cannot be told from others ({error})") from None
+        if isinstance(reduced, str):
+            self.modules.add(type(value).__module__)
+            self._word("global", type(value).__module__, reduced)
+            return
+        made, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+        kept = _without_cached(type(value), state)
+        self._all("object", (made, arguments, kept, list(items or ()), list(pairs or ())))
+
+    def _function(self, value: FunctionType) -> None:
+        self._named(value)
+        if value.__name__ == "<lambda>" or "<locals>" in value.__qualname__:  # others may have its name
+            self._code(value.__code__)
+        try:
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        except ValueError:
+            raise NoIdentity(f"{value.__qualname__}: closes over a name that has no value") from None
+        self._all("closure", (cells, value.__defaults__, value.__kwdefaults__))
+
+    def _code(self, code: CodeType) -> None:
+        self._word("code", code.co_code.hex(), code.co_names, code.co_varnames)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._code(constant)
+            else:
+                self.read(constant)
+
+    def _named(self, value: Any, *more: str) -> None:
+        self.modules.add(value.__module__)
+        if isinstance(value, FunctionType) or any(
+            isinstance(own, FunctionType) for own in vars(value).values()
+        ):
+            self.written.add(value.__module__)
+        self._word("name", value.__module__, value.__qualname__, *more)
+
+    def _all(self, kind: str, values: Iterable[object]) -> None:
+        listed = list(values)
+        self._word(kind, len(listed))
+        for each in listed:
+            self.read(each)
+
+    def _sorted(self, kind: str, values: Iterable[object]) -> None:
+        """Read what has no order of its own, in the order of digests."""
+        self._word(kind, *sorted(self._digests(values)))
+
+    def _digests(self, values: Iterable[object]) -> Iterator[str]:
+        for each in values:
+            part = _Reading()
+            part.modules, part.written, part._inside = self.modules, self.written, self._inside
+            part.read(each)
+            yield part.hasher.hexdigest()
+
+    def _word(self, *words: object) -> None:
+        self.hasher.update(f"{words!r}\n".encode())
+
+
+def _without_cached(kind: type[Any], state: Any) -> Any:
+    """Leave out what an object only remembers of its other attributes."""
+    if not isinstance(state, dict):
+        return state
+    return {
+        name: each
+        for name, each in state.items()
+        if not isinstance(getattr(kind, name, None), functools.cached_property)
+    }

@@ -1,0 +1,120 @@
+"""Runs on the command line are stored, stopped, gone on with, extended and merged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verify.commands.command_group import exit_code
+
+SHORT = ["simulate", "cucb-ldp2", "--horizon", "60", "--runs", "150", "--json"]
+OWN = """
+from algorithms import CUCB
+from algorithms.claim import ClaimForm
+from algorithms.semi_bandits.cucb_ldp import CUCBLDP2
+class Mine(CUCBLDP2):
+    pass
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["dpwitness", *arguments])
+        code = exit_code()
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def regret(out: str) -> Any:
+    told = json.loads(out)
+    return told["regret_mean"], told["regret_sem"], told["runs"]
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["registered", "a file's"])
+def test_a_store_changes_no_result_and_parts_are_merged(run: Any, tmp_path: Path, own: bool) -> None:
+    arguments = list(SHORT)
+    if own:
+        (tmp_path / "mine.py").write_text(OWN)
+        arguments[1] = f"{tmp_path / 'mine.py'}:Mine"
+    code, out, _ = run(*arguments)
+    assert code == 0
+    for number in (1, 2):
+        code, nothing, err = run(*arguments, "--store", str(tmp_path / str(number)), "--part", f"{number}/2")
+        assert (code, nothing) == (0, "")
+        assert f"part {number} of 2 is done: {number} of 3 blocks are in" in err
+    shutil.copytree(tmp_path / "2", tmp_path / "1", dirs_exist_ok=True)
+    before = sorted((tmp_path / "1").rglob("*.block"))
+    code, merged, _ = run(*arguments, "--store", str(tmp_path / "1"), "--workers", "2")
+    assert code == 0
+    assert regret(merged) == regret(out)
+    assert json.loads(merged)["lane_rounds_per_second"] == 0.0  # all were there
+    assert sorted((tmp_path / "1").rglob("*.block")) == before
+
+
+def test_linear_runs_are_stored_too(run: Any, tmp_path: Path) -> None:
+    arguments = ["simulate", "dp-dpe-local", "--horizon", "300", "--set", "population=4000", "--json"]
+    _, few, _ = run(*arguments, "--runs", "2", "--store", str(tmp_path))
+    assert len(list(tmp_path.rglob("*.block"))) == 2
+    _, out, _ = run(*arguments, "--runs", "3", "--store", str(tmp_path), "--workers", "2")
+    _, alone, _ = run(*arguments, "--runs", "3")
+    assert regret(out) == regret(alone) != regret(few)
+    assert len(list(tmp_path.rglob("*.block"))) == 3
+
+
+def test_a_damaged_block_is_refused_by_name(run: Any, tmp_path: Path) -> None:
+    run(*SHORT, "--store", str(tmp_path))
+    next(tmp_path.rglob("2.block")).write_bytes(b"")
+    code, out, err = run(*SHORT, "--store", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "2.block: is no stored block" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--part", "1/2"], "--part 1/2: needs --store"),
+        (["--store", "s", "--part", "3/2"], "--part 3/2: must be I/N"),
+        (["--store", "s", "--part", "half"], "--part half: must be I/N"),
+        (["--backend", "threads"], "backend='threads'"),
+        (["--scheduler", "tcp://a:1"], "needs backend='dask'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run: Any, arguments: list[str], words: str) -> None:
+    code, out, err = run(*SHORT, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    arguments = [
+        sys.executable, "-c", "from verify.command_line import main; main()",
+        "simulate", "cucb-ldp2", "--horizon", "1000", "--runs", "2100", "--store", str(store), "--workers", "2",
+    ]  # fmt: skip
+    started = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    while len(list(store.rglob("*.block"))) < 16:
+        time.sleep(0.05)
+        assert started.poll() is None
+    os.kill(started.pid, signal.SIGINT)
+    _, err = started.communicate()
+    assert started.returncode == 130
+    assert f"is stored in {store}: the same command goes on from there" in err
+    kept = {file: file.stat().st_mtime_ns for file in store.rglob("*.block")}
+    assert 16 <= len(kept) < 33
+    done = subprocess.run([*arguments, "--json"], stdout=subprocess.PIPE, check=True)
+    alone = subprocess.run([*arguments[:-4], "--json"], stdout=subprocess.PIPE, check=True)
+    assert regret(done.stdout.decode()) == regret(alone.stdout.decode())
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept
