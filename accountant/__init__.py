@@ -7,6 +7,7 @@ through a mechanism, which the `Accountant` checks and charges before anything i
 from accountant.accountant import Accountant
 from accountant.budget import Budget, Cost
 from accountant.durable.file_lock import InUse
+from accountant.entry import Entry
 from accountant.filters.advanced import AdvancedComposition
 from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
 from accountant.filters.gaussian_composition import GaussianComposition
@@ -22,7 +23,7 @@ from accountant.gates.provenance import Influence, RecordId
 from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
 from accountant.gates.simulation import Simulation
 from accountant.gates.taped import Alteration, Recording, Retelling
-from accountant.ledger import Entry, Ledger
+from accountant.ledger import Ledger
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.place import Place, calling_place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
+import io
 import math
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,9 @@ import numpy.typing as npt
 
 from accountant.accounts import Accounts
 from accountant.budget import Budget
-from accountant.compositions import COMPOSITIONS
-from accountant.data_files import from_json
-from accountant.durable.whole_file import whole_file
+from accountant.entry import Entry, declassification, entries_to_dict
 from accountant.filters.composition_theorem import Composition
-from accountant.gates.assuming import Assuming
+from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.movement import with_rounding
@@ -28,7 +26,6 @@ from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Movement, RecordId, Traced, TracedSums
 from accountant.gates.release import check_domain, check_owner, check_release, sample
-from accountant.ledger import Entry, Ledger, declassification
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.quote import Quote, Reservation
@@ -44,6 +41,7 @@ from accountant.terms import (
     checked_trust,
 )
 from accountant.trust import Trust, check_holders, check_shuffler
+from accountant.written_terms import Terms
 from mechanisms import (
     Assumption,
     AssumptionKind,
@@ -51,7 +49,6 @@ from mechanisms import (
     Domain,
     DomainError,
     Mechanism,
-    Neighbouring,
     NoiseSource,
     Randomness,
     assumptions_of,
@@ -62,8 +59,7 @@ from mechanisms.float_bounds import bounds_of, on_grid
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
     from accountant.gates.taped import Tape
-
-_FORMAT = "dpwitness-ledger-1"
+    from accountant.stores.sql_store import SQLStore
 
 
 class Accountant(Closing, Assuming, Accounts):
@@ -71,8 +67,8 @@ class Accountant(Closing, Assuming, Accounts):
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
     `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
-    Checking, charging and sampling are one step for other threads, and so is an addition to sums. An accountant
-    cannot be copied, and releases nothing in a fork of its process: each copy would spend the same budget.
+    Checking and charging are one step for whoever shares the ledger, and nobody enters what is released in between. An
+    accountant cannot be copied, and releases nothing in a fork of its process: each copy would draw the same noise.
 
     What it takes on trust is in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
     ``map(..., stability=...)`` declare what is true, and that functions given to `Private.map` depend on nothing but
@@ -100,12 +96,18 @@ class Accountant(Closing, Assuming, Accounts):
         Seed of `random`, the data-independent randomness of the learner's own draws.
     strict
         Whether to refuse, before anything is charged, what rests on something that nobody checked.
+    store
+        Where the ledger lives: in memory by default. A file's name, ``"ledger.db"``, makes or opens an SQLite database
+        in which every charge is on the disk before anything is sampled, and which several accountants, threads and
+        processes may share, each with its own `Accountant`; see `docs/ledger.md`.
 
     Raises
     ------
     ValueError
         If a parameter is of another kind, a composition and a plan are given, or the theorem can guarantee nothing
         under this budget.
+    accountant.stores.refusals.StoreRefused
+        If the store has other terms, is a copy, was restored, or does not fit together.
     AssumptionRefused
         If it is strict and its theorem, its plan, its noise source or its own class rests on something that nobody
         checked.
@@ -134,15 +136,27 @@ class Accountant(Closing, Assuming, Accounts):
         noise: NoiseSource | np.random.Generator | None = None,
         seed: int | None = None,
         strict: bool = False,
+        store: str | Path | SQLStore | None = None,
     ) -> None:
-        super().__init__(checked_budget(budget), checked_theorem(composition, plan))
-        self._trust = checked_trust(trust)
-        self._noise = checked_noise(noise)
-        self._random = checked_generator(seed)
+        terms = Terms(
+            checked_budget(budget),
+            checked_theorem(composition, plan),
+            checked_trust(trust),
+            checked_flag("strict", strict),
+        )
+        terms.composition.check(terms.budget)
+        noise, generator = checked_noise(noise), checked_generator(seed)
+        opened = _opened(store, terms)
+        super().__init__(terms.budget, terms.composition, opened)
+        self._trust = terms.trust
+        self._noise = noise
+        self._random = generator
         self._reserving = threading.Lock()
         self._tenure = Tenure()
         self._tape: Tape | None = None
-        self.strict = checked_flag("strict", strict)
+        self.strict = terms.strict
+        if opened is not None:
+            self._take_over(opened)
         self.assume(*class_assumptions(type(self)), *assumptions_of((budget, self._composition, self._noise)))
 
     @property
@@ -151,7 +165,9 @@ class Accountant(Closing, Assuming, Accounts):
         return self._trust
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("an accountant cannot be copied or pickled: use save and load, and one of the two")
+        raise TypeError(
+            "an accountant cannot be copied or pickled: give each process one of its own on the same store"
+        )
 
     def check_open(self) -> None:
         """Refuse if the gate is shut, or if this process may not spend the budget: see `Tenure`.
@@ -216,18 +232,31 @@ class Accountant(Closing, Assuming, Accounts):
         return PrivateSums(self, 1, size, TracedSums(size))
 
     def release(
-        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
+        self,
+        mechanism: Mechanism,
+        private: Private | PrivateSums,
+        where: Mask | None = None,
+        *,
+        request: str | None = None,
     ) -> npt.NDArray[Any]:
         """Check, charge, then sample; see `Gate.release`.
 
         If the mechanism itself fails after all checks, the charge stands: noise may have been drawn.
+
+        Parameters
+        ----------
+        mechanism, private, where
+            As `Gate.release`.
+        request
+            A key of the caller's, never used for anything else: of all releases with this key one is charged, and all
+            return the same outputs, also after a crash and in other processes on the same store.
 
         Raises
         ------
         ForeignValue
             If the value is not private, or belongs to another gate.
         ValueError
-            If the mask is not boolean or not of the value's shape.
+            If the mask is not boolean or not of the value's shape, or the request's key was used for another release.
         TrustViolation
             Under `Trust.LOCAL`, if the released value holds more than one record; under `Trust.SHUFFLE`, if it is no
             sum of messages of single records that leaves through a shuffler of all of them.
@@ -243,30 +272,39 @@ class Accountant(Closing, Assuming, Accounts):
         with self._charging:
             own, private, where, assumptions = check_release(self, mechanism, private, where)
             entries = self._entries(own, private, where, place)
-            return self._publish(entries, private, own, where, assumptions, place)
+            values = private._values[0].copy()
+            self._assume_for(assumptions)
+        receipt = self._pay(entries, place, request=request)
+        if receipt.answer is not None:
+            return _decoded(receipt.answer)
+        outputs = self._publish(values, private, own, where, place)
+        if request is None:
+            return outputs
+        with self._bookkeeping():
+            return _decoded(self._ledger.answered(request, _encoded(outputs)))
+
+    def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
+        """Note what a release rests on, before it is charged."""
+        self.assume(*assumptions, *examined(self._noise)[1])
 
     def _publish(
         self,
-        entries: Sequence[Entry],
+        values: npt.NDArray[Any],
         private: Private | PrivateSums,
         mechanism: Mechanism | None,
         where: Mask | None,
-        assumptions: Sequence[Assumption],
         place: Place,
     ) -> npt.NDArray[Any]:
-        """Let a value out, the only way: note what that rests on, charge, and draw the mechanism that was charged.
+        """Let a value out, the only way, when it has been paid for: draw the mechanism that was charged.
 
         Parameters
         ----------
-        entries
-            What is to be paid; nothing of a reservation, which is paid already.
+        values
+            What `private` held when its entries were made up: its records have paid, and none that came later.
         mechanism
             The gate's own copy; None for a value that is published as it is.
         """
         with self._charging:
-            self.assume(*assumptions, *examined(self._noise)[1])
-            self._pay(entries, place)
-            values = private._values[0]
             if self._tape is None:
                 return self._drawn(values, where, mechanism)
             draw = functools.partial(self._drawn, values, where)
@@ -335,7 +373,7 @@ class Accountant(Closing, Assuming, Accounts):
             kept,
             tuple(entries),
             place,
-            None if refused is None else refused[0],
+            None if refused is None else refused.record,
             assumptions,
         )
 
@@ -360,22 +398,27 @@ class Accountant(Closing, Assuming, Accounts):
         ]  # a quote may be reserved twice, and is paid twice
         with self._charging:
             self._check_unchanged(quote)
-            self.assume(*quote.assumptions)
-            self._pay(entries, place)
-        return Reservation(self, quote, entries)
+            self._assume_for(quote.assumptions)
+        receipt = self._pay(entries, place, hold=True)
+        return Reservation(self, quote, receipt.position)
+
+    def _take_back(self, position: int) -> None:
+        with self._bookkeeping():
+            self._ledger.give_back(position)
 
     def _check_unchanged(self, quote: Quote) -> None:
         now = self._entries(quote.mechanism, quote._private, quote._where, quote.place)
         if tuple(now) != quote.entries:
             raise ValueError("the private value has changed since it was priced: price it again")
 
-    def _draw(self, quote: Quote) -> npt.NDArray[Any]:
+    def _draw(self, quote: Quote, position: int) -> npt.NDArray[Any]:
         self.check_open()
         with self._charging:
             self._check_unchanged(quote)
-            return self._publish(
-                (), quote._private, quote.mechanism, quote._where, quote.assumptions, quote.place
-            )
+            values = quote._private._values[0].copy()
+        with self._bookkeeping():
+            self._ledger.draw(position)
+        return self._publish(values, quote._private, quote.mechanism, quote._where, quote.place)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -402,11 +445,14 @@ class Accountant(Closing, Assuming, Accounts):
             self._check_shuffler(None, private, None, place)
             records = [record for _, group in movements for record in group]
             entries = [declassification(records, place, reason, self.composition.infinite)]
-            return self._publish(entries, private, None, None, (), place)
+            values = private._values[0].copy()
+            self._assume_for(())
+        self._pay(entries, place)
+        return self._publish(values, private, None, None, place)
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept the declared stability, on record: one data set alone cannot contradict it."""
-        self.assume(_declared_stability(stability, calling_place()))
+        self.assume(declared_stability(stability, calling_place()))
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep assumptions that a release, a transformation or the gate itself rests on; see `Gate.assume`.
@@ -418,18 +464,33 @@ class Accountant(Closing, Assuming, Accounts):
         """
         if assumptions:
             with self._charging:
+                known = self.assumptions
                 super().assume(*assumptions)
+                new = self.assumptions[len(known) :]
+            if new:
+                self._ledger.note_assumptions(new)
+
+    def close(self, why: str, where: Place) -> None:
+        """Shut the gate, and the store that it releases from; the first reason stays."""
+        first = self.closed is None
+        super().close(why, where)
+        if first:
+            self._ledger.note_closed(why, where)
+
+    def _take_over(self, store: SQLStore) -> None:
+        """Go on with what a store has of earlier accountants: what they rest on, and whether one was shut."""
+        super().assume(*store.assumptions)
+        if store.closed is not None:  # a restart must not open a gate again
+            super().close(*store.closed)
 
     def assumed_terms(self) -> list[list[str]]:
         """Return `assumptions` as JSON-able data."""
         return [[each.kind.value, each.message, each.where] for each in self.assumptions]
 
     def take_over(self, saved: Mapping[str, Any]) -> None:
-        """Take over what `assumed_terms` returned, or the stabilities that earlier versions saved as believed."""
+        """Take over what `assumed_terms` returned."""
         for kind, message, where in saved.get("assumptions", []):
             self.assume(Assumption(AssumptionKind(kind), message, where))
-        for file, line, stability in saved.get("believed", []):
-            self.assume(_declared_stability(float.fromhex(stability), Place(file, line)))
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: an accountant's private values leave through `release` only."""
@@ -494,132 +555,48 @@ class Accountant(Closing, Assuming, Accounts):
         """Summarise who paid what for which release, the worst record and what is left."""
         return summarise(self._ledger, self.budget, self.composition, self.trust, self.assumptions)
 
+    def terms(self) -> Terms:
+        """Return what charges are held to."""
+        return Terms(self.budget, self.composition, self.trust, self.strict)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the budget and the whole ledger as JSON-able data, exact to the last bit."""
+        """Return all that the ledger says as JSON-able data, exact to the last bit; for reading."""
         return {
-            "format": _FORMAT,
-            **self.terms(),
-            "ledger": self._ledger.to_dict(),
+            **self.terms().to_dict(),
+            "ledger": entries_to_dict(self._ledger.entries),
             "assumptions": self.assumed_terms(),
             "closed": None if self.closed is None else [self.closed[0], *self.closed[1]],
         }
 
-    def terms(self) -> dict[str, Any]:
-        """Return the budget, the theorem and the trust as JSON-able data, exact to the last bit."""
-        return {
-            "budget": [_hex(self.budget.epsilon), _hex(self.budget.delta)],
-            "composition": self.composition.name,
-            "settings": self.composition.settings(),
-            "trust": self.trust.value,
-            "neighbours": self.neighbouring.value,
-            "strict": self.strict,
-        }
+    def export(self, path: str | Path) -> None:
+        """Write the ledger to a JSON file for audits: complete or absent, and only its owner can read it.
 
-    def save(self, path: str | Path) -> None:
-        """Write `to_dict` to a JSON file, complete or absent, that only its owner can read: it names records.
+        It names records. Nobody can spend from it: `accountant.stores.imports` makes a store of it, once.
 
         Raises
         ------
         ValueError
             If the path is a folder, or its own folder does not exist.
         """
-        with whole_file(path) as file:
-            file.write(json.dumps(self.to_dict()).encode("ascii"))
+        from accountant.stores.export import export_ledger
 
-    @classmethod
-    def load(
-        cls,
-        path: str | Path,
-        *,
-        noise: NoiseSource | np.random.Generator | None = None,
-        seed: int | None = None,
-    ) -> Accountant:
-        """Read an accountant saved by `save`: every total is what it was, bit for bit.
-
-        Parameters
-        ----------
-        path
-            A file written by `save`.
-        noise, seed
-            As for the class; the state of random generators is not saved.
-
-        Raises
-        ------
-        ValueError
-            If the file is not a saved ledger of this format, or is damaged.
-        OSError
-            If the file cannot be read.
-        """
-        checked_noise(noise), checked_generator(seed)
-        try:
-            saved = from_json(Path(path).read_text(encoding="ascii"))
-        except ValueError as error:
-            raise ValueError(f"{path}: not a dpwitness ledger ({error})") from None
-        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
-            raise ValueError(f"{path}: not a dpwitness ledger (format {_FORMAT!r})")
-        try:
-            return cls.from_dict(saved, noise=noise, seed=seed)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})") from None
-
-    @classmethod
-    def from_dict(
-        cls,
-        saved: dict[str, Any],
-        *,
-        noise: NoiseSource | np.random.Generator | None = None,
-        seed: int | None = None,
-    ) -> Accountant:
-        """Return the accountant that `to_dict` described; `noise` and `seed` as for the class.
-
-        Raises
-        ------
-        ValueError
-            If the composition theorem is unknown, or the data are no saved ledger.
-        """
-        accountant = cls.from_terms(saved, noise=noise, seed=seed)
-        accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
-        accountant.take_over(saved)
-        if saved.get("closed") is not None:  # a restart must not open a gate again
-            why, *place = saved["closed"]
-            accountant.close(why, Place(*place))
-        return accountant
-
-    @classmethod
-    def from_terms(
-        cls,
-        saved: dict[str, Any],
-        *,
-        noise: NoiseSource | np.random.Generator | None = None,
-        seed: int | None = None,
-    ) -> Accountant:
-        """Return an accountant of the terms that `terms` described, with an empty ledger.
-
-        Raises
-        ------
-        ValueError
-            If the composition theorem is unknown, or the terms are for another neighbouring relation. Terms without
-            the key are older, and for replacing a record: nothing else was ever accounted for.
-        """
-        if saved["composition"] not in COMPOSITIONS:
-            raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
-        relation = Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE))
-        if relation is not Neighbouring.REPLACE_ONE:
-            raise ValueError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
-        return cls(
-            Budget(*(float.fromhex(number) for number in saved["budget"])),
-            composition=COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
-            trust=Trust(saved["trust"]),
-            noise=noise,
-            seed=seed,
-            strict=saved.get("strict", False),
-        )
+        export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
 
 
-def _declared_stability(stability: float, place: Place) -> Assumption:
-    message = f"a map has the stability {stability:g} that it declares"
-    return Assumption(AssumptionKind.DECLARED_STABILITY, message, str(place))
+def _encoded(outputs: npt.NDArray[Any]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, outputs, allow_pickle=False)
+    return file.getvalue()
 
 
-def _hex(number: float) -> str:
-    return float(number).hex()
+def _decoded(answer: bytes) -> npt.NDArray[Any]:
+    outputs: npt.NDArray[Any] = np.load(io.BytesIO(answer), allow_pickle=False)
+    return outputs
+
+
+def _opened(store: object, terms: Terms) -> SQLStore | None:
+    if store is None:
+        return None
+    from accountant.stores.opening import opened  # loads SQLAlchemy, which takes 0.2 s
+
+    return opened(store, terms)

@@ -6,16 +6,19 @@ import functools
 import operator
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 from accountant.budget import Amount, Budget, Cost, asked_and_left
+from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
 from accountant.gates.provenance import RecordId
-from accountant.ledger import Entry, Ledger
+from accountant.ledger import Ledger
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
 from accountant.refusals import BudgetExceeded, OtherNeighbours, SensitivityExceeded, TheoremMissing
+from accountant.store import CannotPay, Receipt, Store
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
@@ -33,6 +36,8 @@ class Accounts:
         What each record may lose in total.
     composition
         The theorem that adds up losses.
+    store
+        Where the accounts live: in memory by default.
 
     Raises
     ------
@@ -40,15 +45,14 @@ class Accounts:
         If the theorem can guarantee nothing under this budget.
     """
 
-    def __init__(self, budget: Budget, composition: Composition) -> None:
+    def __init__(self, budget: Budget, composition: Composition, store: Store | None = None) -> None:
         composition.check(budget)
         self._budget = budget
         self._composition = composition
-        self._ledger = Ledger(composition)
         self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
+        self._ledger: Store = Ledger(composition) if store is None else store
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
         self._charge_sums: dict[tuple[tuple[int, int], ...], Amount] = {}
-        self._affordable: dict[int, bool] = {}
 
     @property
     def budget(self) -> Budget:
@@ -95,17 +99,31 @@ class Accounts:
             self._charges[key] = charge
         return charge
 
-    def _pay(self, entries: Sequence[Entry], place: Place) -> None:
+    def _bookkeeping(self) -> AbstractContextManager[object]:
+        """Return what to hold while the ledger is written: stores that last queue by themselves."""
+        return self._charging if isinstance(self._ledger, Ledger) else nullcontext()
+
+    def _pay(
+        self, entries: Sequence[Entry], place: Place, *, hold: bool = False, request: str | None = None
+    ) -> Receipt:
         """Charge all the records, or refuse and charge none."""
-        with self._charging:
-            self._check_budget(entries, place)
-            self._ledger.commit(entries)
+        try:
+            with self._bookkeeping():
+                return self._ledger.charge(entries, self._fits, hold=hold, request=request)
+        except CannotPay as refused:
+            raise self._refusal(refused, place) from None
+
+    def _fits(self, total: Any) -> bool:
+        return self.composition.fits(total, self.budget)
+
+    def _refusal(self, refused: CannotPay, place: Place) -> BudgetExceeded:
+        left = self.composition.left(refused.spent, self.budget)
+        return BudgetExceeded(refused.record, *asked_and_left(refused.charge, left), place, self.neighbouring)
 
     def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
         refused = self._first_refused(entries)
         if refused is not None:
-            record, charge = refused
-            raise BudgetExceeded(record, *asked_and_left(charge, self.left(record)), place, self.neighbouring)
+            raise self._refusal(refused, place)
 
     def _together(self, asked: Sequence[tuple[Entry, int]]) -> list[Entry]:
         """Return one entry for each record that is in releases to come, with what it will pay for all of them."""
@@ -129,26 +147,14 @@ class Accounts:
             total = self._charge_sums[key] = functools.reduce(operator.add, charges)
         return total
 
-    def _first_refused(self, entries: Sequence[Entry]) -> tuple[RecordId, Amount] | None:
-        """Return the first record that cannot pay, and what it was asked for."""
-        for entry in entries:
-            for record in entry.records:
-                after = self._ledger.after(record, entry.charge)
-                fits = self._affordable.get(id(after))  # the ledger keeps totals alive: ids are stable
-                if fits is None:
-                    fits = self._affordable[id(after)] = self.composition.fits(after, self.budget)
-                if not fits:
-                    return record, entry.charge
-        return None
-
-    def _take_back(self, entries: Sequence[Entry]) -> None:
-        with self._charging:
-            self._ledger.withdraw(entries)
+    def _first_refused(self, entries: Sequence[Entry]) -> CannotPay | None:
+        """Return why the first record that cannot pay cannot."""
+        return self._ledger.first_refused(entries, self._fits)
 
     # --- what has been spent ---------------------------------------------------------------------
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> Store:
         """Every charge so far."""
         return self._ledger
 

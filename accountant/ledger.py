@@ -1,72 +1,33 @@
-"""The per-record ledger: who paid what, for which release, and where in the code."""
+"""The per-record ledger in memory: who paid what, for which release, and where in the code."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from accountant.budget import Amount, Cost
+from accountant.budget import Amount
+from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.place import Place
-from accountant.recorded import describe, recall
-from mechanisms import Mechanism, Neighbouring, Sensitivity
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One release, as the records that move it alike see it.
-
-    Attributes
-    ----------
-    mechanism
-        None for a declassification; a `RecordedMechanism` if it was loaded and cannot be rebuilt.
-    sensitivity
-        How far each of the records can move the released value; None for a declassification.
-    charge
-        What each of the records pays, in the currency of the ledger's composition theorem.
-    records
-        The records that pay.
-    where
-        The line that released.
-    note
-        The noise source, or the reason of a declassification.
-    """
-
-    mechanism: Mechanism | None
-    sensitivity: Sensitivity | None
-    charge: Amount
-    records: tuple[RecordId, ...]
-    where: Place
-    note: str
-
-    def of(self, records: tuple[RecordId, ...]) -> Entry:
-        """Return the same release as other records see it."""
-        return Entry(self.mechanism, self.sensitivity, self.charge, records, self.where, self.note)
-
-
-_DECLASSIFIED = Cost(None, Fraction(0))
+from accountant.store import CannotPay, Fits, Receipt, Settled
+from accountant.totals import Totals
+from mechanisms import Assumption, Neighbouring
 
 
 class Ledger:
-    """Every charge, and every record's running total under one composition theorem.
+    """Every charge, and every record's running total under one composition theorem; a `Store` of one process.
 
-    Totals are interned: records with the same history of charges share one exact rational, so a charge
-    is one dictionary look-up whatever the number of records or earlier charges.
+    It lasts as long as its process. Whoever calls it from several threads holds a lock of their own.
     """
 
     def __init__(self, composition: Composition) -> None:
-        self._composition = composition
         self._entries: list[Entry] = []
         self._withdrawals: list[tuple[int, ...]] = []
-        self._totals: dict[RecordId, Any] = {}
-        self._sums: dict[tuple[int, int], Any] = {}
-        self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
-        self._zero = composition.zero
-        self._worst: tuple[RecordId | None, Any] = (None, self._zero)
+        self._totals = Totals(composition)
+        self._reserved: dict[int, Sequence[Entry]] = {}
+        self._requests: dict[str, tuple[Receipt, tuple[Entry, ...], bytes | None]] = {}
+        self._charges = 0
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -84,7 +45,7 @@ class Ledger:
 
     @property
     def withdrawals(self) -> Sequence[tuple[int, ...]]:
-        """Of each withdrawal, where the entries stood that it took back."""
+        """Of each reservation that was given back, where its entries stood."""
         return self._withdrawals
 
     def __len__(self) -> int:
@@ -92,58 +53,95 @@ class Ledger:
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
-        return iter(self._totals)
+        return self._totals.records()
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent in the theorem's currency."""
-        return self._totals.get(record, self._zero)
+        return self._totals.spent(record)
 
     def after(self, record: RecordId, charge: Amount) -> Any:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
-        return self._plus(self._totals.get(record, self._zero), charge)
+        return self._totals.after(record, charge)
 
-    def _plus(self, spent: Any, charge: Amount) -> Any:
-        key = (id(spent), id(charge))
-        total = self._sums.get(key)
-        if total is None:
-            total = spent + charge
-            self._sums[key] = total
-            self._kept += [spent, charge, total]
-        return total
-
-    def commit(self, entries: Sequence[Entry]) -> None:
-        """Charge the entries' records."""
+    def first_refused(self, entries: Sequence[Entry], fits: Fits) -> CannotPay | None:
+        """Return what `charge` would raise; see `Store`."""
         for entry in entries:
             for record in entry.records:
-                total = self._totals[record] = self.after(record, entry.charge)
-                if total is not self._worst[1] and self._is_worse(total):
-                    self._worst = (record, total)
+                if not self._totals.affordable(record, entry.charge, fits):
+                    return CannotPay(record, entry.charge, self.spent(record))
+        return None
+
+    def charge(
+        self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
+    ) -> Receipt:
+        """Check every record and charge all, or none; see `Store`."""
+        if request is not None and request in self._requests:
+            receipt, paid, answer = self._requests[request]
+            check_same_request(request, _release(paid) == _release(entries))
+            return Receipt(receipt.position, True, answer)
+        refused = self.first_refused(entries, fits)
+        if refused is not None:
+            raise refused
+        self._charges += 1
+        receipt = Receipt(self._charges)
+        if hold:
+            self._reserved[receipt.position] = entries
+        if request is not None:
+            self._requests[request] = receipt, tuple(entries), None
+        self.commit(entries)
+        return receipt
+
+    def releases(self) -> Iterator[tuple[Sequence[Entry], bool]]:
+        """Yield what was charged together, and whether it is a reservation that may be given back."""
+        reserved = {id(entry) for entries in self._reserved.values() for entry in entries}
+        for entries in self._reserved.values():
+            yield entries, True
+        for entry in self._entries:
+            if id(entry) not in reserved:
+                yield (entry,), False
+
+    def answered(self, request: str, answer: bytes) -> bytes:
+        """Keep the answer to a request, or return the one that is kept; see `Store`."""
+        receipt, paid, kept = self._requests[request]
+        if kept is None:
+            self._requests[request] = receipt, paid, answer
+        return answer if kept is None else kept
+
+    def commit(self, entries: Sequence[Entry]) -> None:
+        """Charge the entries' records, whatever they have left."""
+        for entry in entries:
+            for record in entry.records:
+                self._totals.add(record, entry.charge)
         self._entries.extend(entries)
 
-    def _is_worse(self, total: Any) -> bool:
-        return self._worst[0] is None or self._composition.exceeds(total, self._worst[1])
+    def draw(self, position: int) -> None:
+        """Make a reservation final; see `Store`."""
+        if self._reserved.pop(position, None) is None:
+            raise already_settled(position)
 
-    def withdraw(self, entries: Sequence[Entry]) -> None:
-        """Take back charges for which nothing was sampled; their records' totals are added up afresh."""
+    def give_back(self, position: int) -> None:
+        """Give a reservation's charge back; see `Store`."""
+        entries = self._reserved.get(position)
+        if entries is None:
+            raise already_settled(position)
+        self._take_out(entries)
+        del self._reserved[position]
+
+    def _take_out(self, entries: Sequence[Entry]) -> None:
+        """Take back charges for which nothing was drawn; their records' totals are added up afresh."""
         gone = {id(entry) for entry in entries}
         places = tuple(i for i, entry in enumerate(self._entries) if id(entry) in gone)
         kept = [entry for entry in self._entries if id(entry) not in gone]
         affected = {record for entry in entries for record in entry.records}
-        totals = {record: total for record, total in self._totals.items() if record not in affected}
-        for entry in kept:
-            for record in affected.intersection(entry.records):
-                totals[record] = self._plus(totals.get(record, self._zero), entry.charge)
-        worst: tuple[RecordId | None, Any] = (None, self._zero)
-        for record, total in totals.items():
-            if worst[0] is None or self._composition.exceeds(total, worst[1]):
-                worst = (record, total)
         withdrawals = [*self._withdrawals, places]
         # Together: an interruption (Ctrl-C) between them would leave a withdrawal of entries that are there.
-        self._withdrawals, self._entries, self._totals, self._worst = withdrawals, kept, totals, worst
+        self._withdrawals, self._entries = withdrawals, kept
+        paid = ((record, entry) for entry in kept for record in affected.intersection(entry.records))
+        self._totals.recount(affected, ((record, entry.charge) for record, entry in paid))
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
-        return self._worst
+        return self._totals.worst()
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List what `record` was charged for."""
@@ -153,66 +151,27 @@ class Ledger:
         """List the places where data left unprotected."""
         return [entry for entry in self._entries if entry.mechanism is None]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-able description, exact to the last bit.
+    def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
+        """Do nothing: the accountant keeps them as long as this ledger lasts."""
 
-        A mechanism that cannot be written down (a user's, an OpenDP measurement) is recorded by its ``repr``;
-        its charges are as exact as any.
-        """
-        descriptions: dict[str, int] = {}
-        index: dict[Mechanism, int] = {}
-        rows = []
-        for entry in self._entries:
-            if entry.mechanism is not None and entry.mechanism not in index:
-                index[entry.mechanism] = descriptions.setdefault(describe(entry.mechanism), len(descriptions))
-            number = None if entry.mechanism is None else index[entry.mechanism]
-            rows.append({"mechanism": number, **entry_terms(entry), "records": list(entry.records)})
-        return {"mechanisms": list(map(json.loads, descriptions)), "entries": rows}
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any], composition: Composition) -> Ledger:
-        """Rebuild a ledger, with every total, from `to_dict`'s result."""
-        ledger = cls(composition)
-        mechanisms = [recall(description) for description in saved["mechanisms"]]
-        charges: dict[tuple[str | None, ...], Amount] = {}
-        for row in saved["entries"]:
-            mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
-            ledger.commit([entry_from_terms(row, mechanism, tuple(row["records"]), composition, charges)])
-        return ledger
+    def note_closed(self, why: str, where: Place) -> None:
+        """Do nothing: the accountant keeps it as long as this ledger lasts."""
 
 
-def entry_terms(entry: Entry) -> dict[str, Any]:
-    """Return an entry without its mechanism and records, as JSON-able data, exact to the last bit."""
-    moved = entry.sensitivity
-    return {
-        "sensitivity": None if moved is None else [moved.l1, moved.l2, moved.linf],
-        "charge": [None if value is None else str(value) for value in entry.charge.values],
-        "where": [entry.where.file, entry.where.line],
-        "note": entry.note,
-    }
+def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
+    """Return what makes two charges the same release: a retry may come from another line."""
+    return [(entry.mechanism, entry.sensitivity, entry.charge, entry.records) for entry in entries]
 
 
-def entry_from_terms(
-    terms: dict[str, Any],
-    mechanism: Mechanism | None,
-    records: tuple[RecordId, ...],
-    composition: Composition,
-    charges: dict[tuple[str | None, ...], Amount],
-) -> Entry:
-    """Return the entry that `entry_terms` described; equal charges become one, which is kept in `charges`."""
-    written = tuple(terms["charge"])
-    charge = charges.get(written)
-    if charge is None:
-        values = tuple(None if value is None else Fraction(value) for value in written)
-        charge = charges[written] = composition.amount(values)
-    file, line = terms["where"]
-    moved = terms["sensitivity"]
-    sensitivity = None if moved is None else Sensitivity(*moved)
-    return Entry(mechanism, sensitivity, charge, records, Place(file, line), terms["note"])
+def already_settled(position: int) -> Settled:
+    """Return the refusal to settle a reservation twice."""
+    return Settled(f"reservation {position} was drawn or given back before, or never made")
 
 
-def declassification(
-    records: Sequence[RecordId], where: Place, reason: str, charge: Amount = _DECLASSIFIED
-) -> Entry:
-    """Return the entry of data that left as they were: no finite epsilon covers it."""
-    return Entry(None, None, charge, tuple(records), where, reason)
+def check_same_request(request: str, same: bool) -> None:
+    """Raise `ValueError` unless a request's key stands for the same charge as before."""
+    if not same:
+        raise ValueError(
+            f"request={request!r}: this key was used for another release; a retry must be of the same mechanism and "
+            "records, and another release needs a key of its own"
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from types import TracebackType
@@ -10,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy.typing as npt
 
+from accountant.entry import Entry
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
-from accountant.ledger import Entry
 from accountant.place import Place
 from mechanisms import Assumption, Mechanism
 
@@ -27,11 +26,11 @@ class _Reserving(Protocol):
     _reserving: Lock
     """Held while a reservation changes its state."""
 
-    def _draw(self, quote: Quote) -> npt.NDArray[Any]:
-        """Sample what was priced."""
+    def _draw(self, quote: Quote, position: int) -> npt.NDArray[Any]:
+        """Sample what was priced, and is reserved at a position of the ledger."""
 
-    def _take_back(self, entries: Sequence[Entry]) -> None:
-        """Remove the charges of a cancelled reservation."""
+    def _take_back(self, position: int) -> None:
+        """Give back the charges of a cancelled reservation."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +75,22 @@ class Reservation:
     """A release that is charged and not yet sampled; made by `Accountant.reserve`.
 
     ``release()`` samples, once. ``commit()`` closes it. ``cancel()`` gives the charge back while nothing has
-    been sampled. Whatever else happens, an error included, the charge stays in the ledger (on
-    disk, once it is saved). As a context
-    manager it commits after a release and cancels if there was none, unless an exception leaves the block.
+    been sampled. Whatever else happens, an error included, the charge stays in the ledger; in a store that lasts,
+    ``dpwitness ledger reservations`` lists those whose holder is gone, and ``dpwitness ledger give-back`` gives them
+    back. As a context manager it commits after a release and cancels if there was none, unless an exception leaves the
+    block.
     """
 
-    def __init__(self, accountant: _Reserving, quote: Quote, entries: Sequence[Entry]) -> None:
+    def __init__(self, accountant: _Reserving, quote: Quote, position: int) -> None:
         self._accountant = accountant
         self._quote = quote
-        self._entries = entries
+        self._position = position
         self._state = "reserved"
+
+    @property
+    def position(self) -> int:
+        """Where it stands in the ledger: what names it on the command line."""
+        return self._position
 
     @property
     def state(self) -> str:
@@ -98,10 +103,10 @@ class Reservation:
         Raises
         ------
         ValueError
-            If it was released before or cancelled, or the private sums have changed since they were priced.
+            If it was released before, cancelled or given back, or the private sums have changed since they were priced.
         """
         self._require("reserved", "released")
-        outputs = self._accountant._draw(self._quote)
+        outputs = self._accountant._draw(self._quote, self._position)
         return outputs
 
     def commit(self) -> None:
@@ -123,7 +128,7 @@ class Reservation:
             If something was released, or it is closed already.
         """
         self._require("reserved", "cancelled")
-        self._accountant._take_back(self._entries)
+        self._accountant._take_back(self._position)
 
     def _require(self, state: str, next_state: str) -> None:
         with self._accountant._reserving:

@@ -20,6 +20,7 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Traced, TracedSums
 from accountant.ledger import Ledger
 from accountant.tenure import Tenure
+from accountant.written_terms import Terms
 from mechanisms import Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
 
@@ -42,8 +43,13 @@ def accountant_state(accountant: Accountant, notes: Notes) -> dict[str, Any]:
         If the accountant is closed: a restart must not open it again.
     """
     accountant.check_open()
+    assert isinstance(accountant._ledger, Ledger)
     notes.ledger(accountant._ledger)
-    return {"terms": accountant.terms(), "assumptions": accountant.assumed_terms(), **randomness(accountant)}
+    return {
+        "terms": accountant.terms().to_dict(),
+        "assumptions": accountant.assumed_terms(),
+        **randomness(accountant),
+    }
 
 
 def randomness(accountant: Accountant) -> dict[str, Any]:
@@ -70,7 +76,18 @@ def undisturbed(accountant: Accountant) -> AbstractContextManager[object]:
 
 
 def appoint(accountant: Accountant) -> Tenure:
-    """Bind an accountant to this process, and return what ends it."""
+    """Bind an accountant to this process, and return what ends it.
+
+    Raises
+    ------
+    ValueError
+        If its ledger is in a store of its own.
+    """
+    if not isinstance(accountant._ledger, Ledger):
+        raise ValueError(
+            "accountant: its ledger is in a store, but a run keeps its ledger together with the learner's state: give "
+            "the run an accountant without store="
+        )
     accountant._tenure = tenure = Tenure()
     return tenure
 
@@ -106,7 +123,10 @@ def restore_accountant(
         raise RandomnessMismatch(
             f"noise is a NumPy generator: this run drew its noise from {state['source']}"
         )
-    accountant = Accountant.from_terms(state["terms"], noise=noise)
+    terms = Terms.from_dict(state["terms"])
+    accountant = Accountant(
+        terms.budget, composition=terms.composition, trust=terms.trust, noise=noise, strict=terms.strict
+    )
     set_randomness(accountant, state)
     accountant.take_over(state)
     return accountant

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from accountant.budget import Amount, Budget, Cost
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
-from accountant.ledger import Ledger
+from accountant.store import Store
 from accountant.trust import Trust
 from mechanisms import Assumption, Neighbouring
 
@@ -88,7 +88,7 @@ class Summary:
 
 
 def summarise(
-    ledger: Ledger,
+    ledger: Store,
     budget: Budget,
     composition: Composition,
     trust: Trust,

@@ -1,4 +1,4 @@
-"""Release files: ``[[release]]`` tables in TOML or JSON, or a saved ledger."""
+"""Release files: ``[[release]]`` tables in TOML or JSON, or a ledger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from accountant.accountant import Accountant
 from accountant.audit.line_numbers import Lines
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped
@@ -16,7 +15,7 @@ from mechanisms import NoPrivacy, PrivacyProfile
 
 
 def read_releases(path: Path) -> Releases:
-    """Read a release file: TOML or JSON with ``release`` tables, or a ledger that `Accountant.save` wrote.
+    """Read a release file: TOML or JSON with ``release`` tables, or a ledger: a store, or one in JSON.
 
     Raises
     ------
@@ -27,6 +26,9 @@ def read_releases(path: Path) -> Releases:
     """
     if not path.is_file():
         raise ReleaseFileError(f"{path}: no such file")
+    with path.open("rb") as file:
+        if file.read(16) == b"SQLite format 3\0":
+            return _from_ledger(path)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -56,11 +58,13 @@ def _is_ledger(content: dict[str, Any]) -> bool:
 
 
 def _from_ledger(path: Path) -> Releases:
+    from accountant.stores.imports import read_ledger  # loads SQLAlchemy
+
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
     members: dict[RecordId, dict[int, int]] = {}  # 7 and "7" are two records
-    accountant = Accountant.load(path)
-    for entry in accountant.ledger.entries:
+    terms, entries = read_ledger(path)
+    for entry in entries:
         key = (entry.mechanism, entry.sensitivity)
         if key not in kinds:
             kinds[key] = len(releases)
@@ -73,7 +77,7 @@ def _from_ledger(path: Path) -> Releases:
             counts[kinds[key]] = counts.get(kinds[key], 0) + 1
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
-    chosen = ChosenUnder(accountant.composition.name, accountant.budget)
+    chosen = ChosenUnder(terms.composition.name, terms.budget)
     return Releases(tuple(releases), grouped(members), chosen)
 
 

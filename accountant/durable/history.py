@@ -25,9 +25,10 @@ from weakref import WeakKeyDictionary
 
 from accountant.budget import Amount
 from accountant.durable.journal import Journal
+from accountant.entry import Entry, entry_from_terms, entry_terms
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import Influence, TracedSums
-from accountant.ledger import Entry, Ledger, entry_from_terms, entry_terms
+from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.recorded import describe, recall
 from mechanisms import Mechanism, Sensitivity
@@ -104,7 +105,7 @@ class History:
                 kinds.append(entry_from_terms(row["kind"], mechanism, (), composition, charges))
             elif "withdrawn" in row:
                 gone = set(row["withdrawn"])
-                ledger.withdraw([entry for i, entry in enumerate(ledger.entries) if i in gone])
+                ledger._take_out([entry for i, entry in enumerate(ledger.entries) if i in gone])
             elif "influence" in row:
                 influences.append(Influence.from_list(row["influence"]))
             elif "bounds" in row:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from accountant.place import calling_place
+from accountant.place import Place, calling_place
 from accountant.refusals import AssumptionRefused
-from mechanisms import Assumption, Domain
+from mechanisms import Assumption, AssumptionKind, Domain
 
 
 class Assuming:
@@ -41,3 +41,9 @@ class Assuming:
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
     ) -> None:
         """Do nothing: a function is not called more often than its results are used."""
+
+
+def declared_stability(stability: float, place: Place) -> Assumption:
+    """Return the assumption that a map has the stability that it declares."""
+    message = f"a map has the stability {stability:g} that it declares"
+    return Assumption(AssumptionKind.DECLARED_STABILITY, message, str(place))

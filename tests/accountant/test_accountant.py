@@ -3,6 +3,7 @@
 import copy
 import doctest
 import importlib
+import json
 import os
 import pickle
 import threading
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reopened import reopened, saved_by_an_earlier_version
 
 from accountant import (
     Accountant,
@@ -28,6 +30,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
+from accountant.stores.imports import import_ledger
 from mechanisms import (
     Ball,
     Box,
@@ -630,25 +633,23 @@ def test_threads_share_one_budget():
 # --- saving and loading --------------------------------------------------------------------------
 
 
-def busy(tmp_path):
+def busy():
     accountant = gate(20.0, 0.5)
     private = accountant.private([0.1, 0.2, 0.3], Box(0, 1, 3), "ä-1")
     accountant.release(Laplace.for_epsilon(0.1, sensitivity=box(3)), private)
     accountant.release(Gaussian.for_epsilon_delta(0.3, 1e-7, sensitivity=box(3)), private + private * 0.0)
     accountant.release(RandomizedResponse(size=4, epsilon=0.7), accountant.private(3, Categories(4), 12))
-    accountant.save(tmp_path / "ledger.json")
     return accountant
 
 
 def test_what_is_loaded_is_what_was_saved(tmp_path):
-    accountant = busy(tmp_path)
-    loaded = Accountant.load(tmp_path / "ledger.json", noise=np.random.default_rng(0))
+    accountant = busy()
+    loaded = reopened(accountant, tmp_path, noise=np.random.default_rng(0))
     assert loaded.to_dict() == accountant.to_dict()
     assert loaded.budget == accountant.budget
     assert loaded.trust is accountant.trust
     assert str(loaded.summary()) == str(accountant.summary())
     assert [loaded.spent(r) for r in ("ä-1", 12)] == [accountant.spent(r) for r in ("ä-1", 12)]
-    assert [p.name for p in tmp_path.iterdir()] == ["ledger.json"]
 
 
 def test_every_mechanism_can_be_saved_and_its_cost_is_loaded(tmp_path):
@@ -656,8 +657,7 @@ def test_every_mechanism_can_be_saved_and_its_cost_is_loaded(tmp_path):
     private = accountant.private([0.5], Box(0, 1, 1), 1)
     accountant.release(Home(Fraction(1, 3)), private)
     accountant.release(Laplace(scale=1.0) >> (lambda outputs: outputs), private)
-    accountant.save(tmp_path / "ledger.json")
-    loaded = Accountant.load(tmp_path / "ledger.json")
+    loaded = reopened(accountant, tmp_path, noise=np.random.default_rng(0))
     assert loaded.spent(1) == accountant.spent(1)
     assert loaded.to_dict() == accountant.to_dict()
     assert "Home" in str(loaded.summary())
@@ -683,11 +683,12 @@ DAMAGES = {
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_refused_in_one_line(damage, message, tmp_path):
-    busy(tmp_path)
     path = tmp_path / "ledger.json"
-    path.write_text(damage(path.read_text()))
+    path.write_text(damage(json.dumps(saved_by_an_earlier_version(busy()))))
     with pytest.raises(ValueError, match=message) as error:
-        Accountant.load(path)
+        import_ledger(path, tmp_path / "ledger.db")
+    assert path.exists()
+    assert not (tmp_path / "ledger.db").exists()
     assert str(path) in str(error.value)
 
 

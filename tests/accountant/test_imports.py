@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-HEAVY = ["opendp", "sympy", "matplotlib", "rich", "click", "algorithms", "verify"]
+HEAVY = ["opendp", "sympy", "matplotlib", "sqlalchemy", "rich", "click", "algorithms", "verify"]
 
 
 def test_no_heavy_package_is_imported():

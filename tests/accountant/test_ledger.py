@@ -1,6 +1,5 @@
 """The ledger: exact totals, kept by record, written down and read back."""
 
-import json
 from fractions import Fraction
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Ledger, Place
-from accountant.ledger import declassification
+from accountant.entry import declassification, entries_to_dict
 from mechanisms import Laplace, Sensitivity
 
 HERE = Place("learner.py", 7)
@@ -27,7 +26,7 @@ def entry(charge, records):
 
 @settings(max_examples=40)
 @given(rows)
-def test_totals_are_sums_and_survive_json(rows):
+def test_totals_are_sums(rows):
     ledger = Ledger(BasicComposition())
     literal = {}
     for charge, records in rows:
@@ -38,13 +37,8 @@ def test_totals_are_sums_and_survive_json(rows):
         ledger.commit([entry(charge, records)])
         for record in records:
             literal[record] = literal.get(record, Cost(Fraction(0), Fraction(0))) + charge
-    again = Ledger.from_dict(json.loads(json.dumps(ledger.to_dict())), BasicComposition())
-    for book in (ledger, again):
-        assert {record: book.spent(record) for record in book.records()} == literal
-        assert len(book) == len(rows)
-    assert again.to_dict() == ledger.to_dict()
-    assert again.entries == ledger.entries
-    assert again.worst()[1] == ledger.worst()[1]
+    assert {record: ledger.spent(record) for record in ledger.records()} == literal
+    assert len(ledger) == len(rows)
 
 
 def test_the_worst_record():
@@ -72,4 +66,4 @@ def test_entries_cannot_be_taken_out():
 def test_a_mechanism_is_written_once():
     ledger = Ledger(BasicComposition())
     ledger.commit([entry(Cost(Fraction(1), Fraction(0)), [i]) for i in range(9)])
-    assert len(ledger.to_dict()["mechanisms"]) == 1
+    assert len(entries_to_dict(ledger.entries)["mechanisms"]) == 1

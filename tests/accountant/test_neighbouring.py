@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from reopened import imported, saved_by_an_earlier_version
 
 from accountant import (
     Accountant,
@@ -89,17 +90,20 @@ def test_saved_ledgers_say_their_relation_and_older_ones_are_for_replacing(tmp_p
     accountant = Accountant(Budget(10.0), noise=np.random.default_rng(0))
     file = tmp_path / "ledger.json"
     accountant.release(Laplace(scale=4.0), accountant.private([0.5], SHARE, "ann"))
-    accountant.save(file)
-    saved = json.loads(file.read_text())
+    saved = saved_by_an_earlier_version(accountant)
     assert saved["neighbours"] == "replace one"
+    accountant.export(file)
+    assert (
+        json.loads(file.read_text())["entries"][0]["entry"]["begin"]["terms"]["neighbours"] == "replace one"
+    )
     assert read_releases(file).neighbouring is Neighbouring.REPLACE_ONE
     del saved["neighbours"]
     file.write_text(json.dumps(saved))
-    assert Accountant.load(file).spent("ann") == accountant.spent("ann")
+    assert imported(tmp_path).spent("ann") == accountant.spent("ann")
     for other in ("add or remove one", "bounded", 3):
         file.write_text(json.dumps({**saved, "neighbours": other}))
         with pytest.raises(ValueError, match="neighbours"):
-            Accountant.load(file)
+            read_releases(file)
 
 
 @pytest.mark.parametrize("theorem", THEOREMS[1:], ids=lambda one: one.name)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reopened import reopened
 
 from accountant import (
     Accountant,
@@ -246,11 +247,8 @@ def test_a_private_value_of_another_class_has_no_account() -> None:
 def test_assumptions_survive_a_restart(tmp_path: Path) -> None:
     accountant = opened()
     accountant.release(TooQuiet(scale=2.0), accountant.private([1.0], SHARE, "ann"))
-    accountant.save(tmp_path / "ledger.json")
-    again = Accountant.load(tmp_path / "ledger.json")
+    again = reopened(accountant, tmp_path)
     assert again.assumptions == accountant.assumptions != ()
-    opened(strict=True).save(tmp_path / "strict.json")
-    assert Accountant.load(tmp_path / "strict.json").strict
 
 
 @pytest.mark.parametrize("strict", [1, "yes", None])

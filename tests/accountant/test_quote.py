@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reopened import reopened
 
 from accountant import (
     Accountant,
@@ -53,8 +54,7 @@ def test_the_whole_way(accountant):
 
 def test_a_crash_between_the_phases_keeps_the_charge(accountant, tmp_path):
     accountant.reserve(accountant.price(HALF, value(accountant)))
-    accountant.save(tmp_path / "ledger.json")  # and nothing more happens
-    assert Accountant.load(tmp_path / "ledger.json").spent("a").epsilon == Fraction(1, 2)
+    assert reopened(accountant, tmp_path).spent("a").epsilon == Fraction(1, 2)  # and nothing more happens
     with pytest.raises(RuntimeError), accountant.reserve(accountant.price(HALF, value(accountant))):
         raise RuntimeError("a crash")
     assert accountant.spent("a").epsilon == 1

@@ -44,9 +44,9 @@ def test_what_is_documented_is_taken(tmp_path: Path) -> None:
         accountant = Accountant(Budget(1.0), noise=noise, seed=3, trust=Trust.LOCAL)
         accountant.release(QUARTER, accountant.private([0.4], UNIT, "ann"))
         assert accountant.trust is Trust.LOCAL
-    accountant.save(tmp_path / "ledger.json")
     with pytest.raises(ValueError, match=r"^noise=3: must be a noise source"):
-        Accountant.load(tmp_path / "ledger.json", noise=3)  # type: ignore[arg-type]
+        Accountant(Budget(1.0), noise=3, store=tmp_path / "ledger.db")  # type: ignore[arg-type]
+    assert not (tmp_path / "ledger.db").exists()
 
 
 def test_what_is_no_domain_and_no_mechanism_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reopened import reopened
 
 from accountant import Accountant, Budget, Trust, TrustViolation
 from mechanisms import Binomial, Box, Clip, Integers, Laplace, PostProcessed, ShuffledMean
@@ -104,5 +105,4 @@ def test_the_protocols_of_shuffled_means_say_whose_bits_they_are():
 
 def test_a_saved_accountant_keeps_its_trust(tmp_path):
     accountant = gate()
-    accountant.save(tmp_path / "ledger.json")
-    assert Accountant.load(tmp_path / "ledger.json").trust is Trust.SHUFFLE
+    assert reopened(accountant, tmp_path).trust is Trust.SHUFFLE

@@ -10,6 +10,7 @@ import click
 
 from verify.commands.audit_command import audit_command, calibrate_command
 from verify.commands.command_options import printed
+from verify.commands.ledger_command import ledger_group
 from verify.commands.list_command import list_command
 from verify.commands.regret_command import regret_command
 from verify.commands.simulate_command import simulate_command
@@ -56,6 +57,9 @@ for command in (
     calibrate_command,
 ):
     cli.add_command(_with_debug(command))
+for command in ledger_group.commands.values():
+    _with_debug(command)
+cli.add_command(ledger_group)
 
 
 def exit_code() -> int:

@@ -51,7 +51,7 @@ def test_a_saved_ledger_is_a_composition(tmp_path):
         accountant.release(noise, accountant.private([0.5], Interval(0, 1), record))
     both = accountant.private([0.5], Interval(0, 0.5), "a") + accountant.private([0.5], Interval(0, 0.5), "b")
     accountant.release(noise, both)
-    accountant.save(tmp_path / "ledger.json")
+    accountant.export(tmp_path / "ledger.json")
     releases = read_releases(tmp_path / "ledger.json")
     found = {group.name: (group.records, dict(group.counts)) for group in releases.groups}
     assert found == {"a": (1, {0: 2, 1: 1}), "b": (1, {0: 1, 1: 1}), "7": (1, {0: 1})}
@@ -71,14 +71,14 @@ def test_declassified_values_and_unknown_mechanisms_have_no_privacy(tmp_path):
 
     accountant.release(Mine(scale=4.0), accountant.private([0.5], Interval(0, 1), "a"))
     accountant.declassify(accountant.private([0.5], Interval(0, 1), "b"), "a test")
-    accountant.save(tmp_path / "ledger.json")
+    accountant.export(tmp_path / "ledger.json")
     releases = read_releases(tmp_path / "ledger.json")
     assert [type(kind.build(1.0)) for kind in releases.kinds] == [NoPrivacy, NoPrivacy]
 
 
 def test_an_empty_or_damaged_ledger_is_refused(tmp_path):
     file = tmp_path / "ledger.json"
-    Accountant(Budget(1.0)).save(file)
+    Accountant(Budget(1.0)).export(file)
     with pytest.raises(ReleaseFileError, match="no release"):
         read_releases(file)
     file.write_text(file.read_text().replace('"entries"', '"entrees"'))
@@ -90,7 +90,7 @@ def test_records_7_and_text_7_are_two(tmp_path):
     accountant = Accountant(Budget(9.0), noise=np.random.default_rng(0))
     for record in (7, "7", "7"):
         accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), record))
-    accountant.save(tmp_path / "ledger.json")
+    accountant.export(tmp_path / "ledger.json")
     assert [dict(group.counts) for group in read_releases(tmp_path / "ledger.json").groups] == [
         {0: 1},
         {0: 2},

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from accountant import BasicComposition, Cost, Entry, Influence, Ledger, Place
 from accountant.durable.history import History
 from accountant.durable.journal import Journal
+from accountant.entry import declassification, entries_to_dict
 from accountant.gates.provenance import Traced, TracedSums
-from accountant.ledger import declassification
 from mechanisms import Laplace, Sensitivity
 from mechanisms.float_bounds import FloatBounds
 
@@ -81,7 +81,7 @@ def apply(step: tuple[Any, ...], ledger: Ledger, sums: list[TracedSums]) -> None
             ledger.commit([declassification([record], Place("learner.py", 9), "as printed")])
         case ("withdraw", places):
             entries = ledger.entries
-            ledger.withdraw([entries[place] for place in set(places) if place < len(entries)])
+            ledger._take_out([entries[place] for place in set(places) if place < len(entries)])
         case ("add", which, record, moved, at):
             sums[which].add(Traced({record: moved}, BOUNDS[moved]), np.array([at]))
         case ("clear", which, where):
@@ -99,7 +99,11 @@ def leave(history: History, ledger: Ledger, sums: list[TracedSums], after: int) 
 
 def contents(ledger: Ledger, sums: list[TracedSums]) -> list[Any]:
     held = [(one.to_dict(), one._held) for one in sums]
-    return [ledger.to_dict(), {record: ledger.spent(record) for record in ledger.records()}, held]
+    return [
+        entries_to_dict(ledger.entries),
+        {record: ledger.spent(record) for record in ledger.records()},
+        held,
+    ]
 
 
 @settings(max_examples=60)

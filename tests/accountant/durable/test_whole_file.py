@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reopened import reopened
 
 from accountant import Accountant, Budget, GateClosed
 from accountant.durable.whole_file import whole_file
@@ -54,8 +55,7 @@ def test_a_closed_accountant_stays_closed_through_a_restart(tmp_path: Path) -> N
     value = accountant.private([0.5], Interval(0, 1), "ann")
     with pytest.raises(ZeroDivisionError):
         value.map(lambda values: 1 // 0, into=Interval(0, 1))
-    accountant.save(tmp_path / "ledger.json")
-    again = Accountant.load(tmp_path / "ledger.json")
+    again = reopened(accountant, tmp_path)
     assert again.closed == accountant.closed
     with pytest.raises(GateClosed, match="a function in map failed"):
         again.private([0.5], Interval(0, 1), "bob")

@@ -18,6 +18,7 @@ from filter_game import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reopened import imported, reopened, saved_by_an_earlier_version
 
 from accountant import (
     Accountant,
@@ -426,18 +427,17 @@ def test_a_saved_ledger_keeps_the_share_and_an_old_one_has_none(kind, tmp_path):
     accountant = Accountant(Budget(5.0, 0.01), composition=kind(failures=0.3), noise=np.random.default_rng(0))
     spend(accountant, Publish(probability=0.001))
     spend(accountant, Move.response(0.25).mechanism)
-    path = tmp_path / "ledger.json"
-    accountant.save(path)
-    again = Accountant.load(path, noise=np.random.default_rng(0))
+    again = reopened(accountant, tmp_path, noise=np.random.default_rng(0))
     assert again.composition == accountant.composition
     assert again.to_dict() == accountant.to_dict()
     assert again.spent("a") == accountant.spent("a")
 
-    old = json.loads(path.read_text())
+    old = saved_by_an_earlier_version(accountant)
     del old["settings"]["failures"]
     old["settings"].pop("expected", None)
-    path.write_text(json.dumps(old))
-    again = Accountant.load(path, noise=np.random.default_rng(0))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "ledger.json").write_text(json.dumps(old))
+    again = imported(tmp_path / "old", noise=np.random.default_rng(0))
     assert again.composition.failures == 0.0
     assert again.spent("a").epsilon is None  # what failed was never declared
     with pytest.raises(BudgetExceeded):

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from reopened import reopened
 
 from accountant import Accountant, Budget, Coupled, GateBusy, GateClosed, Recorder, Replay, Simulation
 from mechanisms import Box, Categories, Interval, Laplace
@@ -59,7 +60,7 @@ def test_wrong_arguments_of_map_leave_the_gate_open():
     assert gate.closed is None
 
 
-def test_a_closed_accountant_charges_nothing_more():
+def test_a_closed_accountant_charges_nothing_more(tmp_path):
     gate = accountant()
     private = value_of(gate)
     with pytest.raises(ValueError, match="map"):
@@ -67,7 +68,7 @@ def test_a_closed_accountant_charges_nothing_more():
     with pytest.raises(GateClosed):
         gate.release(Laplace(scale=1.0), private)
     assert len(gate.ledger) == 0
-    loaded = Accountant.from_dict(gate.to_dict())
+    loaded = reopened(gate, tmp_path)
     assert loaded.closed == gate.closed
     with pytest.raises(GateClosed, match="closed since"):
         value_of(loaded)
@@ -75,9 +76,9 @@ def test_a_closed_accountant_charges_nothing_more():
 
 def test_a_ledger_is_saved_to_a_file_only(tmp_path):
     with pytest.raises(ValueError, match="must be a file"):
-        accountant().save(tmp_path)
+        accountant().export(tmp_path)
     with pytest.raises(ValueError, match="folder that exists"):
-        accountant().save(tmp_path / "nowhere" / "ledger.json")
+        accountant().export(tmp_path / "nowhere" / "ledger.json")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reopened import reopened
 
 from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Plan, Step, TheoremMissing
 from accountant.plans.plan import PlannedComposition
@@ -174,8 +175,7 @@ def test_saving_and_loading_keeps_the_plan(tmp_path):
     accountant = open_with(plan)
     release(accountant, LAPLACE)
     accountant.release(response, accountant.private([2], Categories(3), "a"))
-    accountant.save(tmp_path / "ledger.json")
-    again = Accountant.load(tmp_path / "ledger.json", noise=np.random.default_rng(0))
+    again = reopened(accountant, tmp_path, noise=np.random.default_rng(0))
     assert again.composition == PlannedComposition(plan)
     assert again.to_dict() == accountant.to_dict()
     assert again.spent("a") == accountant.spent("a")
@@ -184,14 +184,13 @@ def test_saving_and_loading_keeps_the_plan(tmp_path):
         again.release(response, again.private([2], Categories(3), "a"))
 
 
-def test_a_plan_of_unknown_mechanisms_is_saved_and_not_loaded(tmp_path):
+def test_a_plan_of_unknown_mechanisms_is_not_written_down(tmp_path):
     class Mine(Laplace):
         pass
 
     accountant = open_with(Plan((Step(Mine(scale=2.0)),)))
-    accountant.save(tmp_path / "ledger.json")
     with pytest.raises(ValueError, match="'Mine': must be one of"):
-        Accountant.load(tmp_path / "ledger.json")
+        accountant.export(tmp_path / "ledger.json")
 
 
 def test_the_sum_of_largest_losses_is_compared_exactly():

@@ -32,7 +32,7 @@ def test_without_privacy_the_answer_is_infinite(run, tmp_path):
     accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
     accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), "a"))
     accountant.declassify(accountant.private([0.5], Interval(0, 1), "b"), "a test")
-    accountant.save(tmp_path / "ledger.json")
+    accountant.export(tmp_path / "ledger.json")
     code, out, err = run("audit", tmp_path / "ledger.json", "--json", "--budget", 1)
     assert (code, err) == (1, "")
     result = json.loads(out)
@@ -46,7 +46,7 @@ def test_a_saved_ledger_is_audited_record_by_record(run, tmp_path):
     accountant = Accountant(Budget(10.0), noise=np.random.default_rng(0))
     for i in range(12):
         accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), f"user-{i % 5}"))
-    accountant.save(tmp_path / "ledger.json")
+    accountant.export(tmp_path / "ledger.json")
     code, out, _ = run("audit", tmp_path / "ledger.json", "--delta", 0, "--json")
     result = json.loads(out)
     assert code == 0

@@ -1,0 +1,105 @@
+"""One release, as the records that move it alike see it, and how it is written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from accountant.budget import Amount, Cost
+from accountant.filters.composition_theorem import Composition
+from accountant.gates.provenance import RecordId
+from accountant.place import Place
+from accountant.recorded import describe
+from mechanisms import Mechanism, Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One release, as the records that move it alike see it.
+
+    Attributes
+    ----------
+    mechanism
+        None for a declassification; a `RecordedMechanism` if it was loaded and cannot be rebuilt.
+    sensitivity
+        How far each of the records can move the released value; None for a declassification.
+    charge
+        What each of the records pays, in the currency of the ledger's composition theorem.
+    records
+        The records that pay.
+    where
+        The line that released.
+    note
+        The noise source, or the reason of a declassification.
+    """
+
+    mechanism: Mechanism | None
+    sensitivity: Sensitivity | None
+    charge: Amount
+    records: tuple[RecordId, ...]
+    where: Place
+    note: str
+
+    def of(self, records: tuple[RecordId, ...]) -> Entry:
+        """Return the same release as other records see it."""
+        return Entry(self.mechanism, self.sensitivity, self.charge, records, self.where, self.note)
+
+
+_DECLASSIFIED = Cost(None, Fraction(0))
+
+
+def entries_to_dict(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return entries as JSON-able data, exact to the last bit; each mechanism is described once.
+
+    A mechanism that cannot be written down (a user's, an OpenDP measurement) is recorded by its ``repr``;
+    its charges are as exact as any.
+    """
+    descriptions: dict[str, int] = {}
+    index: dict[Mechanism, int] = {}
+    rows = []
+    for entry in entries:
+        if entry.mechanism is not None and entry.mechanism not in index:
+            index[entry.mechanism] = descriptions.setdefault(describe(entry.mechanism), len(descriptions))
+        number = None if entry.mechanism is None else index[entry.mechanism]
+        rows.append({"mechanism": number, **entry_terms(entry), "records": list(entry.records)})
+    return {"mechanisms": list(map(json.loads, descriptions)), "entries": rows}
+
+
+def entry_terms(entry: Entry) -> dict[str, Any]:
+    """Return an entry without its mechanism and records, as JSON-able data, exact to the last bit."""
+    moved = entry.sensitivity
+    return {
+        "sensitivity": None if moved is None else [moved.l1, moved.l2, moved.linf],
+        "charge": [None if value is None else str(value) for value in entry.charge.values],
+        "where": [entry.where.file, entry.where.line],
+        "note": entry.note,
+    }
+
+
+def entry_from_terms(
+    terms: dict[str, Any],
+    mechanism: Mechanism | None,
+    records: tuple[RecordId, ...],
+    composition: Composition,
+    charges: dict[tuple[str | None, ...], Amount],
+) -> Entry:
+    """Return the entry that `entry_terms` described; equal charges become one, which is kept in `charges`."""
+    written = tuple(terms["charge"])
+    charge = charges.get(written)
+    if charge is None:
+        values = tuple(None if value is None else Fraction(value) for value in written)
+        charge = charges[written] = composition.amount(values)
+    file, line = terms["where"]
+    moved = terms["sensitivity"]
+    sensitivity = None if moved is None else Sensitivity(*moved)
+    return Entry(mechanism, sensitivity, charge, records, Place(file, line), terms["note"])
+
+
+def declassification(
+    records: Sequence[RecordId], where: Place, reason: str, charge: Amount = _DECLASSIFIED
+) -> Entry:
+    """Return the entry of data that left as they were: no finite epsilon covers it."""
+    return Entry(None, None, charge, tuple(records), where, reason)

@@ -1,0 +1,143 @@
+"""Where accounts live: the role of a ledger in memory, and of one that lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from accountant.budget import Amount
+from accountant.entry import Entry
+from accountant.gates.provenance import RecordId
+from accountant.place import Place
+from mechanisms import Assumption, Neighbouring
+
+Fits = Callable[[Any], bool]
+"""Whether a total is within the budget; every store of an accountant is asked with the same one."""
+
+
+class CannotPay(Exception):
+    """A record's account does not hold what it is asked for; nothing was charged.
+
+    Attributes
+    ----------
+    record, charge, spent
+        The first record that cannot pay, what it was asked for, and what it has spent.
+    """
+
+    def __init__(self, record: RecordId, charge: Amount, spent: Any) -> None:
+        super().__init__(record, charge, spent)
+        self.record = record
+        self.charge = charge
+        self.spent = spent
+
+
+class Settled(ValueError):
+    """A reservation was drawn or given back before, here or in another process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a store says of a charge that it has made.
+
+    Attributes
+    ----------
+    position
+        Where it stands in the store, from 1.
+    repeated
+        Whether a request with this key was charged before: nothing was charged now.
+    answer
+        What that request was answered, if it was; then nothing may be drawn again.
+    """
+
+    position: int
+    repeated: bool = False
+    answer: bytes | None = None
+
+
+class Store(Protocol):
+    """Every record's account.
+
+    A method has had all of its effect when it returns, durably where the store lasts, or none. Charges of one record
+    are totally ordered: each is checked against all before it. Nothing that was charged is ever taken out, but for
+    reservations that were not drawn.
+    """
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every entry."""
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All charges in order, but for reservations that were given back."""
+
+    def __len__(self) -> int: ...
+
+    def charge(
+        self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
+    ) -> Receipt:
+        """Check every record and charge all, or none.
+
+        Parameters
+        ----------
+        entries
+            Who pays what.
+        fits
+            Whether a total is within the budget.
+        hold
+            Whether it is a reservation: only then `give_back` may follow, and nothing is drawn before `draw`.
+        request
+            A key of the caller's: of all charges with one key, in whatever process, one is made.
+
+        Raises
+        ------
+        CannotPay
+            If a record cannot pay.
+        ValueError
+            If the key was used for another charge.
+        """
+
+    def answered(self, request: str, answer: bytes) -> bytes:
+        """Keep what a request is to be answered, unless another answer is kept; return the one that is kept."""
+
+    def draw(self, position: int) -> None:
+        """Make a reservation final, before its noise is drawn.
+
+        Raises
+        ------
+        Settled
+            If it was drawn or given back.
+        """
+
+    def give_back(self, position: int) -> None:
+        """Give a reservation's charge back: nothing was drawn, and nothing can be any more.
+
+        Raises
+        ------
+        Settled
+            If it was drawn or given back.
+        """
+
+    def first_refused(self, entries: Sequence[Entry], fits: Fits) -> CannotPay | None:
+        """Return what `charge` would raise now; changes nothing."""
+
+    def spent(self, record: RecordId) -> Any:
+        """Return what `record` has spent, what is reserved included."""
+
+    def worst(self) -> tuple[RecordId | None, Any]:
+        """Return the record that has spent most, and what it has spent."""
+
+    def records(self) -> Iterator[RecordId]:
+        """Iterate over the records that have paid for anything."""
+
+    def charges(self, record: RecordId) -> list[Entry]:
+        """List what `record` was charged for."""
+
+    def declassifications(self) -> list[Entry]:
+        """List the places where data left unprotected."""
+
+    def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
+        """Keep what releases rest on and nobody checked."""
+
+    def note_closed(self, why: str, where: Place) -> None:
+        """Keep that the gate was shut: no charge is made any more."""

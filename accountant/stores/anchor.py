@@ -1,0 +1,60 @@
+"""A small file outside the store, best on another disk: how far the store has come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from accountant.data_files import from_json
+from accountant.durable.whole_file import whole_file
+from accountant.stores.refusals import StoreRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The head of a store.
+
+    Attributes
+    ----------
+    instance, epoch
+        Which store, and how often it was adopted.
+    position, hash
+        Its last entry.
+    """
+
+    instance: str
+    epoch: int
+    position: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where the head of a store is written before the output that it pays for leaves.
+
+    A store that was rolled back, however, does not hold the entry that its anchor names. It costs two more waits for
+    the disk in every commit. What rolls back both is not noticed.
+    """
+
+    path: Path
+
+    def read(self) -> Mark | None:
+        """Return what was written last; None if there is no file.
+
+        Raises
+        ------
+        StoreRefused
+            If the file is none of an anchor.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            return Mark(**from_json(self.path.read_text(encoding="ascii")))
+        except (TypeError, ValueError) as error:
+            raise StoreRefused(f"{self.path}: not the anchor of a store ({error})") from None
+
+    def write(self, mark: Mark) -> None:
+        """Write the head; it is on the disk when this returns."""
+        with whole_file(self.path) as file:
+            file.write(json.dumps(asdict(mark)).encode("ascii"))

@@ -1,0 +1,31 @@
+"""Entries bound to all before them by a hash: what stands in one cannot be changed without changing all after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+FORMAT = "dpwitness-ledger-2"
+START = b"\0" * 32
+"""What stands before the first entry."""
+
+
+def canonical(body: Any) -> str:
+    """Return the one way to write an entry: ASCII, no spaces, keys in order."""
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def chained(before: bytes, text: str) -> bytes:
+    """Return the hash of an entry, given the hash of the one before it."""
+    return hashlib.sha256(before + text.encode("ascii")).digest()
+
+
+def label(record: object) -> str:
+    """Return how a record is named in a store: 17 and "17" are two."""
+    return json.dumps(record)
+
+
+def commitment(salt: bytes, name: str) -> str:
+    """Return what an entry says of a new account's record: enough to recognise it, not to find it without the salt."""
+    return hashlib.sha256(salt + name.encode("ascii")).hexdigest()

@@ -1,0 +1,236 @@
+"""A database behind a store: one writer at a time, durable when a transaction ends."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.engine import URL, Engine, make_url
+from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+_PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
+_SQLITE = b"SQLite format 3\0"
+_CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
+
+Row = Sequence[Any]
+
+
+class Database:
+    """An SQLite file, or another database that SQLAlchemy knows.
+
+    SQLite is used in WAL mode with ``synchronous=FULL``, so that a commit is on the disk when it returns; other
+    settings lose charges whose outputs were seen when the power fails. A lock file stands in front of SQLite's own
+    lock, under which a thread may starve for seconds.
+
+    Parameters
+    ----------
+    url
+        As SQLAlchemy has it.
+
+    Attributes
+    ----------
+    path
+        The file, if it is one.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.sqlite = url.get_backend_name() == "sqlite"
+        self.path = Path(url.database).absolute() if self.sqlite and url.database else None
+        options: dict[str, Any] = {"poolclass": StaticPool} if self.sqlite and self.path is None else {}
+        if self.sqlite:
+            options["connect_args"] = {"check_same_thread": False}
+        self._engine: Engine = create_engine(url, **options)
+        self._process = os.getpid()
+        self._lock: int | None = None
+        self._connecting = threading.Lock()
+        if self.sqlite:
+            event.listen(self._engine, "connect", _prepare)
+
+    @classmethod
+    def at(cls, where: str | Path) -> Database:
+        """Return the database of a file's name or an URL.
+
+        Raises
+        ------
+        ValueError
+            If it is neither, or the file's folder does not exist.
+        """
+        text = str(where)
+        if "://" in text:
+            try:
+                url = make_url(text)
+                url.get_dialect()
+            except SQLAlchemyError as error:
+                raise ValueError(f"store={text!r}: {error}") from None
+            if url.get_backend_name() == "sqlite" and url.database:
+                return cls.at(Path(url.database))
+            return cls(url)
+        path = Path(text).absolute()
+        if not path.parent.is_dir() or path.is_dir():
+            raise ValueError(
+                f"store={text!r}: must be a file in a folder that exists, or the URL of a database"
+            )
+        if path.exists() and path.stat().st_size and not is_sqlite(path):
+            raise ValueError(
+                f"store={text!r}: is no SQLite database; a ledger in JSON is for reading, and "
+                "`dpwitness ledger import` makes a store of it"
+            )
+        return cls(URL.create("sqlite", database=str(path)))
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(self.path) if self.path else self.url.render_as_string(hide_password=True)
+
+    def create(self) -> None:
+        """Make the file of a new database, which only its owner can read."""
+        if self.path is not None and not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection for reading; what each statement reads is of one moment.
+
+        Raises
+        ------
+        LedgerDamaged
+            If the database says that its file is damaged.
+        """
+        self._check_process()
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except OperationalError as error:
+            raise self._trouble(error) from error
+        except DatabaseError as error:
+            raise LedgerDamaged(f"{self.name}: {error.orig}") from error
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Yield a connection whose statements all read the same moment."""
+        with self.reading() as connection:
+            begin = "BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+            connection.exec_driver_sql(begin)
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that no other writer is in; it is durable when the block ends.
+
+        Raises
+        ------
+        OutcomeUnknown
+            If the transaction could not be ended: it may be durable, or not.
+        LedgerDamaged
+            If the database says that its file is damaged.
+        """
+        with self._alone(), self.reading() as connection:
+            if self.sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            try:
+                connection.commit()
+            except SQLAlchemyError as error:
+                self._engine.dispose()  # after an error of the disk nothing on this connection can be believed
+                raise OutcomeUnknown(f"{self.name}: {error}") from error
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self.path is None or fcntl is None:
+            yield
+            return
+        with self._connecting:
+            if self._lock is None:
+                self._lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise StoreRefused(
+                f"{self.name}: was opened by process {self._process}, of which this process ({os.getpid()}) is a fork: "
+                "open it here again, with an Accountant of this process"
+            )
+
+    def _trouble(self, error: OperationalError) -> Exception:
+        words = f"{self.name}: {error.orig}"
+        return LedgerDamaged(words) if "malformed" in words else OSError(words)
+
+    def select(self, connection: Connection, sql: str, keys: Sequence[Any]) -> list[Row]:
+        """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
+        found: list[Row] = []
+        for start in range(0, len(keys), _CHUNK):
+            part = tuple(keys[start : start + _CHUNK])
+            marks = ",".join("?" * len(part))
+            found += connection.exec_driver_sql(self._spelled(sql.replace("...", marks)), part).all()
+        return found
+
+    def one(self, connection: Connection, sql: str, parameter: object) -> Row | None:
+        """Return the first row that a statement with one parameter finds."""
+        return connection.exec_driver_sql(self._spelled(sql), (parameter,)).first()
+
+    def run(self, connection: Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Run a statement with each of some rows of parameters."""
+        if rows:
+            connection.exec_driver_sql(self._spelled(sql), list(rows))
+
+    def _spelled(self, sql: str) -> str:
+        return sql if self.sqlite else sql.replace("?", "%s")
+
+    def damage(self) -> str | None:
+        """Return what SQLite finds wrong with the file, indexes against tables included."""
+        if not self.sqlite:
+            return None
+        with self.reading() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+        return None if found == ["ok"] else str(found[0])
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose(close=os.getpid() == self._process)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file begins as an SQLite database does."""
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    """Make a connection durable; read back what was set, since network files refuse it without a word."""
+    connection.isolation_level = None  # the driver must not begin by itself
+    for name, value in _PRAGMAS.items():
+        connection.execute(f"PRAGMA {name}={value}")
+        found = connection.execute(f"PRAGMA {name}").fetchone()[0]
+        if found != value and not (name == "journal_mode" and found == "memory"):
+            raise StoreRefused(
+                f"SQLite refuses {name}={value} (it is {found}): a store must be a file on a local disk that can be "
+                "written"
+            )

@@ -1,0 +1,153 @@
+"""A ledger as a JSON file: the same chained entries as in a store, for reading only.
+
+The file holds names of records, no data. It cannot be spent from; `accountant.stores.imports` makes a store of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from accountant.data_files import from_json
+from accountant.durable.whole_file import whole_file
+from accountant.ledger import Ledger
+from accountant.place import Place
+from accountant.store import Store
+from accountant.stores.chain import FORMAT, canonical, commitment
+from accountant.stores.opening import existing, open_store
+from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.replay import Replay
+from accountant.stores.sql_store import SQLStore
+from accountant.stores.verification import Verified, verified, verify_database
+from accountant.stores.work import rows_after
+from accountant.written_terms import Terms
+from mechanisms import Assumption
+
+
+def export_ledger(
+    ledger: Store,
+    terms: Terms,
+    assumptions: Sequence[Assumption],
+    closed: tuple[str, Place] | None,
+    path: str | Path,
+) -> None:
+    """Write a ledger to a file, complete or absent, that only its owner can read.
+
+    Parameters
+    ----------
+    ledger, terms, assumptions, closed
+        An accountant's.
+    path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the path is a folder, or its own folder does not exist.
+    """
+    store = ledger if isinstance(ledger, SQLStore) else _stored(ledger, terms, assumptions, closed)
+    with whole_file(path) as file:
+        for part in _parts(store):
+            file.write(part.encode("ascii"))
+    if store is not ledger:
+        store.close()
+
+
+def _stored(
+    ledger: Store, terms: Terms, assumptions: Sequence[Assumption], closed: tuple[str, Place] | None
+) -> SQLStore:
+    """Return a store in memory that holds what a ledger does."""
+    store = open_store("sqlite://", terms)
+    store.note_assumptions(assumptions)
+    assert isinstance(ledger, Ledger)
+    for entries, reserved in ledger.releases():
+        store.charge(entries, terms.fits, hold=reserved)
+    if closed is not None:
+        store.note_closed(*closed)
+    return store
+
+
+def _parts(store: SQLStore) -> Iterator[str]:
+    with store._database.snapshot() as connection:
+        yield f'{{"format": "{FORMAT}",\n"entries": [\n'
+        for position, text, digest in rows_after(connection, 0):
+            yield f'{"," * (position > 1)}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
+        rows = connection.exec_driver_sql("SELECT number, salt, label FROM account ORDER BY number").all()
+        accounts = [[int(number), bytes(salt).hex(), json.loads(name)] for number, salt, name in rows]
+        yield f'],\n"accounts": {json.dumps(accounts)}}}\n'
+
+
+def export_store(where: str | Path, path: str | Path) -> None:
+    """Write a store to a file; see `export_ledger`. It is verified first, and may be a copy.
+
+    Raises
+    ------
+    LedgerDamaged
+        If an entry or a table does not fit.
+    ValueError
+        If there is no store.
+    """
+    database = existing(where)
+    try:
+        found = verify_database(database)
+        store = SQLStore(database, found.replay.terms, found.head)
+        export_ledger(store, store.terms, (), None, path)
+    finally:
+        database.close()
+
+
+def verify_export(path: Path) -> Verified:
+    """Verify a ledger in JSON; see `read_export`."""
+    replay, names = read_export(path)
+    return verified(replay, len(names))
+
+
+def is_export(content: Any) -> bool:
+    """Whether JSON is an exported ledger, of this format or another."""
+    return isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger")
+
+
+def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
+    """Return what an exported ledger says, and the names of its accounts; all of it is verified.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is no exported ledger of this format, or an entry or account does not fit.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        content = from_json(Path(path).read_text(encoding="ascii"))
+    except ValueError as error:
+        raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
+    if not is_export(content) or content["format"] != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise LedgerDamaged(
+            f"{path}: not a dpwitness ledger of format {FORMAT!r}"
+            + ("; `dpwitness ledger import` makes a store of it" if found == "dpwitness-ledger-1" else "")
+        )
+    replay = Replay()
+    try:
+        if not content["entries"]:
+            raise LedgerDamaged("there are no entries")
+        replay.feed_all(
+            (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
+            for position, row in enumerate(content["entries"], start=1)
+        )
+        names = {}
+        for number, salt, name in content["accounts"]:
+            if commitment(bytes.fromhex(salt), json.dumps(name)) != replay.commitments.get(number):
+                raise LedgerDamaged(
+                    f"account {number} is not of the record that its first entry commits it to"
+                )
+            names[number] = name
+        if len(names) != len(replay.commitments):
+            raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {len(names)} are there")
+    except LedgerDamaged as error:
+        raise LedgerDamaged(f"{path}: {error}") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LedgerDamaged(f"{path}: damaged ({type(error).__name__}: {error})") from None
+    return replay, names

@@ -1,0 +1,73 @@
+"""Many callers, one transaction: whoever gets to commit does so for all who wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from accountant.stores.refusals import OutcomeUnknown
+
+Task = TypeVar("Task")
+
+
+class _Job(Generic[Task]):
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.done = threading.Event()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+class GroupCommit(Generic[Task]):
+    """A queue in front of a transaction.
+
+    Parameters
+    ----------
+    commit
+        Does all of the tasks in one transaction, and returns for each its result, or the error that is its caller's.
+    """
+
+    def __init__(self, commit: Callable[[Sequence[Task]], Sequence[Any]]) -> None:
+        self._commit = commit
+        self._queued: list[_Job[Task]] = []
+        self._queueing = threading.Lock()
+        self._committing = threading.Lock()
+
+    def do(self, task: Task) -> Any:
+        """Return the result of a task once it is durable, or raise its error.
+
+        Raises
+        ------
+        OutcomeUnknown
+            If another caller, who committed for this one, was interrupted.
+        """
+        job = _Job(task)
+        with self._queueing:
+            self._queued.append(job)
+        with self._committing:
+            if not job.done.is_set():
+                self._commit_all(job)
+        if job.error is not None:
+            raise job.error
+        return job.result
+
+    def _commit_all(self, own: _Job[Task]) -> None:
+        with self._queueing:
+            jobs, self._queued = self._queued, []
+        try:
+            for job, result in zip(jobs, self._commit([job.task for job in jobs]), strict=True):
+                job.result = result
+                if isinstance(result, Exception):
+                    job.error = result
+        except BaseException as error:
+            for job in jobs:
+                job.error = error if job is own or isinstance(error, Exception) else _interrupted(error)
+            raise
+        finally:
+            for job in jobs:
+                job.done.set()
+
+
+def _interrupted(error: BaseException) -> OutcomeUnknown:
+    return OutcomeUnknown(f"the thread that committed for this one was interrupted ({type(error).__name__})")

@@ -1,0 +1,115 @@
+"""A ledger in JSON becomes a store, once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from accountant.data_files import from_json
+from accountant.entry import Entry, entry_from_terms
+from accountant.gates.assuming import declared_stability
+from accountant.place import Place
+from accountant.recorded import recall
+from accountant.stores.charges import check_charge
+from accountant.stores.database import is_sqlite
+from accountant.stores.export import is_export, read_export
+from accountant.stores.opening import open_store, stored_entries
+from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.sql_store import SQLStore
+from accountant.written_terms import Terms
+from mechanisms import Assumption, AssumptionKind
+
+FORMER_FORMAT = "dpwitness-ledger-1"
+"""What `Accountant.save` wrote: totals could be spent from any copy."""
+
+
+def import_ledger(path: str | Path, store: str | Path) -> SQLStore:
+    """Make a new store of an exported ledger, or of one that an earlier version saved; the file is renamed.
+
+    Every charge is recomputed. The file ends in ``.imported`` afterwards, so that nobody imports it twice: two stores
+    of one ledger could both spend its budgets.
+
+    Raises
+    ------
+    ValueError
+        If the store exists already, or the file is none of the two.
+    LedgerDamaged
+        If a charge is less than its mechanism's, or anything else does not fit.
+    OSError
+        If a file cannot be read or renamed.
+    """
+    source = Path(path)
+    if "://" not in str(store) and Path(store).exists():
+        raise ValueError(
+            f"store={str(store)!r}: exists already; a ledger is imported into a store of its own"
+        )
+    text = source.read_bytes()
+    terms, entries, assumptions, closed = _read(source, text)
+    digest = hashlib.sha256(text).hexdigest()
+    target = source.with_name(f"{source.name}.imported")
+    source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
+    try:
+        opened = open_store(store, terms)
+        opened.import_entries(entries, digest)
+        opened.note_assumptions(assumptions)
+        if closed is not None:
+            opened.note_closed(closed[0], closed[1])
+    except BaseException:
+        if "://" not in str(store):
+            for left in ("", "-wal", "-shm", ".lock"):
+                Path(f"{store}{left}").unlink(missing_ok=True)
+        target.rename(source)
+        raise
+    return opened
+
+
+def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry]]:
+    """Return the terms and entries of a store, or of a ledger in JSON of this format or the former one; all verified.
+
+    Raises
+    ------
+    LedgerDamaged
+        If a charge is less than its mechanism's, or anything else does not fit.
+    """
+    if is_sqlite(path):
+        return stored_entries(path)
+    terms, entries, _, _ = _read(path, path.read_bytes())
+    return terms, entries
+
+
+def _read(path: Path, text: bytes) -> tuple[Terms, Sequence[Entry], Sequence[Assumption], Any]:
+    try:
+        content = from_json(text.decode("ascii"))
+    except ValueError as error:
+        raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
+    if is_export(content) and content["format"] == FORMER_FORMAT:
+        try:
+            return _former(content)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerDamaged(
+                f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
+            ) from None
+    replay, names = read_export(path)
+    return replay.terms, replay.entries(names), replay.assumptions, replay.shut
+
+
+def _former(saved: dict[str, Any]) -> tuple[Terms, Sequence[Entry], Sequence[Assumption], Any]:
+    terms = Terms.from_dict(saved)
+    mechanisms = [recall(description) for description in saved["ledger"]["mechanisms"]]
+    charges: dict[tuple[str | None, ...], Any] = {}
+    entries = []
+    for row in saved["ledger"]["entries"]:
+        mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
+        entry = entry_from_terms(row, mechanism, tuple(row["records"]), terms.composition, charges)
+        check_charge(entry, terms.composition)
+        entries.append(entry)
+    assumptions = [
+        Assumption(AssumptionKind(kind), message, where)
+        for kind, message, where in saved.get("assumptions", [])
+    ]
+    for file, line, stability in saved.get("believed", []):  # of an earlier version
+        assumptions.append(declared_stability(float.fromhex(stability), Place(file, line)))
+    closed = saved.get("closed")
+    return terms, entries, assumptions, None if closed is None else (closed[0], Place(*closed[1:]))

@@ -1,0 +1,236 @@
+"""How a store is made, and opened again."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import inspect
+
+from accountant.entry import Entry
+from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.chain import FORMAT, START, canonical, chained
+from accountant.stores.database import Database
+from accountant.stores.location import location_of
+from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
+from accountant.stores.schema import METADATA, VERSION
+from accountant.stores.sql_store import SQLStore
+from accountant.stores.verification import Verified, verify_database
+from accountant.written_terms import Terms
+
+
+def open_store(
+    where: str | Path, terms: Terms | None = None, *, anchor: str | Path | None = None
+) -> SQLStore:
+    """Open a store to spend from, or make it.
+
+    Everything in it is verified first, in time in proportion to its entries (8 µs each).
+
+    Parameters
+    ----------
+    where
+        A file, or the URL of a database.
+    terms
+        What its charges are to be held to; None for those that it was made for.
+    anchor
+        A file outside, best on another disk, that keeps how far the store has come, so that an older copy of it is
+        noticed wherever it lies.
+
+    Raises
+    ------
+    OtherTerms
+        If it was made for other terms.
+    StoreMoved
+        If it is a copy, or older than its anchor.
+    LedgerDamaged
+        If an entry or a table does not fit.
+    ValueError
+        If there is no store and no terms are given.
+    """
+    database = Database.at(where)
+    pinned = None if anchor is None else Anchor(Path(anchor).absolute())
+    try:
+        if not _made(database):
+            if terms is None:
+                raise ValueError(f"{database.name}: holds no ledger")
+            if pinned is not None and pinned.read() is not None:
+                raise StoreMoved(
+                    f"{database.name}: holds no ledger, but its anchor {pinned.path} names one: bring the store back, "
+                    "or begin a new one with an anchor of its own"
+                )
+            _make(database, terms)
+        found = verify_database(database, pinned)
+        replay = found.replay
+        if terms is not None:
+            _check_terms(database.name, terms, replay.terms)
+        _check_location(database, replay.location)
+        if pinned is not None:
+            pinned.write(found.head)
+    except BaseException:
+        database.close()
+        raise
+    store = SQLStore(database, replay.terms, found.head, pinned)
+    store.assumptions, store.closed = replay.assumptions, replay.shut
+    return store
+
+
+def opened(store: object, terms: Terms) -> SQLStore:
+    """Return the store that an accountant was given, open and of its terms."""
+    if isinstance(store, SQLStore):
+        _check_terms(store.name, terms, store.terms)
+        return store
+    if not isinstance(store, str | Path):
+        raise ValueError(
+            f"store={store!r}: must be a file's name, a database's URL, or a store that was opened"
+        )
+    return open_store(store, terms)
+
+
+def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verified:
+    """Verify a store without spending from it: copies, too.
+
+    Raises
+    ------
+    LedgerDamaged, StoreMoved, ValueError
+        As `open_store`.
+    """
+    database = existing(where)
+    try:
+        return verify_database(database, None if anchor is None else Anchor(Path(anchor).absolute()))
+    finally:
+        database.close()
+
+
+def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
+    """Return the terms and entries of a store, verified; nothing can be spent with them.
+
+    Raises
+    ------
+    LedgerDamaged, ValueError
+        As `verify_store`.
+    """
+    database = existing(where)
+    try:
+        found = verify_database(database)
+        return found.replay.terms, SQLStore(database, found.replay.terms, found.head).entries
+    finally:
+        database.close()
+
+
+def existing(where: str | Path) -> Database:
+    """Return the database of a store that is there.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if "://" not in str(where) and not Path(where).is_file():
+        raise ValueError(f"{where}: no such file")
+    database = Database.at(where)
+    if not _made(database):
+        database.close()
+        raise ValueError(f"{database.name}: holds no ledger")
+    return database
+
+
+def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> Mark:
+    """Say that this copy of a store goes on, and that no other will: the operator's word, kept in the chain.
+
+    Raises
+    ------
+    LedgerDamaged
+        If an entry or a table does not fit.
+    ValueError
+        If there is no store, or no reason is given.
+    """
+    if not reason.strip():
+        raise ValueError(f"reason={reason!r}: must say why this copy of the store is the one that goes on")
+    database = existing(where)
+    try:
+        found = verify_database(database)
+        pinned = None if anchor is None else Anchor(Path(anchor).absolute())
+        before = None if pinned is None else pinned.read()
+        missing = 0 if before is None else max(0, before.position - found.head.position)
+        store = SQLStore(database, found.replay.terms, found.head)
+        mark = store.adopt(location(database), reason, missing, 0 if before is None else before.epoch)
+        if pinned is not None:
+            pinned.write(mark)
+        return mark
+    finally:
+        database.close()
+
+
+def location(database: Database) -> dict[str, Any]:
+    """Return what tells a database from its copies."""
+    if database.path is not None:
+        return location_of(database.path)
+    if database.sqlite:
+        return {}
+    with database.reading() as connection:
+        sql = "SELECT system_identifier, timeline_id FROM pg_control_system(), pg_control_checkpoint()"
+        system, timeline = connection.exec_driver_sql(sql).one()
+        oid = connection.exec_driver_sql(
+            "SELECT oid FROM pg_database WHERE datname = current_database()"
+        ).scalar_one()
+    return {"system": int(system), "timeline": int(timeline), "database": int(oid)}
+
+
+def _check_location(database: Database, made: Any) -> None:
+    if location(database) != made:
+        raise StoreMoved(
+            f"{database.name}: is a copy, or was moved to another disk or machine: the original may spend the same "
+            "budgets, and may have since. If the original is gone or will never be spent from again, say so with "
+            f"`dpwitness ledger adopt {database.name} --reason ...`"
+        )
+
+
+def _check_terms(name: str, terms: Terms, made: Terms) -> None:
+    given, stored = terms.to_dict(), made.to_dict()
+    differing = [key for key in stored if stored[key] != given[key]]
+    if differing:
+        words = ", ".join(f"{key}: {stored[key]!r}, not {given[key]!r}" for key in differing)
+        raise OtherTerms(
+            f"{name}: was made for other terms ({words}): open it with those, or begin a store of its own; a budget "
+            "cannot be changed under charges that were made"
+        )
+
+
+def _made(database: Database) -> bool:
+    if database.path is not None and not database.path.exists():
+        return False
+    with database.reading() as connection:
+        if not inspect(connection).has_table("store"):
+            return False
+        version = connection.exec_driver_sql("SELECT version FROM store").scalar()
+    if version is None:
+        return False
+    if version != VERSION:
+        raise StoreRefused(
+            f"{database.name}: its tables are of version {version}, this dpwitness knows {VERSION}"
+        )
+    return True
+
+
+def _make(database: Database, terms: Terms) -> None:
+    Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
+    database.create()
+    with database.writing() as connection:
+        if inspect(connection).has_table("store"):
+            return  # another process was faster
+        METADATA.create_all(connection, checkfirst=False)
+        place, instance = location(database), uuid.uuid4().hex
+        begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
+        text = canonical({"begin": begin, "at": time.time_ns() // 1_000_000})
+        rows = [(1, VERSION, instance, 0, json.dumps(place))]
+        database.run(
+            connection,
+            "INSERT INTO store (id, version, instance, epoch, location) VALUES (?, ?, ?, ?, ?)",
+            rows,
+        )
+        entry = [(1, text, chained(START, text))]
+        database.run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)

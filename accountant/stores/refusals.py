@@ -1,0 +1,33 @@
+"""Why a store is not opened, or not spent from any more."""
+
+from __future__ import annotations
+
+
+class StoreRefused(ValueError):
+    """A store is not opened, or nothing is charged in it; the message says what to do."""
+
+
+class OtherTerms(StoreRefused):
+    """A store was made for other terms than the accountant's."""
+
+
+class StoreMoved(StoreRefused):
+    """A store is a copy, was restored from a backup, or was adopted elsewhere: it may forget what was spent."""
+
+
+class LedgerDamaged(StoreRefused):
+    """An entry of a store or an export does not fit to what stands before it, or a table does not to the entries.
+
+    Attributes
+    ----------
+    position
+        The first entry that does not fit, from 1; None if it is none of the entries.
+    """
+
+    def __init__(self, message: str, position: int | None = None) -> None:
+        super().__init__(message if position is None else f"entry {position}: {message}")
+        self.position = position
+
+
+class OutcomeUnknown(OSError):
+    """A commit failed, so nobody knows whether a charge was made: nothing was drawn, and it counts as charged."""

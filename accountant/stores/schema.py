@@ -1,0 +1,66 @@
+"""The tables of a store: the chained log, and what is kept so that a charge need not read it.
+
+`entry` is the ledger. Everything else follows from it (`accountant/stores/replay.py` says how, and compares), but for
+salts and names of records, which entries are committed to, and answers to requests, which were released.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
+
+VERSION = 1
+"""The version of these tables; `accountant/stores/migrations` has one file for each."""
+
+METADATA = MetaData()
+
+STORE = Table(
+    "store",
+    METADATA,
+    Column("id", Integer, primary_key=True),  # one row, 1: whoever writes has it locked
+    Column("version", Integer, nullable=False),
+    Column("instance", Text, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("location", Text, nullable=False),
+    Column("closed", Text),
+)
+
+ENTRY = Table(
+    "entry",
+    METADATA,
+    Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+)
+
+KIND = Table(
+    "kind",
+    METADATA,
+    Column("digest", Text, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+ACCOUNT = Table(
+    "account",
+    METADATA,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("label", Text, unique=True),
+    Column("salt", LargeBinary),
+    Column("spent", Text, nullable=False),
+)
+
+RESERVATION = Table(
+    "reservation",
+    METADATA,
+    Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
+    Column("state", Text, nullable=False),
+)
+
+REQUEST = Table(
+    "request",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("answer", LargeBinary),
+    sqlite_with_rowid=False,
+)

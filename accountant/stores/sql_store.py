@@ -1,0 +1,353 @@
+"""A ledger in a database: durable before anything is drawn, shared by threads and processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from accountant.entry import Entry
+from accountant.gates.provenance import RecordId
+from accountant.ledger import already_settled, check_same_request
+from accountant.place import Place
+from accountant.store import CannotPay, Fits, Receipt
+from accountant.stores.amounts import Amounts, read
+from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.chain import label
+from accountant.stores.database import Database
+from accountant.stores.group_commit import GroupCommit
+from accountant.stores.replay import Replay
+from accountant.stores.verification import Verified, check_anchor, verify_database
+from accountant.stores.work import Work, rows_after
+from accountant.written_terms import Terms
+from mechanisms import Assumption, Neighbouring
+
+Task = Callable[[Work], Any]
+"""Something to do in a transaction; it checks first and changes then."""
+
+
+class SQLStore:
+    """A `Store` in a database; `accountant.stores.opening` opens it.
+
+    Every charge is one transaction with its check, on the disk when it returns: a crash at any moment leaves it.
+    Callers of one process share transactions (`GroupCommit`). Entries are only ever added, each bound to all before it
+    by a hash.
+
+    Parameters
+    ----------
+    database
+        Where it lives.
+    terms
+        Those that it was made for.
+    opened
+        Its head when it was opened: it is spent from in that epoch only.
+    anchor
+        Where its head is kept besides, if anywhere.
+    """
+
+    def __init__(self, database: Database, terms: Terms, opened: Mark, anchor: Anchor | None = None) -> None:
+        self._database = database
+        self.terms = terms
+        self._epoch = opened.epoch
+        self._instance = opened.instance
+        self._anchor = anchor
+        self._zero = terms.composition.zero
+        self._amounts = Amounts(terms.composition)
+        self._kinds: dict[tuple[Any, ...], int] = {}
+        self._queue: GroupCommit[Task] = GroupCommit(self._commit)
+        self._history = Replay()
+        self.assumptions: tuple[Assumption, ...] = ()
+        self.closed: tuple[str, Place] | None = None
+
+    @property
+    def name(self) -> str:
+        """The file or URL."""
+        return self._database.name
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The neighbouring relation of every entry."""
+        return Neighbouring.REPLACE_ONE
+
+    # --- one transaction -------------------------------------------------------------------------
+
+    def _commit(self, tasks: Sequence[Task]) -> list[Any]:
+        with self._database.writing() as connection:
+            work = Work(self._database, connection, self._amounts, self._zero, self._kinds)
+            work.load(name for task in tasks for name in getattr(task, "names", ()))
+            self._check_anchor(work)
+            results = [_result(task, work, self._epoch) for task in tasks]
+            mark = work.finish()
+            changed = not work.unchanged
+        self._kinds.update(work.new_kinds)
+        if changed and self._anchor is not None:
+            self._anchor.write(mark)
+        return results
+
+    def _check_anchor(self, work: Work) -> None:
+        """Refuse if the anchor knows more of this store than it says itself."""
+        mark = None if self._anchor is None else self._anchor.read()
+        if mark is not None:
+            check_anchor(self.name, mark, self._instance, work.epoch, work.position)
+
+    def charge(
+        self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
+    ) -> Receipt:
+        """Check every record and charge all, or none; see `Store`."""
+        receipt: Receipt = self._queue.do(_Charge(entries, fits, hold, request))
+        return receipt
+
+    def import_entries(self, entries: Sequence[Entry], source: str) -> None:
+        """Charge what another ledger, of this digest, had charged: whatever its records have left."""
+
+        def charge(work: Work) -> None:
+            for entry in entries:
+                totals = {
+                    label(record): work.account(label(record)).spent + entry.charge
+                    for record in entry.records
+                }
+                work.append({**work.paid((entry,), totals), "source": source})
+
+        charge.names = {label(record) for entry in entries for record in entry.records}  # type: ignore[attr-defined]
+        self._queue.do(charge)
+
+    def answered(self, request: str, answer: bytes) -> bytes:
+        """Keep the answer to a request, or return the one that is kept; see `Store`."""
+
+        def keep(work: Work) -> bytes:
+            return work.answer(request, answer)
+
+        kept: bytes = self._queue.do(keep)
+        return kept
+
+    def draw(self, position: int) -> None:
+        """Make a reservation final; see `Store`."""
+
+        def draw(work: Work) -> None:
+            _check_reserved(work, position)
+            work.append({"drawn": position})
+            work.set_reservation(position, "drawn")
+
+        self._queue.do(draw)
+
+    def give_back(self, position: int) -> None:
+        """Give a reservation's charge back; see `Store`."""
+
+        def give_back(work: Work) -> None:
+            _check_reserved(work, position)
+            less = self._without(work, position)
+            work.append({"returned": position})
+            work.set_reservation(position, "returned")
+            for number, total in less.items():
+                work.set_spent(work.by_number(number), total)
+
+        self._queue.do(give_back)
+
+    def _without(self, work: Work, position: int) -> dict[int, Any]:
+        """Return what the accounts of a reservation will have spent without it."""
+        totals: dict[int, list[Any]] = {}
+        for kind, numbers in work.body(position)["paid"]:
+            charge = read(work.body(kind)["kind"]["charge"], self.terms.composition)
+            for number in numbers:
+                before = totals.get(number) or list(work.by_number(number).spent.values)
+                totals[number] = [
+                    None if one is None or other is None else one - other
+                    for one, other in zip(before, charge.values, strict=True)
+                ]
+        endless = {number for number, values in totals.items() if None in values}
+        found = {
+            number: self.terms.composition.amount(tuple(values))
+            for number, values in totals.items()
+            if number not in endless
+        }
+        if endless:  # infinity less infinity: what is left is added up
+            replay = Replay()
+            replay.feed_all(work.rows())
+            replay.give_back(position)
+            found |= {number: replay.totals.spent(number) for number in endless}
+        return found
+
+    def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
+        """Keep what releases rest on and nobody checked; see `Store`."""
+        new = [each for each in assumptions if each not in self.assumptions]
+
+        def note(work: Work) -> None:
+            for each in new:
+                work.append({"assumed": [each.kind.value, each.message, each.where]})
+
+        if new:
+            self._queue.do(note)
+            self.assumptions += tuple(new)
+
+    def note_closed(self, why: str, where: Place) -> None:
+        """Let nothing more be charged; see `Store`."""
+        self._queue.do(lambda work: work.shut(why, where))
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def first_refused(self, entries: Sequence[Entry], fits: Fits) -> CannotPay | None:
+        """Return what `charge` would raise; see `Store`."""
+        names = [label(record) for entry in entries for record in entry.records]
+        spent = self._spent(names)
+        for entry in entries:
+            for record in entry.records:
+                before = spent.get(label(record), self._zero)
+                if not fits(before + entry.charge):
+                    return CannotPay(record, entry.charge, before)
+        return None
+
+    def spent(self, record: RecordId) -> Any:
+        """Return what `record` has spent, what is reserved included."""
+        return self._spent([label(record)]).get(label(record), self._zero)
+
+    def _spent(self, names: Sequence[str]) -> dict[str, Any]:
+        sql = "SELECT label, spent FROM account WHERE label IN (...)"
+        with self._database.reading() as connection:
+            rows = self._database.select(connection, sql, names)
+        return {name: self._amounts.of(text) for name, text in rows}
+
+    def worst(self) -> tuple[RecordId | None, Any]:
+        """Return the record that has spent most, and what it has spent."""
+        worst: Any = None
+        with self._database.reading() as connection:
+            for (text,) in connection.exec_driver_sql("SELECT DISTINCT spent FROM account"):
+                spent = self._amounts.of(text)
+                if worst is None or self.terms.composition.exceeds(spent, worst):
+                    worst = spent
+            if worst is None:
+                return None, self._zero
+            sql = "SELECT label FROM account WHERE spent = ? ORDER BY number"
+            found = self._database.one(connection, sql, Amounts.text(worst))
+        return (None if found is None else json.loads(found[0])), worst
+
+    def records(self) -> Iterator[RecordId]:
+        """Iterate over the records that have paid for anything."""
+        with self._database.reading() as connection:
+            names = connection.exec_driver_sql("SELECT label FROM account ORDER BY number").scalars().all()
+        return iter([json.loads(name) for name in names])
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """All charges in order, but for reservations that were given back."""
+        with self._database.snapshot() as connection:
+            names = connection.exec_driver_sql("SELECT number, label FROM account").all()
+            self._history.feed_all(rows_after(connection, self._history.position))
+        return self._history.entries({number: json.loads(name) for number, name in names})
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def charges(self, record: RecordId) -> list[Entry]:
+        """List what `record` was charged for."""
+        return [entry for entry in self.entries if record in entry.records]
+
+    def declassifications(self) -> list[Entry]:
+        """List the places where data left unprotected."""
+        return [entry for entry in self.entries if entry.mechanism is None]
+
+    def reservations(self) -> dict[int, str]:
+        """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
+        with self._database.reading() as connection:
+            sql = (
+                "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
+                "WHERE state = 'reserved' ORDER BY entry.position"
+            )
+            rows = connection.exec_driver_sql(sql).all()
+        return {int(position): json.loads(body)["holder"] for position, body in rows}
+
+    def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
+        """Begin an epoch of its own, later than an `epoch` that is known elsewhere; see `accountant.stores.opening`."""
+
+        def adopt(work: Work) -> None:
+            work.adopt(location, reason, missing, epoch)
+
+        self._queue.do(adopt)
+        return self.verify().head
+
+    # --- verification ----------------------------------------------------------------------------
+
+    def verify(self) -> Verified:
+        """Recompute the chain, every charge, every total and every table from the entries.
+
+        Raises
+        ------
+        LedgerDamaged
+            Naming the first entry that does not fit.
+        """
+        return verify_database(self._database, self._anchor)
+
+    def close(self) -> None:
+        """Close the database; nothing can be charged any more."""
+        self._database.close()
+
+
+class _Charge:
+    """A charge that waits for its transaction."""
+
+    def __init__(self, entries: Sequence[Entry], fits: Fits, hold: bool, request: str | None) -> None:
+        self._entries = entries
+        self._fits = fits
+        self._hold = hold
+        self._request = request
+        self.names = {label(record) for entry in entries for record in entry.records}
+
+    def __call__(self, work: Work) -> Receipt:
+        if self._request is not None:
+            earlier = work.request(self._request)
+            if earlier is not None:
+                position, answer = earlier
+                check_same_request(self._request, self._is(work, position))
+                return Receipt(position, True, answer)
+        totals: dict[str, Any] = {}
+        for entry in self._entries:
+            for record in entry.records:
+                name = label(record)
+                before = totals[name] if name in totals else work.account(name).spent
+                total = before + entry.charge
+                if not self._fits(total):
+                    raise CannotPay(record, entry.charge, before)
+                totals[name] = total
+        body = work.paid(self._entries, totals)
+        if self._hold:
+            body["holder"] = f"process {os.getpid()} on {socket.gethostname()}"
+        if self._request is not None:
+            body["request"] = self._request
+        position = work.append(body)
+        if self._hold:
+            work.set_reservation(position, "reserved")
+        if self._request is not None:
+            work.set_request(self._request, position)
+        return Receipt(position)
+
+    def _is(self, work: Work, position: int) -> bool:
+        """Whether this charge is the one at a position: of the same mechanisms, sensitivities, charges and records."""
+
+        def terms(kind: dict[str, Any]) -> Any:
+            return [kind["mechanism"], kind["sensitivity"], kind["charge"]]
+
+        before = [
+            (terms(work.body(kind)["kind"]), sorted(numbers)) for kind, numbers in work.body(position)["paid"]
+        ]
+        now = [
+            (
+                terms(work.described(entry)),
+                sorted(work.account(label(record)).number or 0 for record in entry.records),
+            )
+            for entry in self._entries
+        ]
+        return before == now
+
+
+def _result(task: Task, work: Work, epoch: int) -> Any:
+    try:
+        work.check(epoch)
+        return task(work)
+    except (CannotPay, ValueError) as refusal:  # of this caller's own; it has changed nothing
+        return refusal
+
+
+def _check_reserved(work: Work, position: int) -> None:
+    if work.reservation(position) != "reserved":
+        raise already_settled(position)

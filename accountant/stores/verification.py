@@ -1,0 +1,131 @@
+"""Whether a store is what its entries say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from accountant.stores.amounts import written
+from accountant.stores.anchor import Anchor, Mark
+from accountant.stores.chain import chained, commitment
+from accountant.stores.database import Database
+from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from accountant.stores.replay import Replay
+from accountant.stores.work import rows_after
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was verified.
+
+    Attributes
+    ----------
+    entries, accounts
+        How many there are.
+    head
+        The last entry: to be written down elsewhere.
+    trusted
+        Descriptions of mechanisms that cannot be rebuilt: their charges are taken on trust.
+    reserved
+        Positions of open reservations.
+    replay
+        What the entries lead to.
+    """
+
+    entries: int
+    accounts: int
+    head: Mark
+    trusted: tuple[str, ...]
+    reserved: tuple[int, ...]
+    replay: Replay
+
+
+def verify_database(database: Database, anchor: Anchor | None = None) -> Verified:
+    """Recompute chain, charges, budgets and tables of a store from its entries.
+
+    Raises
+    ------
+    LedgerDamaged
+        Naming the first entry that does not fit, or the table.
+    StoreMoved
+        If the store does not hold what its anchor names.
+    """
+    damage = database.damage()
+    if damage is not None:
+        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
+    replay = Replay()
+    mark = None if anchor is None else anchor.read()
+    with database.snapshot() as connection:
+        try:
+            for row in rows_after(connection, 0):
+                replay.feed_all((row,))
+                if mark is not None and row[0] == mark.position and row[2].hex() != mark.hash:
+                    raise StoreMoved(f"entry {row[0]} is not the one that its anchor {anchor} names")
+            accounts = _compare(replay, connection)
+        except LedgerDamaged as error:
+            raise LedgerDamaged(f"{database.name}: {error}") from None
+    if mark is not None:
+        check_anchor(database.name, mark, replay.instance, replay.epoch, replay.position)
+    return verified(replay, accounts)
+
+
+def verified(replay: Replay, accounts: int) -> Verified:
+    """Return what is said of a replay in which everything fits."""
+    trusted = tuple(repr(replay.kinds[position].mechanism) for position in replay.trusted)
+    reserved = tuple(position for position, state in replay.reservations.items() if state == "reserved")
+    head = Mark(replay.instance, replay.epoch, replay.position, replay.hash.hex())
+    return Verified(replay.position, accounts, head, trusted, reserved, replay)
+
+
+def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int) -> None:
+    """Refuse a store that is not the one of its anchor, or behind it.
+
+    Raises
+    ------
+    StoreMoved
+        With what is missing.
+    """
+    if mark.instance != instance:
+        raise StoreMoved(f"{name}: is another store than its anchor's")
+    if mark.epoch > epoch:
+        raise StoreMoved(f"{name}: was adopted elsewhere (epoch {mark.epoch}); here is epoch {epoch}")
+    if mark.position > position:
+        raise StoreMoved(
+            f"{name}: ends at entry {position}, but its anchor names entry {mark.position}: it was rolled back "
+            f"to a backup, and {mark.position - position} entries are missing, whose outputs were seen. Bring the "
+            "newer store back; if it is lost, `dpwitness ledger adopt` goes on without them"
+        )
+
+
+def _compare(replay: Replay, connection: Connection) -> int:
+    """Compare all tables with what the entries lead to; return the number of accounts."""
+    read = connection.exec_driver_sql
+    instance, epoch, location, closed = read("SELECT instance, epoch, location, closed FROM store").one()
+    if (instance, epoch, json.loads(location)) != (replay.instance, replay.epoch, replay.location):
+        raise LedgerDamaged("the table `store` does not fit to the entries")
+    if (None if closed is None else json.loads(closed)) != replay.closed:
+        raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
+    count = 0
+    for number, name, salt, spent in read("SELECT number, label, salt, spent FROM account ORDER BY number"):
+        count += 1
+        if commitment(bytes(salt), name) != replay.commitments.get(number):
+            raise LedgerDamaged(f"account {number} is not of the record that its first entry commits it to")
+        if json.loads(spent) != written(replay.totals.spent(number)):
+            raise LedgerDamaged(f"account {number} has not spent what the entries say")
+    if count != len(replay.commitments):
+        raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
+    if _pairs(connection, "SELECT position, state FROM reservation") != replay.reservations:
+        raise LedgerDamaged("the table `reservation` does not fit to the entries")
+    if _pairs(connection, "SELECT key, position FROM request") != replay.requests:
+        raise LedgerDamaged("the table `request` does not fit to the entries")
+    kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
+    if _pairs(connection, "SELECT digest, position FROM kind") != kinds:
+        raise LedgerDamaged("the table `kind` does not fit to the entries")
+    return count
+
+
+def _pairs(connection: Connection, sql: str) -> dict[Any, Any]:
+    return {row[0]: row[1] for row in connection.exec_driver_sql(sql)}

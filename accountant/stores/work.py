@@ -1,0 +1,294 @@
+"""One transaction of a store: what is read in it, what it adds, and what it writes at its end."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from accountant.entry import Entry, entry_terms
+from accountant.place import Place, calling_place
+from accountant.recorded import describe
+from accountant.refusals import GateClosed
+from accountant.stores.amounts import Amounts
+from accountant.stores.anchor import Mark
+from accountant.stores.chain import canonical, chained, commitment, label
+from accountant.stores.database import Database
+from accountant.stores.refusals import LedgerDamaged, StoreMoved
+
+
+class Account:
+    """A record's account in one transaction."""
+
+    __slots__ = ("changed", "name", "number", "salt", "spent")
+
+    def __init__(self, number: int | None, name: str, spent: Any) -> None:
+        self.number = number
+        self.name = name
+        self.spent = spent
+        self.salt = b""
+        self.changed = False
+
+
+Kinds = dict[tuple[Any, ...], int]
+"""Where kinds of entries stand, as far as they are known to be in the store for good."""
+
+
+class Work:
+    """What one transaction does; nothing is written before `finish`, but everything in it sees what went before.
+
+    Whoever works checks first and changes then: a task that refuses has changed nothing, and others go on.
+    """
+
+    def __init__(
+        self, database: Database, connection: Connection, amounts: Amounts, zero: Any, kinds: Kinds
+    ) -> None:
+        self._database = database
+        self._kinds = kinds
+        self.connection = connection
+        self._amounts = amounts
+        self._zero = zero
+        row = connection.exec_driver_sql(
+            "SELECT instance, epoch, closed FROM store" + ("" if database.sqlite else " FOR UPDATE")
+        ).one()
+        self.instance, self.epoch, self._closed = row
+        head = connection.exec_driver_sql(
+            "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+        ).one()
+        self.position, self._hash = int(head[0]), bytes(head[1])
+        self._accounts: dict[str, Account] = {}
+        self._entries: list[tuple[int, str, bytes]] = []
+        self._next_account: int | None = None
+        self.new_kinds: Kinds = {}
+        self._kind_rows: list[tuple[str, int]] = []
+        self._reservations: dict[int, str] = {}
+        self._requests: dict[str, int] = {}
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def check(self, epoch: int) -> None:
+        """Refuse if the store was adopted elsewhere since it was opened, or shut.
+
+        Raises
+        ------
+        StoreMoved, GateClosed
+            With the reason.
+        """
+        if self.epoch != epoch:
+            raise StoreMoved(
+                f"{self._database.name}: was adopted since this process opened it (epoch {self.epoch}, not {epoch}): "
+                "open it again"
+            )
+        if self._closed is not None:
+            why, *place = json.loads(self._closed)
+            raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())
+
+    def load(self, names: Iterable[str]) -> None:
+        """Read accounts, all at once."""
+        wanted = sorted(set(names) - self._accounts.keys())
+        if not wanted:
+            return
+        sql = "SELECT number, label, spent FROM account WHERE label IN (...)"
+        for number, name, spent in self._database.select(self.connection, sql, wanted):
+            self._accounts[name] = Account(int(number), name, self._amounts.of(spent))
+        for name in wanted:
+            if name not in self._accounts:
+                self._accounts[name] = Account(None, name, self._zero)
+
+    def account(self, name: str) -> Account:
+        """Return an account; one that is not there is new, and opened by the first charge."""
+        if name not in self._accounts:
+            self.load((name,))
+        return self._accounts[name]
+
+    def by_number(self, number: int) -> Account:
+        """Return an account that an entry names.
+
+        Raises
+        ------
+        LedgerDamaged
+            If there is none.
+        """
+        found = self._one("SELECT label FROM account WHERE number = ?", number)
+        if found is None:
+            raise LedgerDamaged(f"{self._database.name}: there is no account {number}")
+        return self.account(found[0])
+
+    def body(self, position: int) -> Any:
+        """Return an entry."""
+        for known, text, _ in self._entries:
+            if known == position:
+                return json.loads(text)
+        found = self._one("SELECT body FROM entry WHERE position = ?", position)
+        if found is None:
+            raise LedgerDamaged("it is missing", position)
+        return json.loads(found[0])
+
+    def reservation(self, position: int) -> str | None:
+        """Return the state of a reservation."""
+        if position in self._reservations:
+            return self._reservations[position]
+        found = self._one("SELECT state FROM reservation WHERE position = ?", position)
+        return None if found is None else str(found[0])
+
+    def request(self, key: str) -> tuple[int, bytes | None] | None:
+        """Return where the charge of a request stands, and its answer."""
+        if key in self._requests:
+            return self._requests[key], None
+        found = self._one("SELECT position, answer FROM request WHERE key = ?", key)
+        return None if found is None else (int(found[0]), None if found[1] is None else bytes(found[1]))
+
+    def _one(self, sql: str, parameter: object) -> Any:
+        return self._database.one(self.connection, sql, parameter)
+
+    # --- changing --------------------------------------------------------------------------------
+
+    def append(self, body: dict[str, Any]) -> int:
+        """Add an entry to the chain; return its position."""
+        text = canonical(body)
+        self.position += 1
+        self._hash = chained(self._hash, text)
+        self._entries.append((self.position, text, self._hash))
+        return self.position
+
+    def paid(self, entries: Sequence[Entry], totals: dict[str, Any]) -> dict[str, Any]:
+        """Charge accounts, which is checked already, and return what the entry says of it.
+
+        Parameters
+        ----------
+        entries
+            Who pays what.
+        totals
+            What each of them will have spent.
+        """
+        kinds = [self.kind(entry) for entry in entries]  # first: what cannot be written down changes nothing
+        opened: list[list[Any]] = []
+        for name, total in totals.items():
+            account = self.account(name)
+            if account.number is None:
+                account.number = self._fresh_number()
+                account.salt = secrets.token_bytes(16)
+                opened.append([account.number, commitment(account.salt, name)])
+            self.set_spent(account, total)
+        paid = [
+            [kind, [self._accounts[label(record)].number for record in entry.records]]
+            for kind, entry in zip(kinds, entries, strict=True)
+        ]
+        body: dict[str, Any] = {"paid": paid, "at": time.time_ns() // 1_000_000}
+        if opened:
+            body["opened"] = opened
+        return body
+
+    def set_spent(self, account: Account, total: Any) -> None:
+        """Set what an account has spent."""
+        account.spent = total
+        account.changed = True
+
+    def kind(self, entry: Entry) -> int:
+        """Return where a kind of entry stands: mechanism, sensitivity, charge, place and note."""
+        key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
+        position = self._kinds.get(key) or self.new_kinds.get(key)
+        if position is None:
+            body = {"kind": self.described(entry)}
+            digest = chained(b"", canonical(body)).hex()
+            found = self._one("SELECT position FROM kind WHERE digest = ?", digest)
+            if found is None:
+                position = self.append(body)
+                self._kind_rows.append((digest, position))
+            else:
+                position = int(found[0])
+            self.new_kinds[key] = position
+        return position
+
+    @staticmethod
+    def described(entry: Entry) -> dict[str, Any]:
+        """Return a kind of entry as JSON-able data."""
+        mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
+        return {"mechanism": mechanism, **entry_terms(entry)}
+
+    def answer(self, key: str, answer: bytes) -> bytes:
+        """Keep the answer of a request, unless another is kept; return the one that is."""
+        self._run("UPDATE request SET answer = ? WHERE key = ? AND answer IS NULL", [(answer, key)])
+        kept = self.request(key)
+        assert kept is not None
+        assert kept[1] is not None
+        return kept[1]
+
+    def rows(self) -> Iterator[tuple[int, str, bytes]]:
+        """Yield all entries, those of this transaction included."""
+        yield from rows_after(self.connection, 0)
+        yield from self._entries
+
+    def set_reservation(self, position: int, state: str) -> None:
+        """Set the state of a reservation."""
+        self._reservations[position] = state
+
+    def set_request(self, key: str, position: int) -> None:
+        """Keep where the charge of a request stands."""
+        self._requests[key] = position
+
+    def shut(self, why: str, where: Place) -> None:
+        """Let nothing more be charged; the first reason stays."""
+        if self._closed is None:
+            self._closed = canonical([why, *where])
+            self.append({"closed": [why, *where]})
+            self._store("closed", self._closed)
+
+    def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
+        """Begin an epoch: whoever has the store open, or a copy with the same anchor, spends no more."""
+        self.epoch = max(self.epoch, epoch) + 1
+        body = {"epoch": self.epoch, "location": location, "reason": reason, "missing": missing}
+        self.append({"adopted": body, "at": time.time_ns() // 1_000_000})
+        self._store("epoch", self.epoch)
+        self._store("location", canonical(location))
+
+    def _store(self, column: str, value: object) -> None:
+        self._run(f"UPDATE store SET {column} = ?", [(value,)])
+
+    def _fresh_number(self) -> int:
+        if self._next_account is None:
+            most = self.connection.exec_driver_sql("SELECT max(number) FROM account").scalar()
+            self._next_account = 1 + (most or 0)
+        self._next_account += 1
+        return self._next_account - 1
+
+    def finish(self) -> Mark:
+        """Write all of it, and return the new head."""
+        self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
+        self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
+        changed = [account for account in self._accounts.values() if account.changed]
+        text = self._amounts.text
+        self._run(
+            "INSERT INTO account (number, label, salt, spent) VALUES (?, ?, ?, ?)",
+            [(each.number, each.name, each.salt, text(each.spent)) for each in changed if each.salt],
+        )
+        self._run(
+            "UPDATE account SET spent = ? WHERE number = ?",
+            [(text(each.spent), each.number) for each in changed if not each.salt],
+        )
+        self._run(
+            "INSERT INTO reservation (position, state) VALUES (?, ?) "
+            "ON CONFLICT (position) DO UPDATE SET state = excluded.state",
+            list(self._reservations.items()),
+        )
+        self._run("INSERT INTO request (key, position) VALUES (?, ?)", list(self._requests.items()))
+        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether there is nothing to write."""
+        return not self._entries
+
+    def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._database.run(self.connection, sql, rows)
+
+
+def rows_after(connection: Connection, position: int) -> Iterator[tuple[int, str, bytes]]:
+    """Yield position, text and hash of the entries after a position."""
+    sql = f"SELECT position, body, hash FROM entry WHERE position > {position:d} ORDER BY position"
+    for found, body, digest in connection.exec_driver_sql(sql):
+        yield int(found), body, bytes(digest)

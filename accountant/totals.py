@@ -1,0 +1,83 @@
+"""Running totals of records under one composition theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from accountant.budget import Amount
+from accountant.filters.composition_theorem import Composition
+from accountant.gates.provenance import RecordId
+
+
+class Totals:
+    """What every record has spent, in the currency of a composition theorem.
+
+    Totals are interned: records with the same history of charges share one exact rational, so a charge
+    is one dictionary look-up whatever the number of records or earlier charges.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self._composition = composition
+        self._totals: dict[RecordId, Any] = {}
+        self._sums: dict[tuple[int, int], Any] = {}
+        self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
+        self._affordable: dict[int, bool] = {}
+        self._zero = composition.zero
+        self._worst: tuple[RecordId | None, Any] = (None, self._zero)
+
+    def __len__(self) -> int:
+        return len(self._totals)
+
+    def records(self) -> Iterator[RecordId]:
+        """Iterate over the records that have paid for anything."""
+        return iter(self._totals)
+
+    def spent(self, record: RecordId) -> Any:
+        """Return what `record` has spent."""
+        return self._totals.get(record, self._zero)
+
+    def after(self, record: RecordId, charge: Amount) -> Any:
+        """Return what `record` would have spent after one more `charge`; changes nothing."""
+        return self._plus(self._totals.get(record, self._zero), charge)
+
+    def affordable(self, record: RecordId, charge: Amount, fits: Callable[[Any], bool]) -> bool:
+        """Whether `record` can pay one more `charge`; `fits` is always the same function."""
+        after = self.after(record, charge)
+        known = self._affordable.get(id(after))
+        if known is None:
+            known = self._affordable[id(after)] = fits(after)
+        return known
+
+    def add(self, record: RecordId, charge: Amount) -> None:
+        """Charge a record."""
+        total = self._totals[record] = self.after(record, charge)
+        if total is not self._worst[1] and self._is_worse(total, self._worst):
+            self._worst = (record, total)
+
+    def recount(self, records: Collection[RecordId], charged: Iterable[tuple[RecordId, Amount]]) -> None:
+        """Set what some records have spent to the sums of these charges, and forget those that have none."""
+        totals = {record: total for record, total in self._totals.items() if record not in records}
+        for record, charge in charged:
+            totals[record] = self._plus(totals.get(record, self._zero), charge)
+        worst: tuple[RecordId | None, Any] = (None, self._zero)
+        for record, total in totals.items():
+            if self._is_worse(total, worst):
+                worst = (record, total)
+        self._totals, self._worst = totals, worst
+
+    def worst(self) -> tuple[RecordId | None, Any]:
+        """Return the record that has spent most, and what it has spent."""
+        return self._worst
+
+    def _is_worse(self, total: Any, worst: tuple[RecordId | None, Any]) -> bool:
+        return worst[0] is None or self._composition.exceeds(total, worst[1])
+
+    def _plus(self, spent: Any, charge: Amount) -> Any:
+        key = (id(spent), id(charge))
+        total = self._sums.get(key)
+        if total is None:
+            total = spent + charge
+            self._sums[key] = total
+            self._kept += [spent, charge, total]
+        return total

@@ -1,0 +1,72 @@
+"""What an accountant's charges are held to, written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accountant.budget import Budget
+from accountant.compositions import COMPOSITIONS
+from accountant.filters.composition_theorem import Composition
+from accountant.trust import Trust
+from mechanisms import Neighbouring
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Budget, theorem, trust and strictness of an accountant.
+
+    Attributes
+    ----------
+    budget
+        What each record may lose in total.
+    composition
+        The theorem that adds up losses.
+    trust
+        Whom records trust with their raw values.
+    strict
+        Whether what rests on something that nobody checked is refused.
+    """
+
+    budget: Budget
+    composition: Composition
+    trust: Trust
+    strict: bool
+
+    def fits(self, total: Any) -> bool:
+        """Whether a record that has spent this is within the budget."""
+        return self.composition.fits(total, self.budget)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data, exact to the last bit."""
+        return {
+            "budget": [float(self.budget.epsilon).hex(), float(self.budget.delta).hex()],
+            "composition": self.composition.name,
+            "settings": self.composition.settings(),
+            "trust": self.trust.value,
+            "neighbours": Neighbouring.REPLACE_ONE.value,
+            "strict": self.strict,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Terms:
+        """Return what `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If the composition theorem is unknown, or the terms are for another neighbouring relation. Terms without
+            the key are older, and for replacing a record: nothing else was ever accounted for.
+        """
+        if saved["composition"] not in COMPOSITIONS:
+            raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
+        relation = Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE))
+        if relation is not Neighbouring.REPLACE_ONE:
+            raise ValueError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
+        return cls(
+            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
+            Trust(saved["trust"]),
+            bool(saved.get("strict", False)),
+        )

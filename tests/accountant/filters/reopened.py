@@ -1,0 +1,50 @@
+"""An accountant goes on from what it wrote down."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from accountant import Accountant
+from accountant.stores.imports import FORMER_FORMAT, import_ledger
+from accountant.stores.opening import open_store
+
+
+def reopened(accountant: Accountant, folder: Path, **options: Any) -> Accountant:
+    """Export an accountant's ledger, make a store of it, and return an accountant of the same terms on that."""
+    accountant.export(folder / "ledger.json")
+    return imported(folder, **options)
+
+
+def imported(folder: Path, **options: Any) -> Accountant:
+    """Make a store of the file ledger.json in a folder, and return an accountant on it."""
+    import_ledger(folder / "ledger.json", folder / "ledger.db").close()
+    terms = open_store(folder / "ledger.db").terms
+    return Accountant(
+        terms.budget,
+        composition=terms.composition,
+        trust=terms.trust,
+        strict=terms.strict,
+        store=folder / "ledger.db",
+        **options,
+    )
+
+
+def in_a_database(accountant: Accountant, **options: Any) -> Accountant:
+    """Return an accountant with the same charges on a database in memory."""
+    terms = accountant.terms()
+    store = open_store("sqlite://", terms)
+    store.import_entries(accountant.ledger.entries, "test")
+    return Accountant(
+        terms.budget,
+        composition=terms.composition,
+        trust=terms.trust,
+        strict=terms.strict,
+        store=store,
+        **options,
+    )
+
+
+def saved_by_an_earlier_version(accountant: Accountant) -> dict[str, Any]:
+    """Return a ledger as earlier versions saved it."""
+    saved: dict[str, Any] = json.loads(json.dumps({"format": FORMER_FORMAT, **accountant.to_dict()}))
+    return saved

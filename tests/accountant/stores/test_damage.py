@@ -1,0 +1,219 @@
+"""Nothing in a store or an export can be changed without somebody being told."""
+
+import json
+import random
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Accountant, Budget
+from accountant.stores.chain import START, canonical, chained
+from accountant.stores.export import read_export
+from accountant.stores.imports import import_ledger, read_ledger
+from accountant.stores.opening import verify_store
+from accountant.stores.refusals import LedgerDamaged
+from mechanisms import Interval, Laplace, Sensitivity
+
+UNIT = Interval(0, 1)
+RECORDS = ("ann", "bob", 7, "7", "ä")
+
+
+def spend(accountant: Accountant) -> Accountant:
+    for scale in (4.0, 5.0, 6.0):
+        for record in RECORDS:
+            noise = Laplace(scale=scale, sensitivity=Sensitivity(1, 1, 1))
+            accountant.release(noise, accountant.private([0.5], UNIT, record), request=f"{scale}-{record!r}")
+    reserved = accountant.price(noise, accountant.private([0.5], UNIT, "ann"))
+    accountant.reserve(reserved).release()
+    accountant.reserve(reserved).cancel()
+    accountant.reserve(reserved)
+    return accountant
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stored") / "ledger.db"
+    accountant = spend(Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path))
+    accountant.export(path.with_suffix(".json"))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    return path
+
+
+def said(path: Path) -> tuple[Any, dict[Any, Any]]:
+    """Return what an accountant that opens a store, or reads an export, believes."""
+    if path.suffix == ".json":
+        replay, names = read_export(path)
+    else:
+        replay = verify_store(path).replay
+        with sqlite3.connect(path) as connection:
+            found = connection.execute("SELECT number, label FROM account NOT INDEXED").fetchall()
+        connection.close()
+        names = {number: json.loads(label) for number, label in found}
+    return replay.terms.to_dict(), {name: replay.totals.spent(number) for number, name in names.items()}
+
+
+def silent_changes(path: Path, changes: int) -> int:
+    """Change random bytes, one at a time; return how often that was refused. The rest changed nothing."""
+    whole, before, chosen, refused = path.read_bytes(), said(path), random.Random(11), 0
+    for _ in range(changes):
+        place, bit = chosen.randrange(len(whole)), 1 << chosen.randrange(8)
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+        try:
+            assert said(path) == before, f"byte {place}, bit {bit}"
+        except (ValueError, OSError):
+            refused += 1
+        for left in ("-wal", "-shm"):
+            Path(f"{path}{left}").unlink(missing_ok=True)
+    path.write_bytes(whole)
+    return refused
+
+
+@pytest.mark.parametrize(("suffix", "least"), [(".db", 25), (".json", 190)])
+def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, least: int) -> None:
+    assert silent_changes(stored.with_suffix(suffix), 200) >= least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".db", ".json"])
+def test_4000_changes_are_refused_or_change_nothing(stored: Path, suffix: str) -> None:
+    silent_changes(stored.with_suffix(suffix), 4_000)
+
+
+def rehash(entries: list[Any]) -> None:
+    """Make the chain fit again: what a change that is no accident would do."""
+    before = START
+    for row in entries:
+        before = chained(before, canonical(row["entry"]))
+        row["hash"] = before.hex()
+
+
+def cheaper(entries: list[Any]) -> None:
+    kind = next(row["entry"]["kind"] for row in entries if "kind" in row["entry"])
+    kind["charge"][0] = "1/100"
+
+
+def over_budget(entries: list[Any]) -> None:
+    entries[0]["entry"]["begin"]["terms"]["budget"][0] = (0.5).hex()
+
+
+def unopened(entries: list[Any]) -> None:
+    paid = next(row["entry"] for row in entries if "paid" in row["entry"])
+    paid["paid"][0][1] = [99]
+
+
+def opened_twice(entries: list[Any]) -> None:
+    paid = [row["entry"] for row in entries if "opened" in row["entry"]]
+    paid[1]["opened"] = paid[0]["opened"]
+
+
+def drawn_given_back(entries: list[Any]) -> None:
+    drawn = next(row["entry"]["drawn"] for row in entries if "drawn" in row["entry"])
+    entries.append({"entry": {"returned": drawn}})
+
+
+def miscalibrated(entries: list[Any]) -> None:
+    kind = next(row["entry"]["kind"] for row in entries if "kind" in row["entry"])
+    kind["sensitivity"] = [2.0, 2.0, 2.0]
+
+
+def epoch_again(entries: list[Any]) -> None:
+    entries.append({"entry": {"adopted": {"epoch": 0, "location": {}}}})
+
+
+REHASHED: dict[Callable[[list[Any]], None], str] = {
+    cheaper: "entry 2: charges epsilon = 0.01, less than the epsilon = 0.25 of its mechanism",
+    over_budget: r"entry \d+: takes account 1 over its budget",
+    unopened: "entry 3: charges account 99, which was never opened",
+    opened_twice: "entry 4: opens account 1 a second time",
+    drawn_given_back: r"entry \d+: settles entry \d+, which is no open reservation",
+    miscalibrated: "entry 2: its sensitivity is more than its mechanism is calibrated for",
+    epoch_again: r"entry \d+: begins epoch 0 after epoch 0",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), REHASHED.items(), ids=lambda each: getattr(each, "__name__", "")
+)
+def test_a_changed_chain_whose_hashes_fit_does_not(
+    stored: Path, tmp_path: Path, change: Callable[[list[Any]], None], words: str
+) -> None:
+    """Whoever writes hashes anew still has to charge what mechanisms cost, and stay within the budget."""
+    content = json.loads(stored.with_suffix(".json").read_text())
+    change(content["entries"])
+    rehash(content["entries"])
+    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    with pytest.raises(LedgerDamaged, match=words):
+        read_export(tmp_path / "ledger.json")
+
+
+CHANGES = {
+    "an entry": (
+        "UPDATE entry SET body = replace(body, '1/4', '1/5') WHERE position = 2",
+        "entry 2: its hash",
+    ),
+    "an entry is gone": ("DELETE FROM entry WHERE position = 9", "entry 9: it is missing"),
+    "the last entry is gone": (
+        "DELETE FROM entry WHERE position = (SELECT max(position) FROM entry)",
+        "account 1 has not spent what the entries say",
+    ),
+    "a total": ('UPDATE account SET spent = \'["0","0"]\' WHERE number = 2', "account 2 has not spent"),
+    "labels are swapped": (
+        "UPDATE account SET label = CASE number WHEN 1 THEN 'x' ELSE '\"ann\"' END WHERE number < 3",
+        "account 1 is not of the record",
+    ),
+    "an account is gone": ("DELETE FROM account WHERE number = 5", "5 accounts were opened, and 4 are there"),
+    "a reservation": ("UPDATE reservation SET state = 'reserved'", "`reservation` does not fit"),
+    "a request": ("UPDATE request SET key = 'mine' WHERE position = 4", "`request` does not fit"),
+    "a kind": ("DELETE FROM kind", "`kind` does not fit"),
+    "the epoch": ("UPDATE store SET epoch = 3", "`store` does not fit"),
+    "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "does not say of the gate"),
+}
+
+
+@pytest.mark.parametrize(("sql", "words"), CHANGES.values(), ids=CHANGES)
+def test_a_changed_table_is_named(stored: Path, tmp_path: Path, sql: str, words: str) -> None:
+    path = tmp_path / "ledger.db"
+    path.write_bytes(stored.read_bytes())
+    with sqlite3.connect(path) as connection:
+        connection.execute(sql)
+    connection.close()
+    with pytest.raises(LedgerDamaged, match=re.escape(words)) as error:
+        verify_store(path)
+    assert str(path) in str(error.value)
+
+
+def test_an_export_of_an_account_under_another_name_is_refused(stored: Path, tmp_path: Path) -> None:
+    content = json.loads(stored.with_suffix(".json").read_text())
+    content["accounts"][1][2] = "carl"
+    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    with pytest.raises(LedgerDamaged, match="account 2 is not of the record"):
+        read_export(tmp_path / "ledger.json")
+    content["accounts"] = content["accounts"][:2]
+    content["accounts"][1][2] = "bob"
+    (tmp_path / "ledger.json").write_text(json.dumps(content))
+    with pytest.raises(LedgerDamaged, match="5 accounts were opened, and 2 are there"):
+        read_export(tmp_path / "ledger.json")
+
+
+def test_a_ledger_is_imported_once_and_exactly(tmp_path: Path) -> None:
+    accountant = spend(Accountant(Budget(1.0), noise=np.random.default_rng(0)))
+    file = tmp_path / "ledger.json"
+    accountant.export(file)
+    text = file.read_text()
+    store = import_ledger(file, tmp_path / "ledger.db")
+    assert {record: store.spent(record) for record in RECORDS} == {
+        record: accountant.ledger.spent(record) for record in RECORDS
+    }
+    assert not file.exists()
+    assert (tmp_path / "ledger.json.imported").read_text() == text
+    file.write_text(text)
+    with pytest.raises(ValueError, match="exists already"):
+        import_ledger(file, tmp_path / "ledger.db")
+    terms, entries = read_ledger(tmp_path / "ledger.db")
+    assert terms.budget == Budget(1.0)
+    assert sorted(map(repr, entries)) == sorted(map(repr, accountant.ledger.entries))

@@ -1,0 +1,360 @@
+"""A ledger that lasts: charged before anything is drawn, and by nobody who should not."""
+
+import os
+import re
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from processes import forked
+
+from accountant import (
+    Accountant,
+    Budget,
+    BudgetExceeded,
+    GateClosed,
+    GaussianComposition,
+    RenyiComposition,
+    Trust,
+    ZeroConcentratedComposition,
+)
+from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
+from mechanisms import Gaussian, Interval, Laplace, Sensitivity
+
+UNIT = Interval(0, 1)
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+
+
+def opened(path: Path, **options: Any) -> Accountant:
+    return Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path, **options)
+
+
+def value(accountant: Accountant, record: Any = "ann") -> Any:
+    return accountant.private([0.5], UNIT, record)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+def test_what_one_accountant_charges_every_other_sees(path: Path) -> None:
+    first, second = opened(path), opened(path)
+    first.release(HALF, value(first))
+    assert second.spent("ann").epsilon == Fraction(1, 2)
+    second.release(HALF, value(second))
+    with pytest.raises(BudgetExceeded, match=r"'ann' epsilon = 0\.5, and only epsilon = 0 is left"):
+        first.release(HALF, value(first))
+    assert first.price(HALF, value(first)).refused == "ann"
+    assert opened(path).worst() == first.worst() == ("ann", first.spent("ann"))
+    assert len(first.ledger) == len(second.ledger) == 2
+    assert str(first.summary()) == str(second.summary())
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "composition",
+    [ZeroConcentratedComposition(), RenyiComposition(), GaussianComposition()],
+    ids=lambda each: each.name,
+)
+def test_a_restart_goes_on_exactly(path: Path, composition: Any) -> None:
+    """Every theorem's currency is kept exactly: the store refuses where the ledger in memory does."""
+    budget, noise = Budget(1.0, 1e-6), Gaussian(sigma=9.0, sensitivity=Sensitivity(1, 1, 1))
+    memory = Accountant(budget, composition=composition, noise=np.random.default_rng(0))
+    made = 0
+    while True:
+        stored = Accountant(budget, composition=composition, noise=np.random.default_rng(0), store=path)
+        assert stored.ledger.spent(17) == memory.ledger.spent(17)
+        try:
+            memory.release(noise, value(memory, 17))
+        except BudgetExceeded as refusal:
+            words = f"{refusal.asked}, and only {refusal.left} is left"
+            with pytest.raises(BudgetExceeded, match=re.escape(words)):
+                stored.release(noise, value(stored, 17))
+            break
+        stored.release(noise, value(stored, 17))
+        assert stored.spent("17") == memory.spent("17")  # another record
+        made += 1
+    assert made > 2
+    assert stored.to_dict()["ledger"]["mechanisms"] == memory.to_dict()["ledger"]["mechanisms"]
+
+
+def test_other_terms_are_refused_by_name(path: Path) -> None:
+    opened(path)
+    with pytest.raises(OtherTerms, match=r"budget: \['0x1.0000000000000p\+0'"):
+        Accountant(Budget(2.0), store=path)
+    with pytest.raises(OtherTerms, match="trust: 'central', not 'local'"):
+        Accountant(Budget(1.0), trust=Trust.LOCAL, store=path)
+    with pytest.raises(OtherTerms, match="strict: False, not True"):
+        Accountant(Budget(1.0), strict=True, store=path)
+
+
+@pytest.mark.parametrize(
+    ("store", "words"),
+    [
+        ("nowhere/ledger.db", "must be a file in a folder that exists"),
+        ("text.txt", "is no SQLite database"),
+        (3, "must be a file's name"),
+        ("nothing://x", "store='nothing://x'"),
+    ],
+)
+def test_what_is_no_store_is_refused(tmp_path: Path, store: Any, words: str) -> None:
+    (tmp_path / "text.txt").write_text("a text")
+    given = tmp_path / store if isinstance(store, str) and "://" not in store else store
+    with pytest.raises(ValueError, match=words):
+        Accountant(Budget(1.0), store=given)
+
+
+def test_a_refusal_changes_nothing(path: Path) -> None:
+    accountant = opened(path)
+    accountant.release(HALF, value(accountant))
+    entries, state = accountant.ledger.verify().entries, accountant._noise._randomness.bit_generator.state  # type: ignore[attr-defined]
+    both = value(accountant) + value(accountant, "bob")
+    with pytest.raises(BudgetExceeded):
+        accountant.release(Laplace(scale=1.0, sensitivity=Sensitivity(1, 1, 1)), both)
+    assert accountant.ledger.verify().entries == entries  # type: ignore[attr-defined]
+    assert list(accountant.ledger.records()) == ["ann"]
+    assert accountant._noise._randomness.bit_generator.state == state  # type: ignore[attr-defined]
+
+
+def test_assumptions_and_a_shut_gate_outlive_the_process(path: Path) -> None:
+    first, beside = opened(path), opened(path)
+    value(first).map(lambda values: values / 3, stability=1 / 3)
+    assert "0.333" in str(opened(path).assumptions)
+    with pytest.raises(ZeroDivisionError):
+        value(first).map(lambda values: 1 // 0, into=UNIT)
+    assert opened(path).closed == first.closed
+    with pytest.raises(GateClosed, match="a function in map failed"):
+        beside.release(HALF, value(beside))  # it entered before it could know
+    with pytest.raises(GateClosed):
+        value(opened(path))
+
+
+# --- reservations --------------------------------------------------------------------------------
+
+
+def test_a_reservation_whose_holder_died_stays_charged_and_can_be_given_back(path: Path) -> None:
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+
+    def reserve_and_die(pipe: Any) -> None:
+        accountant = opened(path)
+        accountant.reserve(accountant.price(HALF, value(accountant)))
+        os._exit(0)
+
+    child = forked(reserve_and_die)
+    child.sent()
+    accountant = opened(path)
+    assert accountant.spent("ann").epsilon == Fraction(1, 2)
+    ((position, holder),) = accountant.ledger.reservations().items()  # type: ignore[attr-defined]
+    assert holder.startswith(f"process {child.process} on ")
+    accountant.ledger.give_back(position)
+    assert accountant.spent("ann").epsilon == 0
+    assert len(accountant.ledger) == 0
+    with pytest.raises(ValueError, match="was drawn or given back before"):
+        accountant.ledger.give_back(position)
+    assert verify_store(path).reserved == ()
+
+
+def test_what_was_given_back_elsewhere_is_never_drawn_and_what_was_drawn_is_never_given_back(
+    path: Path,
+) -> None:
+    accountant, other = opened(path), opened(path)
+    lost = accountant.reserve(accountant.price(HALF, value(accountant)))
+    other.ledger.give_back(lost.position)
+    state = accountant._noise._randomness.bit_generator.state  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="given back"):
+        lost.release()
+    assert accountant._noise._randomness.bit_generator.state == state  # type: ignore[attr-defined]
+    kept = accountant.reserve(accountant.price(HALF, value(accountant)))
+    kept.release()
+    with pytest.raises(ValueError, match="was drawn"):
+        other.ledger.give_back(kept.position)
+    assert other.spent("ann").epsilon == Fraction(1, 2)
+
+
+def test_a_declassification_that_was_reserved_is_given_back_exactly(path: Path) -> None:
+    """Infinity less infinity is no number: what is left is added up."""
+    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0), store=path)
+    accountant.release(HALF, value(accountant))
+    accountant.declassify(value(accountant, "bob"), "shown")
+    for record, left in (("ann", Fraction(1, 2)), ("bob", None)):
+        entry = accountant.ledger.declassifications()[0].of((record,))
+        receipt = accountant.ledger.charge([entry], lambda total: True, hold=True)
+        assert accountant.spent(record).epsilon is None
+        accountant.ledger.give_back(receipt.position)
+        assert accountant.spent(record).epsilon == left
+    assert accountant.ledger.verify().accounts == 2  # type: ignore[attr-defined]
+
+
+# --- requests ------------------------------------------------------------------------------------
+
+
+def test_a_retried_request_is_charged_once_and_answered_alike(path: Path) -> None:
+    accountant = opened(path)
+    first = accountant.release(HALF, value(accountant), request="a")
+    again = opened(path)
+    assert np.array_equal(again.release(HALF, value(again), request="a"), first)
+    assert accountant.spent("ann").epsilon == Fraction(1, 2)
+    with pytest.raises(ValueError, match="request='a': this key was used for another release"):
+        accountant.release(HALF, value(accountant, "bob"), request="a")
+    with pytest.raises(ValueError, match="another release"):
+        accountant.release(
+            Laplace(scale=3.0, sensitivity=Sensitivity(1, 1, 1)), value(accountant), request="a"
+        )
+    other = accountant.release(HALF, value(accountant), request="b")
+    assert not np.array_equal(other, first)
+    with pytest.raises(BudgetExceeded):
+        accountant.release(HALF, value(accountant), request="c")
+
+
+def test_a_request_that_was_charged_and_not_answered_is_drawn_once_more(path: Path) -> None:
+    accountant = opened(path)
+
+    class Crash(Exception):
+        pass
+
+    def crash(*_: Any) -> None:
+        raise Crash
+
+    accountant._publish = crash  # type: ignore[assignment,method-assign]
+    with pytest.raises(Crash):
+        accountant.release(HALF, value(accountant), request="a")
+    again = opened(path)
+    again.release(HALF, value(again), request="a")
+    assert again.spent("ann").epsilon == Fraction(1, 2)
+    late = open_store(path).answered("a", b"another draw of a slower worker")
+    assert late != b"another draw of a slower worker"  # nobody sees a second draw
+
+
+def test_requests_in_memory_are_charged_once_too() -> None:
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    first = accountant.release(HALF, value(accountant), request="a")
+    assert np.array_equal(accountant.release(HALF, value(accountant), request="a"), first)
+    assert len(accountant.ledger) == 1
+    with pytest.raises(ValueError, match="another release"):
+        accountant.release(HALF, value(accountant, "bob"), request="a")
+
+
+# --- copies --------------------------------------------------------------------------------------
+
+
+def test_a_fork_opens_the_store_itself(path: Path) -> None:
+    accountant = opened(path)
+
+    def child(pipe: Any) -> list[str]:
+        refusals = []
+        for attempt in (
+            lambda: accountant.release(HALF, value(accountant)),
+            lambda: accountant.ledger.charge([], lambda total: True),
+        ):
+            try:
+                attempt()
+            except (GateClosed, StoreRefused) as refused:
+                refusals.append(str(refused))
+        own = opened(path)
+        own.release(HALF, value(own))
+        return refusals
+
+    ((gate, store),) = forked(child).sent()
+    assert "is a fork of process" in gate
+    assert "open it here again" in store
+    assert accountant.spent("ann").epsilon == Fraction(1, 2)
+    accountant.release(HALF, value(accountant))
+
+
+def test_a_copy_spends_nothing_until_it_is_adopted(path: Path, tmp_path: Path) -> None:
+    accountant = opened(path)
+    accountant.release(HALF, value(accountant))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    copy = tmp_path / "copy.db"
+    shutil.copy(path, copy)
+    with pytest.raises(StoreMoved, match=r"is a copy.*dpwitness ledger adopt"):
+        opened(copy)
+    assert verify_store(copy).entries == verify_store(path).entries  # reading is free
+    with pytest.raises(ValueError, match="must say why"):
+        adopt(copy, " ")
+    path.rename(tmp_path / "moved.db")
+    opened(tmp_path / "moved.db").ledger.close()  # type: ignore[attr-defined]  # renamed: the same file
+    assert adopt(copy, "the disk of the first was lost").epoch == 1
+    assert opened(copy).spent("ann").epsilon == Fraction(1, 2)
+
+
+def test_who_has_a_store_open_that_is_adopted_spends_no_more(path: Path) -> None:
+    accountant = opened(path)
+    adopt(path, "a test")
+    with pytest.raises(StoreMoved, match="was adopted since"):
+        accountant.release(HALF, value(accountant))
+
+
+def restored(path: Path, anchor: Path | None) -> None:
+    """Spend, bring back the backup from before over the same file, and open it again."""
+    store = open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor)
+    store.close()
+    backup = path.read_bytes()
+    accountant = opened(open_store(path, anchor=anchor))  # type: ignore[arg-type]
+    accountant.release(HALF, value(accountant))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    path.write_bytes(backup)
+
+
+def test_a_backup_that_was_restored_in_place_is_noticed_with_an_anchor(path: Path, tmp_path: Path) -> None:
+    anchor = tmp_path / "anchor.json"
+    restored(path, anchor)
+    with pytest.raises(StoreMoved, match=r"rolled back .* 2 entries are missing"):
+        open_store(path, anchor=anchor)
+    with pytest.raises(StoreMoved):
+        verify_store(path, anchor)
+    adopt(path, "the newer one is lost", anchor)
+    store = open_store(path, anchor=anchor)
+    assert store.verify().replay.epoch == 1
+    path.unlink()
+    with pytest.raises(StoreMoved, match="holds no ledger, but its anchor"):
+        open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor)
+
+
+def test_a_backup_that_was_restored_in_place_is_not_noticed_without_an_anchor(path: Path) -> None:
+    """What docs/ledger.md says cannot be detected."""
+    restored(path, None)
+    assert opened(path).spent("ann").epsilon == 0
+
+
+def test_who_meets_an_anchor_that_knows_more_spends_no_more(path: Path, tmp_path: Path) -> None:
+    anchor = tmp_path / "anchor.json"
+    store = open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor)
+    accountant = opened(store)  # type: ignore[arg-type]
+    adopt(path, "a test", anchor)
+    with pytest.raises(StoreMoved, match="adopted"):
+        accountant.release(HALF, value(accountant))
+    anchor.write_text("{}")
+    with pytest.raises(StoreRefused, match="not the anchor"):
+        open_store(path, anchor=anchor)
+
+
+def test_an_older_dpwitness_does_not_open_newer_tables(path: Path) -> None:
+    import sqlite3
+
+    opened(path).ledger.close()  # type: ignore[attr-defined]
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE store SET version = 9")
+    connection.close()
+    with pytest.raises(StoreRefused, match="version 9"):
+        opened(path)
+
+
+def test_a_commit_that_fails_is_no_release(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accountant = opened(path)
+    state = accountant._noise._randomness.bit_generator.state  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        "accountant.stores.work.Work.finish", lambda self: (_ for _ in ()).throw(OSError("full"))
+    )
+    with pytest.raises(OSError, match="full"):
+        accountant.release(HALF, value(accountant))
+    monkeypatch.undo()
+    assert accountant._noise._randomness.bit_generator.state == state  # type: ignore[attr-defined]
+    assert accountant.spent("ann").epsilon == 0
+    accountant.release(HALF, value(accountant))
+    assert not isinstance(accountant.ledger.verify(), LedgerDamaged)  # type: ignore[attr-defined]

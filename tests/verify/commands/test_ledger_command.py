@@ -1,0 +1,118 @@
+"""The commands ``dpwitness ledger ...``."""
+
+import json
+import shutil
+import sqlite3
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from reopened import saved_by_an_earlier_version
+
+from accountant import Accountant, Budget
+from mechanisms import Interval, Laplace, Sensitivity
+from verify import command_line
+
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpwitness", "ledger", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def value(accountant, record="ann"):
+    return accountant.private([0.5], Interval(0, 1), record)
+
+
+@pytest.fixture
+def store(tmp_path):
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=tmp_path / "ledger.db")
+    accountant.release(HALF, value(accountant))
+    accountant.reserve(accountant.price(HALF, value(accountant)))
+    accountant.ledger.close()
+    return tmp_path / "ledger.db"
+
+
+def test_a_store_that_fits(run, store):
+    code, out, err = run("verify", store)
+    assert (code, err) == (0, "")
+    assert "5 entries, 1 accounts: all fit" in out
+    assert "reserved, not drawn: 1" in out
+    code, out, _ = run("verify", store, "--json")
+    found = json.loads(out)
+    assert (code, found["fits"], found["entries"], found["reserved"]) == (0, True, 5, [5])
+
+
+def test_the_first_entry_that_does_not_fit_is_named(run, store):
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE entry SET body = replace(body, '2', '3') WHERE position = 2")
+    connection.close()
+    code, out, _ = run("verify", store)
+    assert code == 1
+    assert "entry 2: its hash is not that of what it says" in out.replace("\n", " ")
+    code, out, _ = run("verify", store, "--json")
+    assert code == 1
+    assert json.loads(out)["fits"] is False
+
+
+def test_a_reservation_is_listed_and_given_back(run, store):
+    _, out, _ = run("reservations", store, "--json")
+    ((position, holder),) = json.loads(out)["reservations"].items()
+    assert holder.startswith("process ")
+    assert holder in run("reservations", store)[1].replace("\n", "")
+    assert run("give-back", store, position)[0] == 0
+    assert "no open reservations" in run("reservations", store)[1]
+    code, _, err = run("give-back", store, position)
+    assert code == 2
+    assert "was drawn or given back before" in err
+    assert Accountant(Budget(1.0), store=store).spent("ann").epsilon == Fraction(1, 2)
+
+
+def test_a_copy_is_adopted(run, store, tmp_path):
+    shutil.copy(store, tmp_path / "copy.db")
+    code, _, err = run("reservations", tmp_path / "copy.db")
+    assert code == 2
+    assert "is a copy" in err
+    code, out, _ = run("adopt", tmp_path / "copy.db", "--reason", "the disk is gone")
+    assert (code, out) == (0, "epoch 1 begins after entry 5\n")
+    assert run("reservations", tmp_path / "copy.db")[0] == 0
+
+
+def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
+    file = tmp_path / "ledger.json"
+    assert run("export", store, file)[0] == 0
+    assert "5 entries, 1 accounts: all fit" in run("verify", file)[1]
+    code, out, _ = run("import", file, "--store", tmp_path / "new.db")
+    assert code == 0
+    assert out.startswith("2 charges are in ")
+    assert not file.exists()
+    code, _, err = run("import", tmp_path / "ledger.json.imported", "--store", tmp_path / "new.db")
+    assert code == 2
+    assert "exists already" in err
+
+
+def test_a_ledger_of_an_earlier_version_is_imported(run, tmp_path):
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
+    accountant.release(HALF, value(accountant))
+    (tmp_path / "old.json").write_text(json.dumps(saved_by_an_earlier_version(accountant)))
+    assert "dpwitness ledger import" in run("verify", tmp_path / "old.json")[1].replace("\n", " ")
+    assert run("import", tmp_path / "old.json", "--store", tmp_path / "new.db")[0] == 0
+    assert Accountant(Budget(1.0), store=tmp_path / "new.db").spent("ann").epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("command", ["verify", "reservations", "export"])
+def test_what_is_not_there_is_an_input_error(run, tmp_path, command):
+    more = [tmp_path / "out.json"] if command == "export" else []
+    code, out, err = run(command, tmp_path / "none.db", *more)
+    assert (code, out) == (2, "")
+    assert "none.db" in err
+    assert not (tmp_path / "none.db").exists()

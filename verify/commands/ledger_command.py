@@ -1,0 +1,163 @@
+"""The commands ``dpwitness ledger ...``: ledgers that last, for whoever runs accountants."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from verify.commands.command_options import json_option, show
+from verify.conduct.exit_codes import BAD
+from verify.printable import printable
+
+if TYPE_CHECKING:
+    from accountant.stores.verification import Verified
+
+_store_argument = click.argument("store")
+_anchor_option = click.option(
+    "--anchor",
+    type=click.Path(path_type=Path),
+    help="The file outside that keeps how far the store has come.",
+)
+
+
+@click.group("ledger")
+def ledger_group() -> None:
+    """Verify, show, export, import and mend ledgers that last: files made by Accountant(..., store=...), or URLs."""
+
+
+@ledger_group.command("verify")
+@_store_argument
+@_anchor_option
+@json_option
+@click.pass_context
+def verify_ledger(ctx: click.Context, /, store: str, anchor: Path | None, as_json: bool) -> None:
+    """Recompute every hash, charge and total of STORE, or of a ledger in JSON; name the first that does not fit.
+
+    Exit codes: 0 everything fits; 1 something does not; 2 usage or input error.
+    """
+    from accountant.stores.refusals import StoreRefused
+
+    try:
+        found = _verified(store, anchor)
+    except StoreRefused as refused:
+        words = str(refused)
+        show(
+            as_json,
+            lambda: {"fits": False, "reason": words},
+            lambda console: console.print(Text(printable(words)), soft_wrap=True),
+        )
+        ctx.exit(BAD)
+    show(as_json, partial(_verified_json, found), partial(_render, found))
+
+
+def _verified(store: str, anchor: Path | None) -> Verified:
+    from accountant.stores.export import verify_export
+    from accountant.stores.opening import verify_store
+
+    return verify_export(Path(store)) if store.endswith(".json") else verify_store(store, anchor)
+
+
+def _verified_json(found: Verified) -> dict[str, Any]:
+    return {
+        "fits": True,
+        "entries": found.entries,
+        "accounts": found.accounts,
+        "epoch": found.head.epoch,
+        "head": found.head.hash,
+        "on_trust": list(found.trusted),
+        "reserved": list(found.reserved),
+    }
+
+
+def _render(found: Verified, console: Console) -> None:
+    console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
+    console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
+    for mechanism in found.trusted:
+        console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
+    if found.reserved:
+        console.print(f"reserved, not drawn: {len(found.reserved)} (dpwitness ledger reservations)")
+
+
+@ledger_group.command("reservations")
+@_store_argument
+@json_option
+def reservations(store: str, as_json: bool) -> None:
+    """List reservations in STORE that are neither drawn nor given back, and who holds them."""
+    from accountant.stores.opening import open_store
+
+    opened = open_store(store)
+    found = opened.reservations()
+    opened.close()
+
+    def render(console: Console) -> None:
+        table = Table("reservation", "held by")
+        for position, holder in found.items():
+            table.add_row(str(position), printable(holder))
+        console.print(table if found else "no open reservations")
+
+    show(as_json, lambda: {"reservations": {str(key): value for key, value in found.items()}}, render)
+
+
+@ledger_group.command("give-back")
+@_store_argument
+@click.argument("reservation", type=int)
+def give_back(store: str, reservation: int) -> None:
+    """Give the charge of a RESERVATION in STORE back: its holder can draw nothing on it any more.
+
+    It is safe whatever the holder does: noise is drawn only after the reservation is final in the store, and then
+    nothing is given back.
+    """
+    from accountant.stores.opening import open_store
+
+    opened = open_store(store)
+    try:
+        opened.give_back(reservation)
+    finally:
+        opened.close()
+    click.echo(f"reservation {reservation} is given back")
+
+
+@ledger_group.command("adopt")
+@_store_argument
+@click.option("--reason", required=True, help="Why this copy goes on; kept in the ledger.")
+@_anchor_option
+def adopt(store: str, reason: str, anchor: Path | None) -> None:
+    """Say that this copy of STORE goes on, and that no other will: after a move, a restore or a loss.
+
+    What was spent after the copy was made is forgotten if it is not brought back. Never do this while the original is
+    in use: both would spend the same budgets.
+    """
+    from accountant.stores.opening import adopt as adopted
+
+    mark = adopted(store, reason, anchor)
+    click.echo(f"epoch {mark.epoch} begins after entry {mark.position - 1}")
+
+
+@ledger_group.command("export")
+@_store_argument
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def export(store: str, file: Path) -> None:
+    """Write STORE to FILE, a ledger in JSON for audits that cannot be spent from."""
+    from accountant.stores.export import export_store
+
+    export_store(store, file)
+
+
+@ledger_group.command("import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.option("--store", required=True, help="The new store.")
+def import_(file: Path, store: str) -> None:
+    """Make a store of FILE, a ledger in JSON of this or an earlier version; it is renamed to FILE.imported."""
+    from accountant.stores.imports import import_ledger
+
+    opened = import_ledger(file, store)
+    click.echo(
+        f"{len(opened)} charges are in {printable(opened.name)}; {printable(str(file))}.imported is for reading"
+    )
+    opened.close()
