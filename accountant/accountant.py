@@ -91,11 +91,13 @@ class Accountant(Closing, Assuming, Accounts):
         shuffled messages.
     noise
         Where noise comes from. By default OpenDP's floating-point-safe samplers; pass a
-        `numpy.random.Generator` for reproducible tests and simulation. The source is on the record.
+        `numpy.random.Generator` for reproducible tests and simulation. The source is on the record. A strict accountant
+        takes secure sources only.
     seed
         Seed of `random`, the data-independent randomness of the learner's own draws.
     strict
-        Whether to refuse, before anything is charged, what rests on something that nobody checked.
+        Whether to refuse, before anything is charged, what rests on something that nobody checked, and noise that
+        is not secure.
     store
         Where the ledger lives: in memory by default. A file's name, ``"ledger.db"``, makes or opens an SQLite database
         in which every charge is on the disk before anything is sampled, and which several accountants, threads and
@@ -104,8 +106,8 @@ class Accountant(Closing, Assuming, Accounts):
     Raises
     ------
     ValueError
-        If a parameter is of another kind, a composition and a plan are given, or the theorem can guarantee nothing
-        under this budget.
+        If a parameter is of another kind, a composition and a plan are given, the theorem can guarantee nothing
+        under this budget, or it is strict and its noise source is not secure.
     accountant.stores.refusals.StoreRefused
         If the store has other terms, is a copy, was restored, or does not fit together.
     AssumptionRefused
@@ -145,7 +147,7 @@ class Accountant(Closing, Assuming, Accounts):
             checked_flag("strict", strict),
         )
         terms.composition.check(terms.budget)
-        noise, generator = checked_noise(noise), checked_generator(seed)
+        noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
         opened = _opened(store, terms)
         super().__init__(terms.budget, terms.composition, opened)
         self._trust = terms.trust
@@ -580,7 +582,99 @@ class Accountant(Closing, Assuming, Accounts):
         """
         from accountant.stores.export import export_ledger
 
+<<<<<<< HEAD
         export_ledger(self._ledger, self.terms(), self.assumptions, self.closed, path)
+=======
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
+    ) -> Accountant:
+        """Read an accountant saved by `save`: every total is what it was, bit for bit.
+
+        Parameters
+        ----------
+        path
+            A file written by `save`.
+        noise, seed
+            As for the class; the state of random generators is not saved.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a saved ledger of this format, or is damaged.
+        OSError
+            If the file cannot be read.
+        """
+        checked_generator(seed)
+        try:
+            saved = from_json(Path(path).read_text(encoding="ascii"))
+        except ValueError as error:
+            raise ValueError(f"{path}: not a dpwitness ledger ({error})") from None
+        if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+            raise ValueError(f"{path}: not a dpwitness ledger (format {_FORMAT!r})")
+        checked_noise(noise, strict=saved.get("strict") is True)
+        try:
+            return cls.from_dict(saved, noise=noise, seed=seed)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})") from None
+
+    @classmethod
+    def from_dict(
+        cls,
+        saved: dict[str, Any],
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
+    ) -> Accountant:
+        """Return the accountant that `to_dict` described; `noise` and `seed` as for the class.
+
+        Raises
+        ------
+        ValueError
+            If the composition theorem is unknown, or the data are no saved ledger.
+        """
+        accountant = cls.from_terms(saved, noise=noise, seed=seed)
+        accountant._ledger = Ledger.from_dict(saved["ledger"], accountant.composition)
+        accountant.take_over(saved)
+        if saved.get("closed") is not None:  # a restart must not open a gate again
+            why, *place = saved["closed"]
+            accountant.close(why, Place(*place))
+        return accountant
+
+    @classmethod
+    def from_terms(
+        cls,
+        saved: dict[str, Any],
+        *,
+        noise: NoiseSource | np.random.Generator | None = None,
+        seed: int | None = None,
+    ) -> Accountant:
+        """Return an accountant of the terms that `terms` described, with an empty ledger.
+
+        Raises
+        ------
+        ValueError
+            If the composition theorem is unknown, or the terms are for another neighbouring relation. Terms without
+            the key are older, and for replacing a record: nothing else was ever accounted for.
+        """
+        if saved["composition"] not in COMPOSITIONS:
+            raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
+        relation = Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE))
+        if relation is not Neighbouring.REPLACE_ONE:
+            raise ValueError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
+        return cls(
+            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            composition=COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
+            trust=Trust(saved["trust"]),
+            noise=noise,
+            seed=seed,
+            strict=saved.get("strict", False),
+        )
+>>>>>>> 350f36b (Strict accountants take secure noise only; Rényi divergences are rounded up; a plan's epsilon is computed once; what a program calibrates is checked at values, and named by the proof)
 
 
 def _encoded(outputs: npt.NDArray[Any]) -> bytes:

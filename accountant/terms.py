@@ -56,13 +56,17 @@ def checked_trust(trust: object) -> Trust:
     return trust
 
 
-def checked_noise(noise: Any) -> NoiseSource:
+def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
     """Return the noise source: OpenDP's for None, NumPy's from a generator.
+
+    A strict accountant takes a secure one only: whoever knows the seed of a generator knows the noise, and what
+    floating-point noise leaves of a value may give it away.
 
     Raises
     ------
     ValueError
-        If `noise` is neither a noise source nor a generator: a release would be charged and then fail.
+        If `noise` is neither a noise source nor a generator: a release would be charged and then fail; or if it is to
+        be secure and is not.
     """
     if noise is None:
         return OpenDPNoise()
@@ -73,6 +77,11 @@ def checked_noise(noise: Any) -> NoiseSource:
             "numpy.random.default_rng(), or None for OpenDP's samplers"
         )
     source = noise_source(noise)
+    if strict and source.secure is not True:
+        raise ValueError(
+            f"noise={noise!r}: strict=True needs noise that may be shown to an adversary, and {source.name} is for "
+            "tests and simulation; leave noise out for OpenDP's samplers"
+        )
     if type(source) is NumpyNoise:  # a source of the accountant's own: the caller's may be patched later
         return NumpyNoise(source._randomness)
     return source

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mechanisms.atomic import AtomicProfile
     from mechanisms.privacy_loss import PrivacyLoss
 
+_UP = 1.0 + 2.0**-50  # covers the rounding of three products
+
 
 class PrivacyProfile(abc.ABC):
     """The curve ε -> δ(ε) of a dominating pair; a frozen, hashable value.
@@ -218,9 +220,9 @@ class PrivacyProfile(abc.ABC):
         return (self,)
 
     def renyi(self, order: npt.ArrayLike) -> FloatArray:
-        """Return the Rényi curve α -> D_α (Mironov 2017) at orders above 1, the larger of both directions.
+        """Return an upper bound on the Rényi curve α -> D_α (Mironov 2017) at orders above 1, in both directions.
 
-        From the moments of the loss; else from ρ-zCDP (αρ); else from pure ε (Bun & Steinke 2016,
+        Rounded up. From the moments of the loss; else from ρ-zCDP (αρ); else from pure ε (Bun & Steinke 2016,
         Prop. 3.3: min(αε²/2, ε)); else infinite.
 
         Raises
@@ -236,10 +238,10 @@ class PrivacyProfile(abc.ABC):
         if len(known) == len(losses):
             return np.asarray(np.maximum.reduce(known))
         if self.rho is not None:
-            return self.rho * orders
+            return self.rho * orders * _UP
         if self.pure_epsilon is not None:
             largest = up(self.pure_epsilon)
-            return np.minimum(0.5 * largest * largest * orders, largest)
+            return np.minimum(0.5 * largest * largest * orders * _UP, largest)
         return np.full(orders.shape, np.inf)
 
     def _composed_closed(self, other: PrivacyProfile) -> PrivacyProfile | None:

@@ -27,7 +27,7 @@ from mechanisms import (
 from mechanisms.gaussian import gaussian_epsilons
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, open_unit, whole
-from mechanisms.privacy_loss import PrivacyLoss, add_losses
+from mechanisms.privacy_loss import add_losses
 from mechanisms.rounding import up
 
 Releases = Sequence[tuple[PrivacyProfile, int]]
@@ -193,7 +193,7 @@ def renyi(releases: Releases, delta: float) -> CertifiedInterval | None:
         total = np.zeros(_ORDERS.shape)
         if known:
             loss = add_losses([loss for loss, _ in known], [n for _, n in known])
-            total = total + np.array([_divergence(loss, float(order)) for order in _ORDERS])
+            total = total + loss.renyi(_ORDERS)
         for (profile, n), (own, _) in zip(profiles, losses, strict=True):
             if own is None:
                 total = total + n * profile.renyi(_ORDERS) * _UP
@@ -215,16 +215,6 @@ def _sides(releases: Releases) -> list[Releases]:
         [(side[min(i, len(side) - 1)], n) for side, n in zip(sides, counts, strict=True)]
         for i in range(number)
     ]
-
-
-def _divergence(loss: PrivacyLoss, order: float) -> float:
-    """Return D_α = ln M(α-1) / (α-1), rounded up."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        value, error = loss.log_mgf_line(order - 1.0, np.zeros(1))
-        size = float(value[0].real + error[0])
-    return (
-        max(0.0, size / (order - 1.0) * (1.0 + math.copysign(1e-15, size))) if size < math.inf else math.inf
-    )
 
 
 def gaussian(releases: Releases, delta: float) -> CertifiedInterval | None:

@@ -128,12 +128,18 @@ class Plan:
         return common_neighbouring(step.profile for step in self.steps)
 
     def epsilon(self, delta: float) -> CertifiedInterval:
-        """Return the epsilon of the whole plan at `delta`, between two certified bounds."""
-        return self.loss.epsilon(delta)
+        """Return the epsilon of the whole plan at `delta`, between two certified bounds; computed once."""
+        if delta not in self._epsilons:
+            self._epsilons[delta] = self.loss.epsilon(delta)
+        return self._epsilons[delta]
 
     def delta(self, epsilon: float) -> CertifiedInterval:
         """Return the delta of the whole plan at `epsilon`, between two certified bounds."""
         return self.loss.delta(epsilon)
+
+    @functools.cached_property
+    def _epsilons(self) -> dict[float, CertifiedInterval]:
+        return {}
 
     @functools.cached_property
     def loss(self) -> ComposedLoss:
@@ -142,6 +148,8 @@ class Plan:
 
     def part(self, counts: Sequence[int]) -> Plan | None:
         """Return the plan with so many of each step; None if nothing is left."""
+        if [step.count for step in self.steps] == list(counts):
+            return self
         steps = tuple(
             Step(step.mechanism, count, step.sensitivity)
             for step, count in zip(self.steps, counts, strict=True)

@@ -175,6 +175,9 @@ class SymbolicResponse:
 class SymbolicCalibrated:
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
+    That it does so for all values cannot be proved from outside: what is proved of a plan rests on it
+    (`Proved.rests_on`). At given values it is checked.
+
     Parameters
     ----------
     epsilon
@@ -202,8 +205,20 @@ class SymbolicCalibrated:
         return {}
 
     def at(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
-        """Return the mechanism at these values."""
+        """Return the mechanism at these values.
+
+        Raises
+        ------
+        ValueError
+            If its epsilon, at its own nominal delta, is larger than it is calibrated to.
+        """
         mechanism = self.make(point)
+        promised = _number(self.epsilon, point)
+        if not mechanism.epsilon <= promised:
+            raise ValueError(
+                f"make={_named(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
+                f"{mechanism.nominal_delta!r}; it must be at most {float(promised)!r}"
+            )
         return mechanism, mechanism.sensitivity
 
 
@@ -325,10 +340,13 @@ class Proved:
         The proved cost of each kind of record.
     argument
         Why it holds.
+    rests_on
+        What is not proved: that noise which is calibrated by a program keeps what it is calibrated to.
     """
 
     costs: dict[str, Any]
     argument: str
+    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -481,7 +499,19 @@ def _proof(plan: SymbolicPlan, claim: Any) -> Proved | Unknown:
                 return Unknown(f"{kind}: it is not shown for all values that {doubt}")
             if not case.is_never_above(totals[kind], claim):
                 return Unknown(f"{kind}: neither proved nor refuted that {plan.costs()[kind]} <= {claim}")
-    return Proved(plan.costs(), "claim - cost has no negative coefficient in nonnegative symbols")
+    made = dict.fromkeys(
+        f"{_named(step.release.make)} calibrates noise to epsilon = {step.release.epsilon} for all values"
+        for steps in plan.records.values()
+        for step in steps
+        if isinstance(step.release, SymbolicCalibrated)
+    )
+    return Proved(
+        plan.costs(), "claim - cost has no negative coefficient in nonnegative symbols", tuple(made)
+    )
+
+
+def _named(function: Callable[..., Any]) -> str:
+    return getattr(function, "__qualname__", type(function).__name__)
 
 
 _RELEASES = (SymbolicLaplace, SymbolicGaussian, SymbolicResponse, SymbolicCalibrated, Declassified)

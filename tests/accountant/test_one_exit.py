@@ -74,12 +74,16 @@ class Generous(Budget):
 
 
 class Silent(NumpyNoise):
+    secure = True  # so it says
+
     def laplace(self, location: Any, scale: Any) -> Any:
         return np.asarray(location)
 
 
 def opened(**settings: Any) -> Accountant:
-    return Accountant(Budget(10.0), **{"noise": np.random.default_rng(0), **settings})
+    """Make an accountant; a strict one takes no seeded noise."""
+    noise = None if settings.get("strict") is True else np.random.default_rng(0)
+    return Accountant(Budget(10.0), **{"noise": noise, **settings})
 
 
 Exit = Callable[[Accountant, Mechanism, Private], Any]
@@ -130,7 +134,7 @@ def test_no_exit_lets_a_users_mechanism_out_unsaid(leave: Exit, mechanism: Mecha
 @given(nested(OWN))
 @settings(max_examples=25, deadline=None)
 def test_our_own_mechanisms_leave_without_assumptions(leave: Exit, mechanism: Mechanism) -> None:
-    accountant = Accountant(Budget(1000.0), noise=np.random.default_rng(0), strict=True)
+    accountant = Accountant(Budget(1000.0), strict=True)
     leave(accountant, mechanism, accountant.private([1.0], SHARE, "ann"))
     assert accountant.assumptions == ()
 
@@ -177,7 +181,7 @@ def test_what_an_accountant_is_made_of_is_a_part_too(kind: Any, settings: dict[s
     given_settings = {"budget": Budget(10.0), "noise": np.random.default_rng(0), **settings}
     assert [name in each.message for each in kind(**given_settings).assumptions] == [True]
     with pytest.raises(AssumptionRefused, match=name):
-        kind(**given_settings, strict=True)
+        kind(**{**given_settings, "noise": settings.get("noise")}, strict=True)
 
 
 @every_exit
@@ -286,3 +290,21 @@ def test_post_processing_is_coupled_through_what_it_processes(masked: bool) -> N
     np.testing.assert_array_equal(processed.loss, plain.loss)
     assert (plain.more_than_seen, processed.more_than_seen) == (False, True)
     assert processed.loss.max() > 0.0
+
+
+class Guarded(NumpyNoise):
+    """Says nothing of itself, so that it is what NumPy's noise is."""
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [np.random.default_rng(0), NumpyNoise(np.random.default_rng(0)), Guarded(np.random.default_rng(0))],
+)
+def test_strict_takes_no_noise_that_is_not_secure(noise: Any, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"noise=.*: strict=True needs noise .*numpy:PCG64 is for tests and simulation"
+    ):
+        Accountant(Budget(1.0), noise=noise, strict=True)
+    opened(strict=True).save(tmp_path / "strict.json")
+    with pytest.raises(ValueError, match=r"^noise=.*: strict=True needs noise"):
+        Accountant.load(tmp_path / "strict.json", noise=noise)

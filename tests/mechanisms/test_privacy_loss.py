@@ -311,3 +311,20 @@ def test_subsampling_only_helps_and_largest_loss_is_logarithmic(rate: float, e: 
     assert sample.delta(x) <= base.delta(x) + 1e-15
     assert float(sample.pure_epsilon) == pytest.approx(math.log1p(rate * math.expm1(e)), rel=1e-12)
     assert sample.delta(float(sample.pure_epsilon)) == 0.0
+
+
+@given(st.floats(0.01, 50.0), st.floats(1e-6, 1e4))
+def test_a_renyi_divergence_is_rounded_up(ratio: float, above: float) -> None:
+    """Of Gaussian noise it is αμ²/2 exactly, of randomized bits a quotient that 60 digits decide."""
+    order = 1.0 + above
+    exact = Fraction(order) * Fraction(ratio) ** 2 / 2
+    found = float(GaussianProfile(ratio).renyi(order))
+    assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**12))
+    assert Fraction(float(ZeroConcentratedProfile(ratio).renyi(order))) >= Fraction(ratio) * Fraction(order)
+    with mp.workdps(60):
+        scale, alpha = mp.mpf(ratio), mp.mpf(order)
+        loss = 1 / scale
+        a = alpha / (2 * alpha - 1) * mp.exp((alpha - 1) * loss)
+        b = (alpha - 1) / (2 * alpha - 1) * mp.exp(-alpha * loss)
+        exact_laplace = mp.log(a + b) / (alpha - 1)
+        assert mp.mpf(float(LaplaceProfile(1.0, ratio).renyi(order))) >= exact_laplace

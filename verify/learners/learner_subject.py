@@ -141,7 +141,8 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
             numbers = "For all K, L, epsilon and any number of rounds,"
             if name in LINEAR_PLANNED:
                 numbers = "For any actions, horizon, epsilon and delta"
-            return f"{looked} {numbers} the learner's plan says: {costs} (proved)."
+            given = f", given that {'; '.join(proof.rests_on)}" if proof.rests_on else ""
+            return f"{looked} {numbers} the learner's plan says: {costs} (proved{given})."
     return looked
 
 

@@ -1,6 +1,7 @@
 """Declared plans: what they cost, and how a run is held to them."""
 
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from reopened import reopened
 
 from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Plan, Step, TheoremMissing
+from accountant.losses.composed_loss import ComposedLoss
 from accountant.plans.plan import PlannedComposition
 from mechanisms import (
     Box,
@@ -199,3 +201,12 @@ def test_the_sum_of_largest_losses_is_compared_exactly():
     with pytest.raises(ValueError, match="the plan alone"):
         open_with(plan, Budget(0.3))
     open_with(plan, Budget(0.1 + 0.1 + 0.1))
+
+
+def test_the_epsilon_of_a_plan_is_computed_once(monkeypatch):
+    plan = Plan((Step(LAPLACE, 20),))
+    first = plan.epsilon(1e-6)
+    monkeypatch.setattr(ComposedLoss, "epsilon", lambda *args, **settings: pytest.fail("computed again"))
+    assert plan.epsilon(1e-6) is first
+    assert plan.part([20]) is plan
+    assert pickle.loads(pickle.dumps(plan)) == plan

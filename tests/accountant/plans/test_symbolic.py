@@ -13,6 +13,7 @@ from accountant.plans.symbolic import (
     Declassified,
     Proved,
     Refuted,
+    SymbolicCalibrated,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicResponse,
@@ -362,3 +363,20 @@ def test_a_computed_claim_is_never_proved():
 def test_a_plan_says_something_of_some_record():
     with pytest.raises(ValueError, match="at least one kind"):
         SymbolicPlan(Values({eps: Above(0)}), {})
+
+
+def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof():
+    quiet, honest = (
+        SymbolicPlan(Values({eps: Above(0)}), {"one round": (SymbolicStep(SymbolicCalibrated(eps, make)),)})
+        for make in (
+            lambda point: Laplace(scale=1.0),
+            lambda point: Laplace.for_epsilon(point[eps], sensitivity=Sensitivity(1, 1, 1)),
+        )
+    )
+    assert honest.at({eps: 0.5}, "one round") is not None
+    with pytest.raises(
+        ValueError, match=r"make=.*lambda.*: gives a mechanism of epsilon = 1.0 .* at most 0.5"
+    ):
+        quiet.at({eps: 0.5}, "one round")
+    (said,) = prove(quiet, eps).rests_on
+    assert "calibrates noise to epsilon = epsilon for all values" in said
