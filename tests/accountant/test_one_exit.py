@@ -305,6 +305,5 @@ def test_strict_takes_no_noise_that_is_not_secure(noise: Any, tmp_path: Path) ->
         ValueError, match=r"noise=.*: strict=True needs noise .*numpy:PCG64 is for tests and simulation"
     ):
         Accountant(Budget(1.0), noise=noise, strict=True)
-    opened(strict=True).save(tmp_path / "strict.json")
     with pytest.raises(ValueError, match=r"^noise=.*: strict=True needs noise"):
-        Accountant.load(tmp_path / "strict.json", noise=noise)
+        reopened(opened(strict=True), tmp_path, noise=noise)
