@@ -184,6 +184,11 @@ class OpenDPMeasurement(BuiltInMechanism):
         """Whether the measurement's inputs are categories: its metric is DiscreteDistance."""
         return str(self.measurement.input_metric).startswith("DiscreteDistance")
 
+    @property
+    def releases_single_numbers(self) -> bool:
+        """Whether the measurement takes one number at a time, each in a call of its own."""
+        return not str(self.measurement.input_domain).startswith("VectorDomain")
+
     @cached_property
     def _own_profile(self) -> PrivacyProfile:
         return self._profile_at(self.d_in)
@@ -217,7 +222,7 @@ class OpenDPMeasurement(BuiltInMechanism):
             If a measurement on single numbers is given vectors: its map says nothing of several at once.
         """
         array = np.asarray(value)
-        if str(self.measurement.input_domain).startswith("VectorDomain"):
+        if not self.releases_single_numbers:
             return np.asarray(self.measurement(array.ravel().tolist())).reshape(array.shape)
         if array.ndim and array.shape[-1] > 1:
             raise DomainError(f"value has shape {array.shape}: the measurement releases one number at a time")

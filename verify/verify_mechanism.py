@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from accountant import Place, Plan, Step
 from algorithms.claim import Claim, ClaimForm, View
-from mechanisms import Composed, Mechanism, NumpyNoise, Repeated, assumptions_of
+from mechanisms import Composed, Mechanism, NumpyNoise, OpenDPMeasurement, Repeated, assumptions_of
 from mechanisms.mechanism import is_categorical, mechanism_from_dict, needs_whole_numbers, neighbouring_of
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
+from verify.conduct.effort import Effort
 from verify.conduct.progress import silent
 from verify.events.view_sample import Column, ViewSample
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
@@ -26,6 +27,7 @@ from verify.verdict.evidence import Evidence, UpperProfile
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 _MOST_COORDINATES = 8
+_MOST_SINGLE = 100_000  # draws, of about 0.2 ms each, where each takes a call of another library
 _FEWEST_SAMPLES = 20_000  # of a test of a declared profile
 
 
@@ -42,7 +44,8 @@ def verify_mechanism(
         evidence.assume(*assumptions_of(mechanism))
         profile = mechanism.profile()
         with stopped_by_hand(evidence):
-            candidates = Candidates(_worlds(mechanism), effort.batch_samples)
+            samples = _samples(mechanism, effort)
+            candidates = Candidates(_worlds(mechanism), samples)
             result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
             evidence.profile = UpperProfile(
                 lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
@@ -177,6 +180,7 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     step = min(allowed.linf, allowed.l1)
     many = max(1, min(_MOST_COORDINATES, int(allowed.l1 / step), int((allowed.l2 / step) ** 2 + 1e-9)))
     size = min(max(2, many), getattr(mechanism, "dimension", max(2, many)))
+    size = 1 if _is_called_singly(mechanism) else size
     spread = np.zeros(size)
     spread[:many] = step
     single = np.zeros(size)
@@ -187,6 +191,18 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     if needs_whole_numbers(mechanism):
         return [(start.astype(np.int64), end.astype(np.int64)) for start, end in pairs]
     return pairs
+
+
+def _samples(mechanism: Mechanism, effort: Effort) -> int:
+    """Return how many draws a test takes: fewer where each takes a call of its own."""
+    if not _is_called_singly(mechanism):
+        return effort.batch_samples
+    return effort.single_samples if effort.given else min(effort.single_samples, _MOST_SINGLE)
+
+
+def _is_called_singly(mechanism: Mechanism) -> bool:
+    """Return whether every number that is released takes a call of another library."""
+    return isinstance(mechanism, OpenDPMeasurement) and mechanism.releases_single_numbers
 
 
 def _drawer(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from algorithms.claim import ClaimForm, Model, View
 from mechanisms import Domain
@@ -49,6 +51,11 @@ def claimed(
     ParameterError
         If `data` is neither a domain nor an adjacency.
 
+    Notes
+    -----
+    A method that is bound to its object can be claimed, too: ``claimed(data=...)(object.method)`` is a function that
+    calls it.
+
     Examples
     --------
     >>> import numpy as np
@@ -63,7 +70,14 @@ def claimed(
     )
 
     def mark(function: _Function) -> _Function:
-        function.dpwitness_claim = Declared(neighbours, form)  # type: ignore[attr-defined]
-        return function
+        marked: Any = function
+        if inspect.ismethod(function):  # bound to its object: it takes no attributes of its own
+
+            @functools.wraps(function)
+            def marked(*args: Any, **kwargs: Any) -> Any:
+                return function(*args, **kwargs)
+
+        marked.dpwitness_claim = Declared(neighbours, form)
+        return cast(_Function, marked)
 
     return mark

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import is_dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from verify.outputs.output_readings import UnreadableOutput
-from verify.outputs.shapes import shape_of
+from verify.outputs.output_readings import UnreadableOutput, as_float
+from verify.outputs.shapes import fields_of, shape_of
 
 DEEPEST = 50
 """How deep lists may lie within lists."""
@@ -21,7 +24,10 @@ SINGLE = (float, int, str, bytes, type(None), np.bool_, np.integer, np.floating)
 
 
 def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of every place of an output; None is the word "None"."""
+    """Yield the name and value of every place of an output; None is the word "None".
+
+    Decimals and fractions are read as the nearest float: digits beyond are those of their making, not of a mechanism.
+    """
     if isinstance(output, str):
         yield name, output
     elif output is None:
@@ -32,6 +38,11 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
         yield name, bool(output)
     elif isinstance(output, bool | int | float | np.integer | np.floating):
         yield name, output
+    elif isinstance(output, Decimal | Fraction):
+        signals = isinstance(output, Decimal) and output.is_nan()
+        yield name, math.nan if signals else as_float(output)
+    elif is_dataclass(output) and not isinstance(output, type):
+        yield from entries_of(fields_of(output), name, depth)
     elif isinstance(output, Mapping):
         _check_depth(depth)
         for key in output:
@@ -55,7 +66,8 @@ def entries_of(output: Any, name: str = "", depth: int = 0) -> Iterator[tuple[st
                 yield from entries_of(item, place, depth + 1)
     else:
         raise UnreadableOutput(
-            f"returned {output!r:.80}: must be a number or an array of numbers, a word, None, or a list of these"
+            f"returned {output!r:.80}: must be a number or an array of numbers, a word, None, or a list, dictionary or "
+            "dataclass of these"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from itertools import groupby
 from typing import Any
 
@@ -26,7 +27,14 @@ def shape_of(output: Any) -> str:
         return entries_in_words((len(output),)) if flat else _pattern(output)
     if isinstance(output, Mapping):
         return _keys({key: shape_of(value) for key, value in output.items()})
+    if is_dataclass(output):
+        return shape_of(fields_of(output))
     return ""
+
+
+def fields_of(output: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass's instance by name."""
+    return {field.name: getattr(output, field.name) for field in fields(output)}
 
 
 def entries_in_words(shape: tuple[int, ...]) -> str:
@@ -56,6 +64,8 @@ def _pattern(output: Any) -> str:
         return _listed([_pattern(item) for item in output])
     if isinstance(output, set | frozenset):
         return _listed([_pattern(item) for item in sorted(output, key=repr)])
+    if is_dataclass(output):
+        return _pattern(fields_of(output))
     if isinstance(output, Mapping):
         return _keys(
             {key: "" if _pattern(value) == "·" else _pattern(value) for key, value in output.items()}
