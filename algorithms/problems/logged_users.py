@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.lanes import gather
 from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.super_arms import SuperArms
@@ -30,16 +29,19 @@ class LoggedUsers(SemiBandit):
         The super arms.
     outcomes
         Zeros and ones, one row for each user, one column for each base arm.
+    names
+        What the base arms are called; empty if nobody says.
 
     Raises
     ------
     ProblemError
-        If there is no user, the number of columns is not that of the arms, or an entry is neither 0 nor 1.
+        If there is no user, the number of columns or of names is not that of the arms, or an entry is neither 0 nor 1.
     """
 
     outcomes: FloatArray
+    names: tuple[str, ...]
 
-    def __init__(self, structure: SuperArms, outcomes: npt.ArrayLike) -> None:
+    def __init__(self, structure: SuperArms, outcomes: npt.ArrayLike, names: Sequence[str] = ()) -> None:
         table = np.array(outcomes, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != structure.arms or not len(table):
             raise ProblemError(
@@ -48,7 +50,12 @@ class LoggedUsers(SemiBandit):
             )
         if not ((table == 0) | (table == 1)).all():
             raise ProblemError("outcomes: every entry must be 0 or 1")
+        if names and len(names) != structure.arms:
+            raise ProblemError(
+                f"names of length {len(names)}: there must be one for each of the {structure.arms} arms"
+            )
         table.flags.writeable = False
+        object.__setattr__(self, "names", tuple(names))
         object.__setattr__(self, "structure", structure)
         object.__setattr__(self, "outcomes", table)
         object.__setattr__(self, "means", table.mean(axis=0))
@@ -66,20 +73,20 @@ class LoggedUsers(SemiBandit):
         return np.where(super_arm >= 0, outcomes, 0.0)
 
     def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
-        """Draw how often each user comes in some rounds, and return the sums for the arms played."""
-        totals: FloatArray = self._visits(rounds, randomness) @ self.outcomes
-        summed: FloatArray = gather(totals, super_arm)
-        return summed
+        """Draw who comes in some rounds, or how often each user does, and return the sums for the arms played.
 
-    def _visits(self, rounds: IntArray, randomness: Randomness) -> npt.NDArray[Any]:
-        """Draw multinomial counts, ``(lanes, users)``: groups of users are halved, and so are their visits."""
-        counts: IntArray = rounds[:, np.newaxis]
-        sizes = np.array([len(self.outcomes)])
-        while sizes.max() > 1:
-            left = (sizes + 1) // 2
-            share = np.broadcast_to(left / sizes, counts.shape)
-            first: IntArray = randomness.binomial(counts, share)
-            counts = np.stack([first, counts - first], axis=-1).reshape(len(rounds), -1)
-            sizes = np.stack([left, sizes - left], axis=-1).ravel()
-            counts, sizes = counts[:, sizes > 0], sizes[sizes > 0]
-        return counts
+        A lane draws from a generator of its own, whose seed it takes from `randomness`: how many numbers it needs
+        depends on its rounds, and must change nothing for the other lanes.
+        """
+        users = len(self.outcomes)
+        totals = np.zeros(super_arm.shape)
+        seeds = randomness.integers(0, 2**63 - 1, (len(rounds),))
+        for lane in np.flatnonzero(rounds):
+            arms, own = super_arm[lane][super_arm[lane] >= 0], np.random.default_rng(seeds[lane])
+            if rounds[lane] < users:
+                came = own.integers(0, users, rounds[lane])
+                totals[lane, : arms.size] = self.outcomes[came[:, np.newaxis], arms].sum(axis=0)
+            else:
+                visits = own.multinomial(rounds[lane], np.full(users, 1.0 / users))
+                totals[lane, : arms.size] = visits @ self.outcomes[:, arms]
+        return totals

@@ -40,7 +40,7 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
     Returns
     -------
     LoggedUsers
-        A matroid problem; users are those with a rating of any movie.
+        A matroid problem; users are those with a rating of any movie. A base arm is called by title and genres.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
     """
     require_count("movies", movies)
     folder = Path(folder)
-    genres = _genres(folder / "movies.dat")
+    titles, genres = _movies(folder / "movies.dat")
     raters = _raters(folder / "ratings.dat")
     if len(raters) < movies:
         raise ProblemError(f"movies = {movies}: only {len(raters)} movies have a rating")
@@ -64,7 +64,8 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
         outcomes[[everyone[user] for user in raters[movie]], arm] = 1.0
     names = sorted(set().union(*genres.values()))
     vectors = [[int(name in genres[movie]) for name in names] for movie in chosen]
-    return LoggedUsers(LinearMatroid(vectors), outcomes)
+    described = [f"{titles[movie]}: {', '.join(sorted(genres[movie]))}" for movie in chosen]
+    return LoggedUsers(LinearMatroid(vectors), outcomes, described)
 
 
 def _raters(path: Path) -> dict[int, set[int]]:
@@ -75,11 +76,14 @@ def _raters(path: Path) -> dict[int, set[int]]:
     return raters
 
 
-def _genres(path: Path) -> dict[int, frozenset[str]]:
-    """Return each movie's genres."""
-    return {
-        _number(movie, place): frozenset(genres.split("|")) for place, (movie, _, genres) in _rows(path, 3)
-    }
+def _movies(path: Path) -> tuple[dict[int, str], dict[int, frozenset[str]]]:
+    """Return each movie's title and genres."""
+    titles: dict[int, str] = {}
+    genres: dict[int, frozenset[str]] = {}
+    for place, (movie, title, kinds) in _rows(path, 3):
+        number = _number(movie, place)
+        titles[number], genres[number] = title, frozenset(kinds.split("|"))
+    return titles, genres
 
 
 def _rows(path: Path, fields: int) -> Iterator[tuple[str, list[str]]]:

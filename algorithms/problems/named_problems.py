@@ -14,6 +14,7 @@ from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.linear_matroid import LinearMatroid
+from algorithms.problems.movielens import movielens
 from algorithms.problems.open_bandit import open_bandit, open_bandit_cascade
 from algorithms.problems.partition_matroid import PartitionMatroid, UniformMatroid
 from algorithms.problems.problem import Problem
@@ -21,6 +22,7 @@ from algorithms.problems.problem_errors import SettingError
 from algorithms.problems.problem_settings import Parameter, Value, known_name, parse_settings
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.shortest_path import ShortestPath
+from algorithms.problems.synthetic_movies import synthetic_movies
 from algorithms.problems.top_k import TopK
 
 __all__ = ["ProblemEntry", "build_problem", "problems"]
@@ -186,6 +188,12 @@ def _open_bandit_cascade(items: int, positions: int, position: str) -> Problem:
     return open_bandit_cascade(items, positions, _position(position))
 
 
+def _movielens(folder: str, movies: int) -> Problem:
+    if not folder:
+        raise SettingError("folder = : must name the unpacked archive ml-1m, with ratings.dat and movies.dat")
+    return movielens(folder, movies)
+
+
 def _position(text: str) -> int | None:
     return None if text == "pooled" else int(text)
 
@@ -328,6 +336,27 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 _POSITION,
             ),
             _open_bandit_cascade,
+        ),
+        ProblemEntry(
+            "movielens",
+            "recommend movies of independent genres; users and ratings of a copy of MovieLens-1M that is yours",
+            "matroid",
+            (
+                Parameter("folder", "str", "", meaning="the unpacked archive ml-1m; there is no default"),
+                Parameter("movies", "int", 100, 1, 3883, "the movies with most ratings"),
+            ),
+            _movielens,
+        ),
+        ProblemEntry(
+            "synthetic-movies",
+            "the same with made-up movies and users, of the size of MovieLens-1M's: nothing in it is real",
+            "matroid",
+            (
+                Parameter("movies", "int", 100, 17, 3883, "number of movies"),
+                Parameter("users", "int", 6040, 1, 1_000_000, "number of users"),
+                Parameter("instance", "int", 1, 0, None, "seed of movies and users"),
+            ),
+            synthetic_movies,
         ),
     )
 }
