@@ -194,6 +194,10 @@ def _movielens(folder: str, movies: int) -> Problem:
     return movielens(folder, movies)
 
 
+def _synthetic_movies(movies: int, users: int, instance: int) -> Problem:
+    return synthetic_movies(movies, users, instance)
+
+
 def _position(text: str) -> int | None:
     return None if text == "pooled" else int(text)
 
@@ -356,7 +360,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("users", "int", 6040, 1, 1_000_000, "number of users"),
                 Parameter("instance", "int", 1, 0, None, "seed of movies and users"),
             ),
-            synthetic_movies,
+            _synthetic_movies,
         ),
     )
 }

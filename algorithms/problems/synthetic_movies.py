@@ -10,15 +10,18 @@ from algorithms.problems.logged_users import LoggedUsers
 __all__ = ["synthetic_movies"]
 
 _GENRES = 17
-_BEST, _WORST = 0.57, 0.20  # shares of users: those of the first and the hundredth movie in the paper's setting
+_BEST, _WORST = (
+    0.57,
+    0.20,
+)  # shares of users: those of the first and the hundredth movie in the paper's setting
 
 
 def synthetic_movies(movies: int, users: int, instance: int) -> LoggedUsers:
     """Return a problem like `movielens`, drawn from a seed.
 
     A movie has one to four of 17 genres, some genres are commoner than others, and every genre is some movie's. Its
-    popularity falls geometrically from 0.57 to 0.20 in an order that has nothing to do with the ids. Users differ in how
-    much they watch, so that the outcomes of one user are dependent, as in a log.
+    popularity falls geometrically from 0.57 to 0.20 in an order that has nothing to do with the ids. Users differ in
+    how much they watch, so that the outcomes of one user are dependent, as in a log.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from verify.commands.command_options import printed
 from verify.commands.ledger_command import ledger_group
 from verify.commands.list_command import list_command
 from verify.commands.regret_command import regret_command
+from verify.commands.reproduce_command import reproduce_command
 from verify.commands.simulate_command import simulate_command
 from verify.commands.verify_command import verify_command
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
@@ -52,6 +53,7 @@ for command in (
     verify_command,
     regret_command,
     simulate_command,
+    reproduce_command,
     list_command,
     audit_command,
     calibrate_command,

@@ -133,6 +133,7 @@ def shown_progress(name: str) -> Iterator[Progress]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=console, transient=True) as bar:
@@ -184,7 +185,18 @@ def check_plot(path: Path) -> None:
         raise SettingError(f"--plot {path}: cannot be written ({error.strerror})") from None
     if not existed:
         path.unlink()
+    check_matplotlib("--plot")
+
+
+def check_matplotlib(what: str) -> None:
+    """Refuse what draws, named by `what`, if matplotlib is missing.
+
+    Raises
+    ------
+    SettingError
+        If it is.
+    """
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise SettingError("--plot needs matplotlib: pip install 'dpwitness[plot]'") from None
+        raise SettingError(f"{what} needs matplotlib: pip install 'dpwitness[plot]'") from None

@@ -113,7 +113,9 @@ def test_one_round_has_the_law_of_the_log(source):
 def test_totals_are_multinomial(rounds):
     """Of every user's number of visits: the joint law, false alarm 1e-6."""
     users, lanes = 4, 40_000
-    problem = LoggedUsers(TopK(users, users), np.eye(users))  # all arms are played: a total is a number of visits
+    problem = LoggedUsers(
+        TopK(users, users), np.eye(users)
+    )  # all arms are played: a total is a number of visits
     arms = np.tile(np.arange(users), (lanes, 1))
     visits = problem.draw_totals(arms, np.full(lanes, rounds), np.random.default_rng(3))
     assert (visits.sum(axis=1) == rounds).all()

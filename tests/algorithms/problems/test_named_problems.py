@@ -45,7 +45,10 @@ def test_made_up_movies_are_of_the_size_of_the_real_ones_and_say_what_they_are()
     assert problem.means.max() == pytest.approx(0.57, abs=0.03)
     assert problem.means.min() == pytest.approx(0.20, abs=0.03)
     row = problem.structure.vectors[3]
-    assert problem.names[3] == f"made-up movie 4: genres {', '.join(str(g + 1) for g, has in enumerate(row) if has)}"
+    assert (
+        problem.names[3]
+        == f"made-up movie 4: genres {', '.join(str(g + 1) for g, has in enumerate(row) if has)}"
+    )
 
 
 def test_means_by_name():

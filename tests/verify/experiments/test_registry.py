@@ -1,0 +1,59 @@
+"""Every experiment at a tiny size: it runs, and its report says something of each statement of the paper."""
+
+from __future__ import annotations
+
+import pytest
+
+from algorithms.problems import SettingError
+from verify.experiments.experiment import Size, Table
+from verify.experiments.markdown import report
+from verify.experiments.registry import experiments, named_experiments
+from verify.experiments.run_all import run_all
+from verify.subjects.resolve import every_learner
+
+TINY = Size(40, 2, 2)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Runs that several experiments share are simulated once."""
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.mark.parametrize("name", experiments)
+def test_an_experiment_runs_and_reports(name, store):
+    experiment = experiments[name]
+    lines = experiment.lines(TINY)
+    results = run_all(lines, store, workers=1, progress=lambda share, doing: None)
+    content = experiment.content(results, lines) if isinstance(experiment, Table) else None
+    if content is not None:
+        assert content.rows
+        assert all(len(row) == len(content.columns) for row in content.rows)
+    words = report(experiment, "quick", TINY, lines, results, content=content)
+    for statement in experiment.statements:
+        assert f"- {statement.says} - " in words
+    for line in lines:
+        assert line.role == (
+            "published" if line.points[0][1].learner.startswith("published/dp") else line.role
+        )
+
+
+@pytest.mark.parametrize("name", experiments)
+def test_published_learners_are_marked_and_false_ones_have_their_twin(name):
+    lines = experiments[name].lines(Size(40, 2, 2))
+    played = {line.points[0][1].learner for line in lines}
+    assert len({line.name for line in lines}) == len(lines)
+    for line in lines:
+        entry = every_learner[line.points[0][1].learner]
+        assert (line.role == "published") == (
+            entry.name.startswith("published/") and not entry.as_printed.startswith("makes no")
+        )
+        if line.role == "published" and entry.as_printed.startswith("FALSE"):
+            assert entry.certified_form in played
+
+
+def test_the_beginning_of_a_name_stands_for_all_that_begin_so():
+    assert [each.name for each in named_experiments(("matroid/fig2",))] == ["matroid/fig2a", "matroid/fig2b"]
+    assert [each.name for each in named_experiments(("matroid/fig1", "matroid/fig1"))] == ["matroid/fig1"]
+    with pytest.raises(SettingError, match="unknown experiment 'matroid/fig9'"):
+        named_experiments(("matroid/fig9",))

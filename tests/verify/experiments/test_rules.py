@@ -1,0 +1,74 @@
+"""The rules of reports, on runs whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from algorithms.simulate import Trace
+from verify.experiments import rules
+from verify.experiments.experiment import RETURN
+from verify.experiments.simulated_runs import SimulatedRuns
+
+ROUNDS = np.unique(np.geomspace(1, 10_000, 60).round()).astype(np.int64)
+
+
+def line(curve, noise=0.0, x=0.0, runs=8):
+    """One point: the runs lie around the curve, `noise` to either side."""
+    offsets = noise * np.linspace(-1, 1, runs)
+    regret = np.array([curve(t) for t in ROUNDS.astype(float)])[:, np.newaxis] * np.ones(runs) + offsets
+    reward = 2.0 * ROUNDS[:, np.newaxis] - regret
+    return x, SimulatedRuns(Trace(ROUNDS, regret, reward, 1.0), "a", "b", "replace one")
+
+
+LOW, HIGH, WIDE = (
+    line(lambda t: 10.0, 1.0),
+    line(lambda t: 20.0, 1.0),
+    line(lambda t: 15.0, 40.0),
+)
+RESULTS = {
+    "low": [LOW], "high": [HIGH], "wide": [WIDE],
+    "log": [line(lambda t: 5 * np.log(t))], "linear": [line(lambda t: 0.1 * t)],
+    "falling": [line(lambda t, x=x: 100 / x, 0.5, x) for x in (1.0, 2.0, 4.0)],
+    "bump": [line(lambda t, y=y: y, 0.5, x) for x, y in ((1.0, 100.0), (2.0, 10.0), (4.0, 30.0))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        (rules.ordered("high", "low"), True),
+        (rules.ordered("low", "high"), False),
+        (rules.ordered("wide", "low"), None),
+        (rules.ordered("low", "high", quantity=RETURN), True),
+        (rules.below("low", "high"), True),
+        (rules.below("high", "low"), False),
+        (rules.below("low", "wide"), None),
+        (rules.within("high", "low", 2.5), True),
+        (rules.within("high", "low", 1.5), False),
+        (rules.near_optimum("low", 0.99), True),
+        (rules.near_optimum("linear", 0.99), False),
+        (rules.falls("falling"), True),
+        (rules.falls("bump"), False),
+        (rules.rises("falling"), False),
+        (rules.straight("falling", lambda x: 1 / x), True),
+        (rules.straight("bump", lambda x: 1 / x), False),
+        (rules.logarithmic("log"), True),
+        (rules.logarithmic("linear"), False),
+        (rules.levels("log"), True),
+        (rules.levels("linear"), False),
+        (rules.every(rules.ordered("high", "low"), rules.ordered("wide", "low")), None),
+        (rules.every(rules.ordered("low", "high"), rules.ordered("wide", "low")), False),
+    ],
+)
+def test_what_a_rule_says(rule, holds):
+    seen = rule(RESULTS)
+    assert seen.holds is holds
+    assert seen.words
+
+
+def test_equal_runs_are_not_larger():
+    values = np.array([1.0, 2.0])
+    assert rules.larger(values, values) is False
+    assert rules.larger(np.array([3.0]), np.array([1.0])) is None  # one run tells nothing
+    assert rules.in_words(np.array([3.0])) == "3"

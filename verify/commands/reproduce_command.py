@@ -1,0 +1,125 @@
+"""The command ``dpwitness reproduce``: figures and tables of the papers, by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from algorithms.problems import SettingError
+from verify.commands.command_options import check_matplotlib, json_option, show, shown_progress
+from verify.experiments.experiment import Experiment, Scale
+from verify.experiments.registry import experiments, named_experiments
+from verify.experiments.reproduce import Reproduced, reproduce
+
+_TOLD = {True: ("seen", "green"), False: ("not seen", "bold yellow"), None: ("not told apart", "yellow")}
+
+
+@click.command("reproduce")
+@click.argument("names", nargs=-1)
+@click.option(
+    "--scale",
+    type=click.Choice(["quick", "paper"]),
+    default="paper",
+    show_default=True,
+    help="The paper's size, or one that takes less than a minute each.",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Your unpacked copy of MovieLens-1M; without it made-up movies stand in.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("reproduced"),
+    show_default=True,
+    help="Where files go. Runs that are there already are not simulated again.",
+)
+@click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
+@json_option
+def reproduce_command(
+    names: tuple[str, ...], scale: str, data: Path | None, out: Path, workers: int, as_json: bool
+) -> None:
+    """Reproduce the figures and tables NAMES of the papers; without a name, list them.
+
+    The beginning of a name stands for all that begin so: cascade/fig1 for all its parts, matroid/ for a paper. Each
+    leaves a picture, a CSV file and a report: what the paper shows, what is seen, why they differ. A run that was
+    stopped goes on.
+    """
+    if not names:
+        show(as_json, _catalogue, _render_list)
+        return
+    chosen = named_experiments(names)
+    if data is not None and not any(experiment.takes_data for experiment in chosen):
+        raise SettingError(f"--data {data}: none of {', '.join(names)} takes data")
+    check_matplotlib("reproduce")
+    done = []
+    for experiment in chosen:
+        start = time.perf_counter()
+        with shown_progress(experiment.name) as tell:
+            found = reproduce(
+                experiment, out, scale=cast(Scale, scale), data=data, workers=workers, progress=tell
+            )
+        done.append((found, time.perf_counter() - start))
+        if not as_json:
+            _render(experiment, *done[-1], Console())
+    if as_json:
+        show(True, lambda: {"experiments": [_data(*each) for each in done]}, lambda console: None)
+
+
+def _catalogue() -> dict[str, Any]:
+    return {
+        "experiments": [
+            {
+                "name": experiment.name,
+                "title": experiment.title,
+                "source": experiment.source,
+                "shows": experiment.shows,
+                "setting": experiment.setting,
+                "takes_data": experiment.takes_data,
+                "sizes": {
+                    scale: {"horizon": size.horizon, "runs": size.runs, "points": size.points}
+                    for scale, size in experiment.sizes.items()
+                },
+            }
+            for experiment in experiments.values()
+        ]
+    }
+
+
+def _render_list(console: Console) -> None:
+    table = Table("experiment", "what the paper shows", title="dpwitness reproduce ...", title_justify="left")
+    table.columns[0].no_wrap = True
+    for experiment in experiments.values():
+        words = Text.assemble(
+            (experiment.title, "bold"), f"\n{experiment.shows}\n", (experiment.source, "dim")
+        )
+        table.add_row(experiment.name, words)
+    console.print(table)
+
+
+def _render(experiment: Experiment, found: Reproduced, seconds: float, console: Console) -> None:
+    console.print(Text.assemble((found.name, "bold"), f"  {experiment.title} ({seconds:.0f} s)"))
+    for says, seen in found.seen:
+        word, style = _TOLD[seen.holds]
+        console.print(Text.assemble("  - ", says, ": ", (word, style), f" ({seen.words})"))
+    for path in (found.picture, found.data, found.text):
+        console.print(Text(f"  {path}"), soft_wrap=True)
+
+
+def _data(found: Reproduced, seconds: float) -> Mapping[str, Any]:
+    return {
+        "name": found.name,
+        "picture": str(found.picture),
+        "data": str(found.data),
+        "report": str(found.text),
+        "seconds": seconds,
+        "seen": [{"says": says, "holds": seen.holds, "words": seen.words} for says, seen in found.seen],
+    }

@@ -1,0 +1,194 @@
+"""One simulation, said in words and numbers only: learner, problem, settings, privacy, size."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from accountant import Gate
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.durable.code_fingerprint import code_digests, fingerprint
+from algorithms.learner import DEFAULT_DELTA, Learner
+from algorithms.problems import LinearBandit, Problem, ProblemError, Value
+from algorithms.simulate import simulate
+from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.conduct.progress import Progress, silent
+from verify.experiments.plain_runs import simulate_plain_bandit
+from verify.experiments.simulated_runs import SimulatedRuns
+from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
+from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
+from verify.subject_error import SubjectError
+from verify.subjects.resolve import every_learner, load_object, names_file, resolve
+
+_PACKAGES = frozenset({"mechanisms", "accountant", "algorithms"})
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What is simulated, and how often.
+
+    Attributes
+    ----------
+    learner
+        A registered name, or ``path/to/file.py:object``: a learner class or a `verify.PlainBandit`.
+    problem
+        A name of the catalogue, ``path/to/file.py:problem`` (a problem, or a function that makes one), or None for the
+        learner's own.
+    settings
+        Of learner and problem.
+    epsilon, delta
+        The privacy of a private learner.
+    horizon, runs, seed
+        Rounds of a run, how many runs, and the seed: a run depends on the seed and its own number only.
+    checkpoints
+        At how many rounds regret is kept.
+    recommends
+        Whether what each run would play next is kept, too, and the best action; for learners of super arms.
+    """
+
+    learner: str
+    horizon: int
+    runs: int
+    problem: str | None = None
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    epsilon: float = 1.0
+    delta: float = DEFAULT_DELTA
+    seed: int = 0
+    checkpoints: int = 50
+    recommends: bool = False
+
+    @property
+    def from_file(self) -> bool:
+        """Whether a user's code is imported for it."""
+        return names_file(self.learner) or (self.problem is not None and names_file(self.problem))
+
+    @property
+    def key(self) -> str:
+        """A word for it, and for the code and data files that its result depends on; of a registered learner."""
+        make = every_learner[self.learner].make
+        own = {"code": _code(make.__module__), "data": _digest(str(self.settings.get("folder", "")))}
+        text = json.dumps(asdict(self) | own, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def simulated(
+    configuration: Configuration, *, workers: int = 1, progress: Progress = silent
+) -> SimulatedRuns:
+    """Simulate a configuration.
+
+    Parameters
+    ----------
+    configuration
+        What, and how often.
+    workers
+        Worker processes; no result depends on it.
+    progress
+        Told the share that is done.
+
+    Raises
+    ------
+    SubjectError
+        If the learner is none, or raised an error.
+    ProblemError
+        If the problem or a setting is unknown or out of range, or of another family than the learner.
+    ValueError
+        If a number is out of range.
+    """
+    subject = resolve(configuration.learner)
+    sizes = {
+        "horizon": configuration.horizon,
+        "runs": configuration.runs,
+        "seed": configuration.seed,
+        "checkpoints": configuration.checkpoints,
+    }
+    privacy: dict[str, Any] = {"epsilon": configuration.epsilon, "delta": configuration.delta}
+    named = configuration.problem
+    problem: Problem | LinearBandit | str | None = named
+    if named is not None and names_file(named):
+        problem = _own_problem(named)
+    share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
+    further: dict[str, Any] = {}
+    if isinstance(subject, BanditSubject):
+        trace, problem_name = simulate_plain_bandit(
+            subject, problem, configuration.settings, progress=share, **sizes
+        )
+    elif not isinstance(subject, LearnerSubject):
+        raise SubjectError(f"{configuration.learner}: only learners and plain bandits can be simulated")
+    elif is_linear(subject):
+        phased, linear, problem_name = build_linear(
+            subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
+        )
+        with blaming(subject):
+            trace, further = simulate_linear(phased, linear, workers=workers, progress=share, **sizes)
+    else:
+        played, own, problem_name = choose_problem(subject, problem, configuration.settings)
+        build = learner_builder(subject.make, played, settings=own, horizon=configuration.horizon, **privacy)
+        initial_records(build, subject)
+        made: list[Learner] = []
+
+        def build_and_keep(gate: Gate) -> Learner:
+            made.append(build(gate))
+            return made[-1]
+
+        with blaming(subject):
+            if configuration.recommends:
+                trace = simulate(build_and_keep, played, progress=share, **sizes)
+                next_actions = np.concatenate([learner.act() for learner in made])[: configuration.runs]
+                further["recommended"] = next_actions.tolist()
+                further["best"] = played.structure.solve(played.means[np.newaxis])[0].tolist()
+            else:
+                trace = simulate(build, played, workers=workers, progress=share, **sizes)
+    if named is not None and problem is not named:
+        problem_name = named
+    return SimulatedRuns(trace, subject.name, problem_name, subject.form.neighbours.value, further)
+
+
+def _own_problem(reference: str) -> Problem | LinearBandit:
+    """Return the problem that a user's file has or makes.
+
+    Raises
+    ------
+    ProblemError
+        If it is none.
+    """
+    found: Any = load_object(reference)
+    if callable(found) and not _is_problem(found):
+        found = found()
+    if not _is_problem(found):
+        raise ProblemError(
+            f"{reference} is of type {type(found).__name__}; must be a problem (algorithms.problems.SemiBandit, "
+            "Cascade, LinearBandit ...), or a function without arguments that makes one"
+        )
+    own: Problem | LinearBandit = found
+    return own
+
+
+def _is_problem(value: Any) -> bool:
+    needed = ("structure", "means", "draw_feedback", "expected_reward", "benchmark")
+    return isinstance(value, LinearBandit) or (
+        not isinstance(value, type) and all(hasattr(value, name) for name in needed)
+    )
+
+
+@functools.cache
+def _code(module: str) -> str:
+    """Return a word for the code of a learner, of the problems, and of the simulation."""
+    return fingerprint(code_digests([module, "algorithms.play", "algorithms.problems"], _PACKAGES))
+
+
+@functools.cache
+def _digest(folder: str) -> str:
+    """Return a word for the files of a folder of data; empty for none."""
+    if not folder:
+        return ""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).glob("*.dat")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,241 @@
+"""What a figure or a table of a paper is: lines of configurations, axes, and what the paper says is to be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from verify.experiments.configuration import Configuration
+from verify.experiments.simulated_runs import SimulatedRuns
+
+Role = Literal["baseline", "published", "certified"]
+Scale = Literal["quick", "paper"]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is simulated.
+
+    Attributes
+    ----------
+    horizon, runs
+        Rounds of a run, and runs of each configuration.
+    points
+        How many values of the parameter on the horizontal axis.
+    """
+
+    horizon: int
+    runs: int
+    points: int = 0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a figure, or one row of a table that is simulated.
+
+    Attributes
+    ----------
+    name
+        A short name within the experiment.
+    label
+        For the legend.
+    role
+        Whether it is a baseline without privacy, an algorithm as its paper prints it, or a certified learner.
+    points
+        One configuration, or one for each value of the parameter on the horizontal axis.
+    colour
+        Lines of one colour belong together: an algorithm as published and its certified twin.
+    """
+
+    name: str
+    label: str
+    role: Role
+    points: tuple[tuple[float, Configuration], ...]
+    colour: int = 0
+
+
+Results = Mapping[str, Sequence[tuple[float, SimulatedRuns]]]
+"""What was simulated of every line, by its name: at each parameter value, the runs."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is drawn of a run.
+
+    Attributes
+    ----------
+    label
+        For the axis, units included.
+    of
+        From rounds (checkpoints, 1), regret and reward (checkpoints, runs) to what is drawn.
+    more_is_better
+        Whether a higher line is the better learner.
+    """
+
+    label: str
+    of: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    more_is_better: bool = False
+
+    def values(self, runs: SimulatedRuns) -> FloatArray:
+        """Return the quantity at every checkpoint of every run, (checkpoints, runs)."""
+        rounds = runs.trace.rounds[:, np.newaxis].astype(np.float64)
+        return self.of(rounds, runs.trace.regret, runs.trace.reward)
+
+
+REGRET = Quantity("cumulative regret", lambda rounds, regret, reward: regret)
+REGRET_PER_ROUND = Quantity("regret per round", lambda rounds, regret, reward: regret / rounds)
+RETURN = Quantity(
+    "expected return per round", lambda rounds, regret, reward: reward / rounds, more_is_better=True
+)
+REGRET_OVER_LOG = Quantity(
+    "regret / ln n", lambda rounds, regret, reward: regret / np.maximum(np.log(rounds), np.log(2.0))
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The horizontal axis.
+
+    Attributes
+    ----------
+    label
+        With units.
+    logarithmic
+        Its scale.
+    of
+        From the value of a configuration's parameter to its place; None if the axis has the rounds.
+    """
+
+    label: str
+    logarithmic: bool = False
+    of: Callable[[float], float] | None = None
+
+
+ROUNDS = Axis("round t")
+LOG_ROUNDS = Axis("round n", logarithmic=True)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Whether something is seen in what was measured.
+
+    Attributes
+    ----------
+    holds
+        None if the runs do not tell.
+    words
+        The numbers behind it.
+    """
+
+    holds: bool | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Something that a paper says of its figure or table, and how it is read off what we measure.
+
+    Attributes
+    ----------
+    says
+        In the paper.
+    seen
+        The rule: from what was simulated to whether it is seen.
+    why
+        Why the two differ, for the report, where they do.
+    """
+
+    says: str
+    seen: Callable[[Results], Seen]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or a table of a paper.
+
+    Attributes
+    ----------
+    name
+        As in ``matroid/fig2a``.
+    title
+        One line.
+    source
+        Paper, number, page or section.
+    shows
+        What the paper shows in it.
+    setting
+        The settings: those of the paper, and those that it leaves open with what we took.
+    sizes
+        How much is simulated at each scale.
+    lines
+        From a size to the lines.
+    statements
+        What the paper says is seen.
+    takes_data
+        Whether the problem is made of data that the user has to bring; `lines` then plays a synthetic stand-in.
+    """
+
+    name: str
+    title: str
+    source: str
+    shows: str
+    setting: str
+    sizes: Mapping[Scale, Size]
+    lines: Callable[[Size], tuple[Line, ...]]
+    statements: tuple[Statement, ...] = ()
+    takes_data: bool = False
+
+
+@dataclass(frozen=True)
+class Figure(Experiment):
+    """A figure.
+
+    Attributes
+    ----------
+    x, y
+        What is drawn against what.
+    log_y
+        Whether the vertical axis is logarithmic.
+    band
+        What is shaded around a mean: two standard errors, or one standard deviation of the runs, as the paper does it.
+    optimum
+        The label of a horizontal line at the best reward of a round; none if empty.
+    """
+
+    x: Axis = ROUNDS
+    y: Quantity = REGRET
+    log_y: bool = False
+    band: Literal["± 2 standard errors", "± standard deviation"] = "± 2 standard errors"
+    optimum: str = ""
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """A table.
+
+    Attributes
+    ----------
+    columns, rows
+        Cells as text.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Table(Experiment):
+    """A table.
+
+    Attributes
+    ----------
+    content
+        From what was simulated, and the lines, to the cells.
+    """
+
+    content: Callable[[Results, tuple[Line, ...]], TableContent] = lambda results, lines: TableContent((), ())

@@ -1,0 +1,59 @@
+"""Lines of experiments, each said in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from algorithms.learner import DEFAULT_DELTA
+from algorithms.problems import Value
+from verify.experiments.configuration import Configuration
+from verify.experiments.experiment import Line, Role, Size
+from verify.subjects.resolve import every_learner
+
+_CHECKPOINTS = 120
+
+
+def over_rounds(
+    name: str,
+    label: str,
+    learner: str,
+    problem: str,
+    size: Size,
+    *,
+    epsilon: float = 1.0,
+    delta: float = DEFAULT_DELTA,
+    settings: Mapping[str, Value] | None = None,
+    colour: int = 0,
+    parameter: float = 0.0,
+    recommends: bool = False,
+) -> Line:
+    """Return a line against the rounds: one configuration.
+
+    Parameters
+    ----------
+    name, label, colour
+        As in `Line`; the role follows from the learner.
+    learner, problem, size, epsilon, delta, settings, recommends
+        As in `Configuration`.
+    parameter
+        What the CSV says of it.
+    """
+    configuration = Configuration(
+        learner, size.horizon, size.runs, problem, settings or {}, epsilon, delta,
+        checkpoints=_CHECKPOINTS, recommends=recommends,
+    )  # fmt: skip
+    return Line(name, label, role_of(learner), ((parameter, configuration),), colour)
+
+
+def swept(values: Iterable[float], lines: Sequence[Line]) -> Line:
+    """Return one line against a parameter, of lines that have one configuration each, for these values."""
+    points = tuple((value, line.points[0][1]) for value, line in zip(values, lines, strict=True))
+    return replace(lines[0], points=points)
+
+
+def role_of(learner: str) -> Role:
+    """Return the role of a registered learner."""
+    if every_learner[learner].as_printed.startswith("makes no privacy claim"):
+        return "baseline"
+    return "published" if learner.startswith("published/") else "certified"

@@ -1,0 +1,87 @@
+"""Simulation of bandits written without this library, against stochastic rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from accountant.gates.random_streams import RandomStream, stream_generator
+from algorithms.problems import LinearBandit, Problem, ProblemError, Value, build_problem
+from algorithms.simulate import Trace, checkpoint_rounds
+from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.subject_error import SubjectError
+
+
+def simulate_plain_bandit(
+    subject: BanditSubject,
+    problem: Problem | LinearBandit | str | None,
+    settings: Mapping[str, Value],
+    *,
+    horizon: int,
+    runs: int,
+    seed: int,
+    checkpoints: int,
+    progress: Callable[[float], None],
+) -> tuple[Trace, str]:
+    """Simulate a plain bandit on a problem of single arms; a run depends on the seed and its own number only.
+
+    Parameters
+    ----------
+    subject
+        The bandit: it selects an arm and is told its reward. Outcomes 0 and 1 become its smallest and largest reward.
+    problem, settings
+        One in which a single arm is played, with as many arms; by default ``top-k`` of that size.
+    horizon, runs, seed, checkpoints
+        As for `algorithms.simulate.simulate`.
+    progress
+        Called with the share that is done.
+
+    Raises
+    ------
+    SubjectError
+        If it stops by itself, plays an adversary or sees private contexts: then its regret is not defined here.
+    ProblemError
+        If the problem is another one.
+    ValueError
+        If a number is out of range, or the bandit cannot be called as it was said.
+    """
+    bandit = subject.bandit
+    if bandit.stops or bandit.adversary is not None or bandit.private_context:
+        raise SubjectError(
+            f"{subject.name}: regret is simulated of bandits that play every round against random rewards, without "
+            "stopping by themselves, adversary or private context"
+        )
+    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
+        if value < 1:
+            raise ValueError(f"{name}={value!r}: must be at least 1")
+    if problem is None or problem == "top-k":
+        played, name = build_problem("top-k", {"arms": bandit.arms, "size": 1, **settings}), "top-k"
+    elif isinstance(problem, str):
+        played, name = build_problem(problem, settings), problem
+    else:
+        if isinstance(problem, LinearBandit) or settings:
+            raise ProblemError(
+                f"{subject.name} plays single arms of a problem that takes no settings, or a named one"
+            )
+        played, name = problem, type(problem).__name__
+    if played.structure.size != 1 or played.structure.arms != bandit.arms:
+        raise ProblemError(
+            f"{subject.name} plays one of {bandit.arms} arms, not {played.structure.size} of {played.structure.arms}"
+        )
+    start = perf_counter()
+    low, high = bandit.rewards[0], bandit.rewards[-1]
+    rounds = checkpoint_rounds(horizon, checkpoints)
+    means = played.expected_reward(np.arange(bandit.arms)[:, np.newaxis])
+    reward = np.empty((len(rounds), runs))
+    timed = replace(bandit, rounds=horizon)
+    for run in range(runs):
+        outcomes = stream_generator(seed, RandomStream.ENVIRONMENT, run).random((horizon + 1, bandit.arms))
+        table = np.where(outcomes < played.means, high, low)
+        actions = timed.actions(table, [run], np.random.SeedSequence(seed))[0, :, 0]
+        reward[:, run] = np.cumsum(means[actions])[rounds - 1]
+        progress((run + 1) / runs)
+    regret = played.benchmark * rounds[:, np.newaxis] - reward
+    return Trace(rounds, regret, reward, perf_counter() - start), name

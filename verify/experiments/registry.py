@@ -1,0 +1,26 @@
+"""Every experiment by its name."""
+
+from __future__ import annotations
+
+from algorithms.problems import known_name
+from verify.experiments.experiment import Experiment
+from verify.experiments.matroid import MATROID
+
+experiments: dict[str, Experiment] = {experiment.name: experiment for experiment in (*MATROID,)}
+"""All figures and tables that can be reproduced."""
+
+
+def named_experiments(names: tuple[str, ...]) -> list[Experiment]:
+    """Return the experiments of these names; the beginning of a name stands for all that begin so, as ``cascade/``.
+
+    Raises
+    ------
+    SettingError
+        If a name is unknown; the message suggests the closest.
+    """
+    chosen: dict[str, Experiment] = {}
+    for name in names:
+        begin = {key: each for key, each in experiments.items() if key.startswith(name)}
+        exact = {name: experiments[name]} if name in experiments else begin
+        chosen |= exact or {known_name("experiment", name, experiments): experiments[name]}
+    return list(chosen.values())

@@ -1,0 +1,99 @@
+"""One experiment from its name to its files: picture, CSV and report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from verify.conduct.progress import Progress, silent
+from verify.experiments.csv_files import write_runs, write_table
+from verify.experiments.draw import draw_figure, draw_table
+from verify.experiments.experiment import Experiment, Figure, Results, Scale, Seen, Size, Table
+from verify.experiments.markdown import report
+from verify.experiments.run_all import run_all, with_data
+
+STAND_IN = (
+    "Synthetic stand-in: movies and users are made up. --data FOLDER plays your copy of MovieLens-1M instead."
+)
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What was written and seen.
+
+    Attributes
+    ----------
+    name
+        Of the experiment.
+    picture, data, text
+        The files: PNG, CSV and Markdown.
+    seen
+        What the paper says, and whether it is seen.
+    """
+
+    name: str
+    picture: Path
+    data: Path
+    text: Path
+    seen: tuple[tuple[str, Seen], ...]
+
+
+def reproduce(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    scale: Scale = "paper",
+    data: Path | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+    size: Size | None = None,
+) -> Reproduced:
+    """Simulate an experiment, or what is missing of it, and write its picture, CSV and report.
+
+    Parameters
+    ----------
+    experiment
+        What.
+    folder
+        Files go to ``folder/scale/name.*``, the runs of every configuration to ``folder/runs``, shared by all
+        experiments and scales: what is there is not simulated again.
+    scale
+        How much is simulated.
+    data
+        The user's MovieLens-1M, for experiments that take data.
+    workers
+        Processes; no result depends on it.
+    progress
+        Told the share that is done.
+    size
+        Instead of that of the scale.
+
+    Raises
+    ------
+    ProblemError
+        If the data cannot be read.
+    OSError
+        If a file cannot be written.
+    """
+    size = experiment.sizes[scale] if size is None else size
+    lines = experiment.lines(size)
+    note = ""
+    if experiment.takes_data:
+        lines, note = (lines, STAND_IN) if data is None else (with_data(lines, data), "")
+    results: Results = run_all(lines, folder / "runs", workers=workers, progress=progress)
+    base = folder / scale / experiment.name
+    base.parent.mkdir(parents=True, exist_ok=True)
+    picture, table, text = (base.with_suffix(suffix) for suffix in (".png", ".csv", ".md"))
+    content = None
+    if isinstance(experiment, Table):
+        content = experiment.content(results, lines)
+        draw_table(content, picture, f"{experiment.name}: {experiment.title}", note)
+        write_table(content, table)
+    else:
+        assert isinstance(experiment, Figure)
+        draw_figure(experiment, lines, results, picture, note)
+        write_runs(lines, results, table, only_last=experiment.x.of is not None)
+    words = report(experiment, scale, size, lines, results, note=note, content=content)
+    text.write_text(words, encoding="utf-8")
+    seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
+    return Reproduced(experiment.name, picture, table, text, seen)

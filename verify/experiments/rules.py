@@ -1,0 +1,221 @@
+"""Rules by which a report says whether something is seen: each compares means with their standard errors.
+
+Two means differ if they are more than three standard errors of their difference apart; nearer ones are not told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from verify.experiments.experiment import REGRET, Quantity, Results, Seen
+from verify.experiments.simulated_runs import SimulatedRuns
+
+_ERRORS = 3.0
+Rule = Callable[[Results], Seen]
+
+
+def summary(values: FloatArray) -> tuple[float, float]:
+    """Return mean and standard error of one number per run; the error of a single run is infinite."""
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.inf
+    return float(values.mean()), error
+
+
+def in_words(values: FloatArray) -> str:
+    """Return a mean and its standard error."""
+    mean, error = summary(values)
+    return f"{mean:.4g}" + (f" ± {error:.2g}" if math.isfinite(error) else "")
+
+
+def last(results: Results, line: str, quantity: Quantity = REGRET) -> FloatArray:
+    """Return a quantity after the last round, at the line's last parameter value, of every run."""
+    value: FloatArray = quantity.values(results[line][-1][1])[-1]
+    return value
+
+
+def larger(first: FloatArray, second: FloatArray) -> bool | None:
+    """Whether the first mean is larger than the second; None if the runs do not tell."""
+    (mean, error), (other, other_error) = summary(first), summary(second)
+    difference, width = mean - other, _ERRORS * math.hypot(error, other_error)
+    if first.size == second.size and np.array_equal(first, second):
+        return False
+    return None if not abs(difference) > width else difference > 0
+
+
+def ordered(*lines: str, quantity: Quantity = REGRET) -> Rule:
+    """Return the rule that the lines end in falling order of the quantity."""
+
+    def seen(results: Results) -> Seen:
+        values = [last(results, line, quantity) for line in lines]
+        told = [larger(before, after) for before, after in pairwise(values)]
+        holds = False if False in told else (None if None in told else True)
+        return Seen(
+            holds,
+            ", ".join(f"{line} {in_words(value)}" for line, value in zip(lines, values, strict=True)),
+        )
+
+    return seen
+
+
+def below(line: str, other: str) -> Rule:
+    """Return the rule that a line has less final regret than another at every value of the parameter."""
+
+    def seen(results: Results) -> Seen:
+        told = [
+            (x, larger(theirs.final, own.final))
+            for (x, own), (_, theirs) in zip(results[line], results[other], strict=True)
+        ]
+        against = [x for x, less in told if less is False]
+        words = f"{line} {in_words(last(results, line))}, {other} {in_words(last(results, other))}"
+        if len(told) > 1:
+            words = (
+                f"less at {sum(less is True for _, less in told)} of {len(told)} values, more at {len(against)}; "
+                f"at the last: {words}"
+            )
+        return Seen(False if against else (None if None in {less for _, less in told} else True), words)
+
+    return seen
+
+
+def within(line: str, other: str, factor: float) -> Rule:
+    """Return the rule that a line's final regret is at most `factor` times another's."""
+
+    def seen(results: Results) -> Seen:
+        first, second = last(results, line), last(results, other)
+        told = larger(first, factor * second)
+        words = (
+            f"{line} {in_words(first)} against {in_words(second)} of {other}: "
+            f"{first.mean() / second.mean():.3g} times, where up to {factor:g} counts as comparable"
+        )
+        return Seen(None if told is None else not told, words)
+
+    return seen
+
+
+def near_optimum(line: str, share: float) -> Rule:
+    """Return the rule that the return per round ends at this share of the optimum or above."""
+
+    def seen(results: Results) -> Seen:
+        runs = results[line][-1][1]
+        rounds = float(runs.trace.rounds[-1])
+        optimum = (runs.trace.regret[-1] + runs.trace.reward[-1]).mean() / rounds
+        reached = runs.trace.reward[-1] / rounds / optimum
+        told = larger(reached, np.full(reached.size, share))
+        ends = f"{line} ends at {100 * reached.mean():.1f} % of the best return ({optimum:.4g})"
+        words = f"{ends}; {100 * share:g} % counts"
+        return Seen(told, words)
+
+    return seen
+
+
+def falls(line: str) -> Rule:
+    """Return the rule that final regret falls along the parameter: never rises, and is less at the end."""
+
+    def seen(results: Results) -> Seen:
+        points = sorted(results[line], key=lambda point: point[0])
+        rises = [x for (_, a), (x, b) in pairwise(points) if larger(b.final, a.final)]
+        less = larger(points[0][1].final, points[-1][1].final)
+        words = (
+            f"{line} goes from {in_words(points[0][1].final)} at {points[0][0]:g} to "
+            f"{in_words(points[-1][1].final)} at {points[-1][0]:g}"
+        )
+        if rises:
+            words += f", and rises on the way, at {', '.join(f'{x:g}' for x in rises[:5])}"
+        return Seen(False if rises else less, words)
+
+    return seen
+
+
+def rises(line: str) -> Rule:
+    """Return the rule that final regret is larger at the end of the parameter's range than at its start."""
+
+    def seen(results: Results) -> Seen:
+        points = sorted(results[line], key=lambda point: point[0])
+        words = f"{line}: " + ", ".join(f"{in_words(runs.final)} at {x:g}" for x, runs in points)
+        return Seen(larger(points[-1][1].final, points[0][1].final), words)
+
+    return seen
+
+
+def straight(line: str, x: Callable[[float], float], least: float = 0.98) -> Rule:
+    """Return the rule that final regret is a straight line in a function of the parameter, by its share of variance."""
+
+    def seen(results: Results) -> Seen:
+        places = np.array([x(value) for value, _ in results[line]])
+        means = np.array([runs.final.mean() for _, runs in results[line]])
+        slope, offset = np.polyfit(places, means, 1)
+        explained = 1.0 - np.sum((means - slope * places - offset) ** 2) / np.sum((means - means.mean()) ** 2)
+        words = (
+            f"{line}: a straight line explains {100 * explained:.1f} % of the variance ({100 * least:g} % count), "
+            f"slope {slope:.4g}, from {means.min():.4g} to {means.max():.4g}"
+        )
+        return Seen(bool(explained >= least), words)
+
+    return seen
+
+
+def logarithmic(line: str) -> Rule:
+    """Return the rule that regret grows like ln t: the last doubling of t adds at most 1.3 times what the previous did.
+
+    Of ln t each doubling adds the same, of t twice as much.
+    """
+
+    def seen(results: Results) -> Seen:
+        runs = results[line][-1][1]
+        second, first = _added(runs, 1.0, 2.0), _added(runs, 2.0, 4.0)
+        words = f"{line}: the last doubling of the rounds adds {in_words(second)}, the one before {in_words(first)}"
+        more = larger(second, 1.3 * first)
+        return Seen(None if more is None else not more, words)
+
+    return seen
+
+
+def levels(line: str) -> Rule:
+    """Return the rule that regret / ln n has stopped: it moves by a tenth at most in the last third of ln n."""
+
+    def seen(results: Results) -> Seen:
+        trace = results[line][-1][1].trace
+        before = int(np.searchsorted(trace.rounds, trace.rounds[-1] ** (2 / 3)))
+        means = [float(trace.regret_mean[i]) / math.log(trace.rounds[i]) for i in (before, -1)]
+        words = (
+            f"{line}: {means[0]:.4g} after {trace.rounds[before]:,} rounds, {means[1]:.4g} after "
+            f"{trace.rounds[-1]:,}"
+        )
+        return Seen(abs(means[1] - means[0]) <= 0.1 * means[1], words)
+
+    return seen
+
+
+def every(*rules: Rule) -> Rule:
+    """Return the rule that all of these hold."""
+
+    def seen(results: Results) -> Seen:
+        found = [rule(results) for rule in rules]
+        told = [each.holds for each in found]
+        return Seen(
+            False if False in told else (None if None in told else True),
+            "; ".join(each.words for each in found),
+        )
+
+    return seen
+
+
+def _added(runs: SimulatedRuns, last_part: float, first_part: float) -> FloatArray:
+    """Return what every run's regret grows by between the shares 1/first_part and 1/last_part of the rounds."""
+    rounds = runs.trace.rounds
+    horizon = float(rounds[-1])
+    return np.array(
+        [
+            np.interp(horizon / last_part, rounds, regret) - np.interp(horizon / first_part, rounds, regret)
+            for regret in runs.trace.regret.T
+        ]
+    )
+
+
+def series(names: Sequence[str], rule: Callable[[str], Rule]) -> Rule:
+    """Return the rule that one holds for each of these lines."""
+    return every(*(rule(name) for name in names))

@@ -1,0 +1,120 @@
+"""Running the configurations of an experiment: each is stored as it is done, so that a stopped run goes on."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from zipfile import BadZipFile
+
+from threadpoolctl import threadpool_limits
+
+from verify.conduct.progress import Progress, stretch
+from verify.experiments.configuration import Configuration, simulated
+from verify.experiments.experiment import Line, Results
+from verify.experiments.simulated_runs import SimulatedRuns
+from verify.sampling.workers import pool
+
+
+def run_all(lines: Sequence[Line], store: Path, *, workers: int, progress: Progress) -> Results:
+    """Simulate what is not stored yet, and return everything.
+
+    Parameters
+    ----------
+    lines
+        What is simulated; a configuration that occurs twice is simulated once.
+    store
+        The folder of results, which experiments share: a file for each configuration, named by its key.
+    workers
+        Processes, of which each simulates one configuration at a time.
+    progress
+        Told the share that is done, by the costs of the configurations.
+
+    Raises
+    ------
+    SubjectError, ProblemError, ValueError, OSError
+        As `simulated`, or if a file cannot be written.
+    """
+    wanted = {configuration.key: configuration for line in lines for _, configuration in line.points}
+    done = {key: runs for key in wanted if (runs := _stored(store, key)) is not None}
+    # The dearest first: no worker is left with it at the end.
+    missing = sorted(
+        (key for key in wanted if key not in done), key=lambda key: _cost(wanted[key]), reverse=True
+    )
+    total = sum(map(_cost, wanted.values())) or 1.0
+    before = sum(_cost(wanted[key]) for key in done) / total
+    with pool(functools.partial(_run_one, wanted, store), workers) as processes:
+        if workers == 1:
+            for key in missing:
+                after = before + _cost(wanted[key]) / total
+                done[key] = _run_one(wanted, store, key, stretch(progress, before, after))
+                before = after
+        else:
+            for key, runs in zip(missing, processes.results(missing), strict=True):
+                done[key] = runs
+                before += _cost(wanted[key]) / total
+                progress(before, _words(wanted[key]))
+    return {line.name: [(x, done[configuration.key]) for x, configuration in line.points] for line in lines}
+
+
+def _run_one(
+    wanted: dict[str, Configuration], store: Path, key: str, progress: Progress | None = None
+) -> SimulatedRuns:
+    configuration = wanted[key]
+
+    def tell(share: float, doing: str) -> None:
+        if progress is not None:
+            progress(share, _words(configuration))
+
+    with threadpool_limits(1):  # a configuration is one thread's work: two at once must not contend
+        runs = simulated(configuration, progress=tell)
+    runs.save(_path(store, key))
+    return runs
+
+
+def _stored(store: Path, key: str) -> SimulatedRuns | None:
+    path = _path(store, key)
+    if not path.exists():
+        return None
+    try:
+        return SimulatedRuns.load(path)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        EOFError,
+        BadZipFile,
+        zlib.error,
+    ):  # not what `save` wrote: it is simulated again
+        return None
+
+
+def _path(store: Path, key: str) -> Path:
+    return store / f"{key}.npz"
+
+
+def _cost(configuration: Configuration) -> float:
+    """Return roughly what it costs, for the progress: rounds, which many runs share."""
+    rounds = float(configuration.horizon)
+    return rounds if configuration.problem != "linear" else rounds * configuration.runs
+
+
+def _words(configuration: Configuration) -> str:
+    return f"{configuration.learner}, ε = {configuration.epsilon:g}"
+
+
+def with_data(lines: Sequence[Line], folder: Path) -> tuple[Line, ...]:
+    """Return lines that play the user's MovieLens instead of its stand-in."""
+
+    def real(configuration: Configuration) -> Configuration:
+        if configuration.problem != "synthetic-movies":
+            return configuration
+        return replace(configuration, problem="movielens", settings={"folder": str(folder.resolve())})
+
+    return tuple(
+        replace(line, points=tuple((x, real(configuration)) for x, configuration in line.points))
+        for line in lines
+    )

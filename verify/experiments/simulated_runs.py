@@ -1,0 +1,156 @@
+"""What a simulation leaves: regret and reward of every run at checkpoints; as a file, as JSON, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.simulate import Trace
+from mechanisms.arrays import FloatArray
+from verify.subject_error import SubjectError
+
+_REAL = (int, float)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRuns:
+    """The runs of one configuration.
+
+    Attributes
+    ----------
+    trace
+        Regret and reward of every run at checkpoints.
+    learner, problem, neighbours
+        What was simulated, and the relation that the learner's claim is for.
+    further
+        JSON data beside the curves: ``best_kept``, ``communication`` and ``phases`` of linear learners, ``recommended``
+        (what each run would play next) and ``best`` where they were asked for.
+    """
+
+    trace: Trace
+    learner: str
+    problem: str
+    neighbours: str
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def final(self) -> FloatArray:
+        """The regret of every run after its last round."""
+        last: FloatArray = self.trace.regret[-1]
+        return last
+
+    def save(self, path: Path) -> None:
+        """Write a file; whoever is interrupted leaves none."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
+        words = {name: getattr(self, name) for name in ("learner", "problem", "neighbours")}
+        with partial.open("wb") as file:
+            np.savez_compressed(
+                file,
+                rounds=self.trace.rounds,
+                regret=self.trace.regret,
+                reward=self.trace.reward,
+                words=np.array(
+                    json.dumps({**words, "seconds": self.trace.seconds, "further": dict(self.further)})
+                ),
+            )
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> SimulatedRuns:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        OSError, ValueError, KeyError
+            If there is no such file, or it is another one.
+        """
+        with np.load(path, allow_pickle=False) as kept:
+            words = json.loads(str(kept["words"]))
+            trace = Trace(kept["rounds"], kept["regret"], kept["reward"], words.pop("seconds"))
+        return cls(trace, **words)
+
+    def json(self) -> dict[str, Any]:
+        """Return JSON data from which `from_json` has it back."""
+        return {
+            "learner": self.learner,
+            "problem": self.problem,
+            "neighbours": self.neighbours,
+            "rounds": self.trace.rounds.tolist(),
+            "regret": self.trace.regret.tolist(),
+            "reward": self.trace.reward.tolist(),
+            "seconds": self.trace.seconds,
+            "further": dict(self.further),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> SimulatedRuns:
+        """Take what another process reports, if it has the form of a simulation.
+
+        Raises
+        ------
+        SubjectError
+            If it has another form.
+        """
+        told: dict[str, Any] = data if isinstance(data, dict) else {}
+        words = ("learner", "problem", "neighbours")
+        seconds: Any = told.get("seconds")
+        rounds: Any = told.get("rounds")
+        good = (
+            told.keys() == {*words, "rounds", "regret", "reward", "seconds", "further"}
+            and all(type(told[name]) is str for name in words)
+            and type(seconds) in _REAL
+            and _are_rounds(rounds)
+            and isinstance(told["further"], dict)
+            and all(_is_known(name, value) for name, value in told["further"].items())
+        )
+        if good:
+            regret, reward = _table(told["regret"], len(rounds)), _table(told["reward"], len(rounds))
+            if regret is not None and reward is not None and regret.shape == reward.shape:
+                trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, float(seconds))
+                return cls(trace, told["learner"], told["problem"], told["neighbours"], told["further"])
+        raise SubjectError("the process in which it ran reported what is no simulation")
+
+
+def _are_rounds(rounds: Any) -> bool:
+    return (
+        isinstance(rounds, list)
+        and bool(rounds)
+        and all(type(each) is int and 0 < each < 2**62 for each in rounds)
+        and all(before < after for before, after in pairwise(rounds))
+    )
+
+
+def _table(rows: Any, length: int) -> FloatArray | None:
+    """Return rows of numbers as an array, (checkpoints, runs); None if they are none."""
+    good = (
+        isinstance(rows, list)
+        and len(rows) == length
+        and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
+        and all(type(value) in _REAL and math.isfinite(value) for row in rows for value in row)
+    )
+    table: npt.NDArray[np.float64] | None = np.array(rows, dtype=np.float64) if good else None
+    return table
+
+
+def _is_known(name: str, value: Any) -> bool:
+    """Whether this may stand beside the curves."""
+    if name == "best_kept":
+        return type(value) in _REAL
+    if name == "communication":
+        return isinstance(value, dict) and all(type(each) in _REAL for each in value.values())
+    if name == "phases":
+        return isinstance(value, dict) and all(
+            isinstance(values, list) and all(type(each) in _REAL for each in values)
+            for values in value.values()
+        )
+    return False
