@@ -17,6 +17,8 @@ from verify.experiments.experiment import Line, Results
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.sampling.workers import pool
 
+_BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error)
+
 
 def run_all(lines: Sequence[Line], store: Path, *, workers: int, progress: Progress) -> Results:
     """Simulate what is not stored yet, and return everything.
@@ -80,15 +82,7 @@ def _stored(store: Path, key: str) -> SimulatedRuns | None:
         return None
     try:
         return SimulatedRuns.load(path)
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        EOFError,
-        BadZipFile,
-        zlib.error,
-    ):  # not what `save` wrote: it is simulated again
+    except _BROKEN:  # not what `save` wrote: it is simulated again
         return None
 
 

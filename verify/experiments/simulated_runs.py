@@ -74,7 +74,7 @@ class SimulatedRuns:
         OSError, ValueError, KeyError
             If there is no such file, or it is another one.
         """
-        with np.load(path, allow_pickle=False) as kept:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             words = json.loads(str(kept["words"]))
             trace = Trace(kept["rounds"], kept["regret"], kept["reward"], words.pop("seconds"))
         return cls(trace, **words)
