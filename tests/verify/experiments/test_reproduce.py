@@ -120,5 +120,5 @@ def test_the_users_movies_take_the_place_of_the_made_up_ones(tmp_path):
     real = reproduce(experiments["matroid/table3"], tmp_path / "out", size=Size(5, 2), data=folder)
     text = real.text.read_text(encoding="utf-8")
     assert "Synthetic" not in text
-    assert "Film 1 (1999)" in text or "Film 2 (1999)" in text
+    assert "| Film " in text
     assert "Drama" in text
