@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from algorithms.problems import known_name
+from verify.experiments.cascade import CASCADE
 from verify.experiments.experiment import Experiment
 from verify.experiments.matroid import MATROID
 
-experiments: dict[str, Experiment] = {experiment.name: experiment for experiment in (*MATROID,)}
+experiments: dict[str, Experiment] = {experiment.name: experiment for experiment in (*MATROID, *CASCADE)}
 """All figures and tables that can be reproduced."""
 
 
