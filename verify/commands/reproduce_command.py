@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from algorithms.blocks import make_executor
 from algorithms.problems import SettingError
-from verify.commands.command_options import check_matplotlib, json_option, show, shown_progress
+from verify.commands.command_options import check_matplotlib, flags, json_option, show, shown_progress
 from verify.experiments.experiment import Experiment, Scale
 from verify.experiments.registry import experiments, named_experiments
 from verify.experiments.reproduce import Reproduced, reproduce
@@ -42,10 +43,17 @@ _TOLD = {True: ("seen", "green"), False: ("not seen", "bold yellow"), None: ("no
     show_default=True,
     help="Where files go. Runs that are there already are not simulated again.",
 )
-@click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
+@flags("workers", "backend", "scheduler")
 @json_option
 def reproduce_command(
-    names: tuple[str, ...], scale: str, data: Path | None, out: Path, workers: int, as_json: bool
+    names: tuple[str, ...],
+    scale: str,
+    data: Path | None,
+    out: Path,
+    workers: int,
+    backend: str,
+    scheduler: str | None,
+    as_json: bool,
 ) -> None:
     """Reproduce the figures and tables NAMES of the papers; without a name, list them.
 
@@ -60,12 +68,13 @@ def reproduce_command(
     if data is not None and not any(experiment.takes_data for experiment in chosen):
         raise SettingError(f"--data {data}: none of {', '.join(names)} takes data")
     check_matplotlib("reproduce")
+    executor = make_executor(workers, backend, scheduler)
     done = []
     for experiment in chosen:
         start = time.perf_counter()
         with shown_progress(experiment.name) as tell:
             found = reproduce(
-                experiment, out, scale=cast(Scale, scale), data=data, workers=workers, progress=tell
+                experiment, out, scale=cast(Scale, scale), data=data, executor=executor, progress=tell
             )
         done.append((found, time.perf_counter() - start))
         if not as_json:

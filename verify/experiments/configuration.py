@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from accountant import Gate
+from algorithms.blocks import BlockStore, Executor, Processes, identity
 from algorithms.catalogue.structured_entries import learner_builder
-from algorithms.durable.code_fingerprint import code_digests, fingerprint
 from algorithms.learner import DEFAULT_DELTA, Learner
-from algorithms.problems import LinearBandit, Problem, ProblemError, Value
+from algorithms.problems import LinearBandit, Problem, ProblemError, Value, linear_problems, problems
 from algorithms.simulate import simulate
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.conduct.progress import Progress, silent
@@ -26,8 +26,6 @@ from verify.learners.learner_subject import LearnerSubject, blaming, choose_prob
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, load_object, names_file, resolve
-
-_PACKAGES = frozenset({"mechanisms", "accountant", "algorithms"})
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,20 @@ class Configuration:
 
     @property
     def key(self) -> str:
-        """A word for it, and for the code and data files that its result depends on; of a registered learner."""
-        make = every_learner[self.learner].make
-        own = {"code": _code(make.__module__), "data": _digest(str(self.settings.get("folder", "")))}
-        text = json.dumps(asdict(self) | own, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+        """A word for it, and for the code and data files that its result depends on; of a registered learner.
+
+        Two configurations have the same if they give the same numbers.
+        """
+        what = (asdict(self), _digest(str(self.settings.get("folder", ""))), _code(self.learner))
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def simulated(
-    configuration: Configuration, *, workers: int = 1, progress: Progress = silent
+    configuration: Configuration,
+    *,
+    executor: Executor | None = None,
+    store: BlockStore | None = None,
+    progress: Progress = silent,
 ) -> SimulatedRuns:
     """Simulate a configuration.
 
@@ -87,8 +90,10 @@ def simulated(
     ----------
     configuration
         What, and how often.
-    workers
-        Worker processes; no result depends on it.
+    executor
+        Where blocks of runs are simulated, by default in this process; no result depends on it.
+    store
+        Where blocks are stored as they come; none are of plain bandits, and where actions are kept.
     progress
         Told the share that is done.
 
@@ -99,10 +104,13 @@ def simulated(
     ProblemError
         If the problem or a setting is unknown or out of range, or of another family than the learner.
     ValueError
-        If a number is out of range.
+        If a number is out of range, or a stored block is damaged.
+    BlocksMissing
+        If the store is for a part of the runs only, and others are not there yet.
     """
+    where: dict[str, Any] = {"workers": executor or Processes(1), "store": store}
     subject = resolve(configuration.learner)
-    sizes = {
+    sizes: dict[str, Any] = {
         "horizon": configuration.horizon,
         "runs": configuration.runs,
         "seed": configuration.seed,
@@ -126,7 +134,7 @@ def simulated(
             subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
         )
         with blaming(subject):
-            trace, further = simulate_linear(phased, linear, workers=workers, progress=share, **sizes)
+            trace, further = simulate_linear(phased, linear, progress=share, **where, **sizes)
     else:
         played, own, problem_name = choose_problem(subject, problem, configuration.settings)
         build = learner_builder(subject.make, played, settings=own, horizon=configuration.horizon, **privacy)
@@ -144,7 +152,7 @@ def simulated(
                 further["recommended"] = next_actions.tolist()
                 further["best"] = played.structure.solve(played.means[np.newaxis])[0].tolist()
             else:
-                trace = simulate(build, played, workers=workers, progress=share, **sizes)
+                trace = simulate(build, played, progress=share, **where, **sizes)
     if named is not None and problem is not named:
         problem_name = named
     return SimulatedRuns(trace, subject.name, problem_name, subject.form.neighbours.value, further)
@@ -178,9 +186,9 @@ def _is_problem(value: Any) -> bool:
 
 
 @functools.cache
-def _code(module: str) -> str:
-    """Return a word for the code of a learner, of the problems, and of the simulation."""
-    return fingerprint(code_digests([module, "algorithms.play", "algorithms.problems"], _PACKAGES))
+def _code(learner: str) -> str:
+    """Return a word for the code of a registered learner, of all problems, and of the simulation."""
+    return identity((every_learner[learner].make, simulate, simulate_linear, problems, linear_problems))
 
 
 @functools.cache

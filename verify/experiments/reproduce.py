@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from algorithms.blocks import Executor, Processes
 from verify.conduct.progress import Progress, silent
 from verify.experiments.csv_files import write_runs, write_table
 from verify.experiments.draw import draw_figure, draw_table
@@ -44,7 +45,7 @@ def reproduce(
     *,
     scale: Scale = "paper",
     data: Path | None = None,
-    workers: int = 1,
+    executor: Executor | None = None,
     progress: Progress = silent,
     size: Size | None = None,
 ) -> Reproduced:
@@ -61,8 +62,8 @@ def reproduce(
         How much is simulated.
     data
         The user's MovieLens-1M, for experiments that take data.
-    workers
-        Processes; no result depends on it.
+    executor
+        Where configurations are simulated, by default in this process; no result depends on it.
     progress
         Told the share that is done.
     size
@@ -80,7 +81,7 @@ def reproduce(
     note = ""
     if experiment.takes_data:
         lines, note = (lines, STAND_IN) if data is None else (with_data(lines, data), "")
-    results: Results = run_all(lines, folder / "runs", workers=workers, progress=progress)
+    results: Results = run_all(lines, folder / "runs", executor=executor or Processes(1), progress=progress)
     base = folder / scale / experiment.name
     base.parent.mkdir(parents=True, exist_ok=True)
     picture, table, text = (base.with_suffix(suffix) for suffix in (".png", ".csv", ".md"))

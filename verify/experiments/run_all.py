@@ -11,16 +11,16 @@ from zipfile import BadZipFile
 
 from threadpoolctl import threadpool_limits
 
+from algorithms.blocks import Executor
 from verify.conduct.progress import Progress, stretch
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import Line, Results
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.sampling.workers import pool
 
 _BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error)
 
 
-def run_all(lines: Sequence[Line], store: Path, *, workers: int, progress: Progress) -> Results:
+def run_all(lines: Sequence[Line], store: Path, *, executor: Executor, progress: Progress) -> Results:
     """Simulate what is not stored yet, and return everything.
 
     Parameters
@@ -29,8 +29,8 @@ def run_all(lines: Sequence[Line], store: Path, *, workers: int, progress: Progr
         What is simulated; a configuration that occurs twice is simulated once.
     store
         The folder of results, which experiments share: a file for each configuration, named by its key.
-    workers
-        Processes, of which each simulates one configuration at a time.
+    executor
+        Whose workers simulate one configuration at a time each.
     progress
         Told the share that is done, by the costs of the configurations.
 
@@ -47,23 +47,23 @@ def run_all(lines: Sequence[Line], store: Path, *, workers: int, progress: Progr
     )
     total = sum(map(_cost, wanted.values())) or 1.0
     before = sum(_cost(wanted[key]) for key in done) / total
-    with pool(functools.partial(_run_one, wanted, store), workers) as processes:
-        if workers == 1:
-            for key in missing:
-                after = before + _cost(wanted[key]) / total
-                done[key] = _run_one(wanted, store, key, stretch(progress, before, after))
-                before = after
-        else:
-            for key, runs in zip(missing, processes.results(missing), strict=True):
-                done[key] = runs
-                before += _cost(wanted[key]) / total
-                progress(before, _words(wanted[key]))
+    if executor.at_once == 1:  # in this process, which hears of every hundredth
+        for key in missing:
+            after = before + _cost(wanted[key]) / total
+            done[key] = _run_one(wanted, key, stretch(progress, before, after))
+            done[key].save(_path(store, key))
+            before = after
+    else:
+        with executor.open(functools.partial(_run_one, wanted), len(missing)) as workers:
+            for number, runs in workers.completed(missing):
+                runs.save(_path(store, missing[number]))
+                done[missing[number]] = runs
+                before += _cost(wanted[missing[number]]) / total
+                progress(before, _words(wanted[missing[number]]))
     return {line.name: [(x, done[configuration.key]) for x, configuration in line.points] for line in lines}
 
 
-def _run_one(
-    wanted: dict[str, Configuration], store: Path, key: str, progress: Progress | None = None
-) -> SimulatedRuns:
+def _run_one(wanted: dict[str, Configuration], key: str, progress: Progress | None = None) -> SimulatedRuns:
     configuration = wanted[key]
 
     def tell(share: float, doing: str) -> None:
@@ -71,9 +71,7 @@ def _run_one(
             progress(share, _words(configuration))
 
     with threadpool_limits(1):  # a configuration is one thread's work: two at once must not contend
-        runs = simulated(configuration, progress=tell)
-    runs.save(_path(store, key))
-    return runs
+        return simulated(configuration, progress=tell)
 
 
 def _stored(store: Path, key: str) -> SimulatedRuns | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from algorithms.blocks import Processes
 from algorithms.problems import SettingError
 from verify.experiments.experiment import Size, Table
 from verify.experiments.markdown import report
@@ -11,7 +12,7 @@ from verify.experiments.registry import experiments, named_experiments
 from verify.experiments.run_all import run_all
 from verify.subjects.resolve import every_learner
 
-TINY = Size(40, 2, 2)
+TINY = Size(20, 2, 2)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def store(tmp_path_factory):
 def test_an_experiment_runs_and_reports(name, store):
     experiment = experiments[name]
     lines = experiment.lines(TINY)
-    results = run_all(lines, store, workers=1, progress=lambda share, doing: None)
+    results = run_all(lines, store, executor=Processes(1), progress=lambda share, doing: None)
     content = experiment.content(results, lines) if isinstance(experiment, Table) else None
     if content is not None:
         assert content.rows
@@ -36,7 +37,7 @@ def test_an_experiment_runs_and_reports(name, store):
 
 @pytest.mark.parametrize("name", experiments)
 def test_published_learners_are_marked_and_false_ones_have_their_twin(name):
-    lines = experiments[name].lines(Size(40, 2, 2))
+    lines = experiments[name].lines(TINY)
     played = {line.points[0][1].learner for line in lines}
     assert len({line.name for line in lines}) == len(lines)
     for line in lines:

@@ -6,6 +6,7 @@ import csv
 
 import pytest
 
+from algorithms.blocks import Processes
 from verify.experiments import run_all
 from verify.experiments.configuration import simulated
 from verify.experiments.experiment import Size
@@ -63,7 +64,7 @@ def test_a_stopped_run_goes_on_and_leaves_the_same(whole, tmp_path, monkeypatch)
 
 
 def test_workers_change_nothing(whole, tmp_path):
-    assert reproduce(experiments[NAME], tmp_path, size=TINY, workers=2).data.read_bytes() == (
+    assert reproduce(experiments[NAME], tmp_path, size=TINY, executor=Processes(2)).data.read_bytes() == (
         whole.data.read_bytes()
     )
 
