@@ -279,6 +279,11 @@ class Statement(Enum):
         FindingKind.DRIFT,
         "outputs on one and the same data set drift with the number of calls: draws are not independent",
     )
+    LEFT_OUT = (
+        FindingKind.DRIFT,
+        "left out and not tested: {columns}. On one and the same data set its values grow or fall with the number of "
+        "calls, as those of a counter or a clock do; if its steps depend on the data, that is not seen",
+    )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,
         "the draws of one and the same data set are not independent: {how}. The subject shares noise between its "

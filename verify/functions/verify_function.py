@@ -16,6 +16,7 @@ from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.doubts import doubt_of
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.draw_plan import plan_draws
+from verify.functions.drifting import without_drift
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
@@ -96,6 +97,8 @@ class _FunctionTest:
             DrawBudget(self.runs, conduct.effort).check(floating_point=self.floating_point)
         known = known_pairs(self.runs)
         looked = probe(self.runs, known, conduct.seed, conduct.seconds)
+        if not (looked.repeatable or looked.nothing_to_test):
+            looked = without_drift(self.runs, looked, known[0].data, conduct.seed)
         evidence.findings.extend(looked.findings)
         if looked.nothing_to_test:
             return

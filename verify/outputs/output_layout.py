@@ -6,8 +6,8 @@ there were none, most of the entries of a very long list) makes events coarser, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -49,15 +49,31 @@ class OutputLayout:
         Where the columns come from, in order.
     places
         Names of all places that were seen.
+    left_out
+        Numbers of the sources' columns that are none of the view's.
     """
 
     sources: tuple[_ColumnSource, ...]
     places: tuple[str, ...]
+    left_out: frozenset[int] = frozenset()
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """All columns."""
+        every = self._every_column
+        return tuple(every[i] for i in self._kept)
+
+    @cached_property
+    def _every_column(self) -> tuple[Column, ...]:
         return tuple(column for source in self.sources for column in source.columns)
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        return [i for i in range(len(self._every_column)) if i not in self.left_out]
+
+    def without(self, columns: Collection[int]) -> OutputLayout:
+        """Return the layout without some of its columns, by their numbers."""
+        return replace(self, left_out=self.left_out | {self._kept[i] for i in columns})
 
     @property
     def width(self) -> int:
@@ -72,13 +88,13 @@ class OutputLayout:
     def sample(self, readings: Readings) -> ViewSample:
         """Return the view that n outputs are, shape (n, columns)."""
         if len(self.sources) == 1:
-            return ViewSample(self.sources[0].values(readings), self.columns)
-        values = np.empty((len(readings), len(self.columns)))
-        at = 0
-        for source in self.sources:
-            values[:, at : at + len(source.columns)] = source.values(readings)
-            at += len(source.columns)
-        return ViewSample(values, self.columns)
+            values = self.sources[0].values(readings)
+        else:
+            values, at = np.empty((len(readings), len(self._every_column))), 0
+            for source in self.sources:
+                values[:, at : at + len(source.columns)] = source.values(readings)
+                at += len(source.columns)
+        return ViewSample(values[:, self._kept] if self.left_out else values, self.columns)
 
 
 def layout_of(seen: Sequence[Readings]) -> OutputLayout:
