@@ -92,14 +92,16 @@ class Confidence:
 
 
 class ExplainedLearner(Learner, Protocol):
-    """A learner that shows what its regret proof speaks of."""
+    """A learner that shows what its regret proof speaks of.
 
-    @property
-    def fed(self) -> IntArray:
-        """The arms of the last action whose outcomes `observe` will take in, (lanes, q); negative for none."""
+    One that takes in some of the outcomes that it sees says of which arms: ``fed``, (lanes, q), after `act`.
+    """
 
     def confidence(self) -> Confidence:
-        """Return what the next action is chosen by: views of its state, or copies."""
+        """Return what the next action is chosen by: views of its state, or copies.
+
+        One that draws its indices shows those of its last action.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
-from algorithms.learner import Family
+from algorithms.learner import Confidence, Family
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import FirstAbove, Table, Transformation
@@ -53,8 +53,13 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
 
     def choose(self) -> IntArray:
         """Return the list of the largest upper confidence bounds, best first."""
+        shown = self.structure.solve(self.confidence().index)
         self.round += 1
-        return self.structure.solve(self.means.upper(1.5 * math.log(max(self.round - 1, 1))))
+        return shown
+
+    def confidence(self) -> Confidence:
+        """Return the means, counts of examinations and indices of the next round."""
+        return self.means.confidence(self.means.upper(1.5 * math.log(max(self.round, 1))))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the examined items' attractions."""

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from algorithms.estimates.confidence import ucb1_radius
 from algorithms.lanes import scatter_add
+from algorithms.learner import Confidence
 from mechanisms.arrays import FloatArray, IntArray
 
 
@@ -26,6 +27,12 @@ class RunningMeans:
         """Count outcomes of some arms, shape (lanes, k); `seen` is 0 where an outcome does not count."""
         scatter_add(self.total, arms, outcomes)
         scatter_add(self.count, arms, np.broadcast_to(seen, arms.shape))
+
+    def confidence(self, index: FloatArray) -> Confidence:
+        """Return the means with the indices that are made of them; they have no noise."""
+        return Confidence(
+            self.total / np.maximum(self.count, 1.0), self.count, np.zeros_like(self.count), index
+        )
 
     def upper(self, weight: float) -> FloatArray:
         """Return ``mean + sqrt(weight / count)``, and +inf for an arm that was never seen."""

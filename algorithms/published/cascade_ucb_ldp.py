@@ -20,7 +20,7 @@ from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather, scatter_set
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner
@@ -52,8 +52,14 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
 
     def choose(self) -> IntArray:
         """Return the list of the largest upper confidence bounds, best first."""
+        shown = self.structure.solve(self.confidence().index)
         self.round += 1
-        return self.structure.solve(self.mean + self._width(self.round) / np.sqrt(self.count))
+        return shown
+
+    def confidence(self) -> Confidence:
+        """Return the means, the values in them, of which the first has no noise, and the indices of the next round."""
+        index = self.mean + self._width(self.round + 1) / np.sqrt(self.count)
+        return Confidence(self.mean, self.count, self.count - 1.0, index)
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy values of the positions up to the click."""

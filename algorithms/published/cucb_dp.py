@@ -23,7 +23,7 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather, scatter_add, scatter_set
-from algorithms.learner import Family, check_epsilon, check_horizon
+from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
@@ -59,6 +59,11 @@ class _PrintedTreeLearner(StructuredLearner[SuperArms]):
     def choose(self) -> IntArray:
         """Return the oracle's answer to ``min{mean_i + radius_i, 1}``; 0 for negative ones (any super arm will do)."""
         return self.structure.solve(self.index)
+
+    def confidence(self) -> Confidence:
+        """Return the means when they were last fed, the values in them, the tree's noises now, and the indices."""
+        noises = 0 if self.sums is None else self.sums.steps.bit_count()
+        return Confidence(self.mean, self.count, np.full(self.count.shape, float(noises)), self.index)
 
     def _feed(self, arms: IntArray, outcomes: Private) -> None:
         """Put a leaf in the tree; the means and indices of `arms` change, others do not."""
@@ -129,6 +134,11 @@ class CUCBDPLeast(_PrintedTreeLearner):
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
+
+    @property
+    def fed(self) -> IntArray:
+        """The least-pulled arm played, (lanes, 1)."""
+        return gather(self.action, least_counted(self.count, self.action))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Put the outcome of the least-pulled arm played in the tree, ties by the lowest id."""

@@ -15,7 +15,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.lanes import gather, scatter_set
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner
@@ -74,11 +74,16 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
 
     def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
+        action = self.structure.solve(self.confidence().index)
         self.round += 1
-        log_term = math.log(self.round)
+        return action
+
+    def confidence(self) -> Confidence:
+        """Return the means, the values in them, of which the first has no noise, and the indices of the next round."""
+        log_term = math.log(self.round + 1)
         # 2 sqrt(2 K ln(1.25 / delta) ln t) / epsilon = 2 sigma sqrt(ln t)
         width = math.sqrt(1.5 * log_term) + 2 * self.sigma * math.sqrt(log_term)
-        return self.structure.solve(self.mean + width / np.sqrt(self.count))
+        return Confidence(self.mean, self.count, self.count - 1.0, self.mean + width / np.sqrt(self.count))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""

@@ -16,7 +16,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Family, check_epsilon
+from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Laplace
@@ -90,10 +90,16 @@ class DPUCBMat(_PrintedMatroidLearner):
 
     def choose(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
+        basis = self.structure.solve(self.confidence().index)
         self.round += 1
-        log_term = math.log(self.rank * self.round)
-        index = self.batches.mean + np.sqrt(3 * log_term / self.batches.size) + self._noise_margin(log_term)
-        return self.structure.solve(index)
+        return basis
+
+    def confidence(self) -> Confidence:
+        """Return the means of the last full batches, of one noise each, and the indices of the next round."""
+        mean, size = self.batches.mean, self.batches.size
+        log_term = math.log(self.rank * (self.round + 1))
+        index = mean + np.sqrt(3 * log_term / size) + self._noise_margin(log_term)
+        return Confidence(mean, size, np.ones_like(size), index)
 
 
 class DPTSMat(_PrintedMatroidLearner):

@@ -10,7 +10,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
-from algorithms.learner import Family
+from algorithms.learner import Confidence, Family
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import IntArray
@@ -39,9 +39,13 @@ class CUCB(StructuredLearner[SuperArms]):
 
     def choose(self) -> IntArray:
         """Return the oracle's answer to the upper confidence bounds."""
+        action = self.structure.solve(self.confidence().index)
         self.round += 1
-        index = np.minimum(self.means.upper(1.5 * math.log(self.round)), 1.0)
-        return self.structure.solve(index)
+        return action
+
+    def confidence(self) -> Confidence:
+        """Return the means, counts and indices of the next round."""
+        return self.means.confidence(np.minimum(self.means.upper(1.5 * math.log(self.round + 1)), 1.0))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""

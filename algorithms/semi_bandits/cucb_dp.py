@@ -27,7 +27,7 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Family, check_epsilon, check_horizon
+from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import BinaryTree, Box, Laplace
@@ -71,15 +71,21 @@ class _TreeLearner(StructuredLearner[SuperArms]):
             for terms in range(1, self.tree.levels + 1)
         ]
         self.count = self.sums.count  # of the outcomes in the running sums
+        self.running: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
     def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
         return self.structure.solve(self.index)
 
+    def confidence(self) -> Confidence:
+        """Return the running means, the values in them, the noises in all of them, and the indices."""
+        noises = np.full(self.count.shape, float(self.sums.steps.bit_count()))
+        return Confidence(self.running / np.maximum(self.count, 1.0), self.count, noises, self.index)
+
     def _feed(self, arms: IntArray, outcomes: Private) -> None:
         """Make one step of the tree; no later bound is worse than an earlier one."""
-        running = self.sums.step(outcomes, arms)
+        self.running = running = self.sums.step(outcomes, arms)
         width = self.widths[self.sums.steps.bit_count() - 1]
         seen = self.count > 0
         n = self.count[seen]
@@ -137,6 +143,11 @@ class CUCBDPLeast(_TreeLearner):
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
+
+    @property
+    def fed(self) -> IntArray:
+        """The least-counted arm played, (lanes, 1)."""
+        return gather(self.action, least_counted(self.count, self.action))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Sum the outcome of the least-counted arm played."""

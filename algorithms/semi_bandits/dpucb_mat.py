@@ -25,7 +25,7 @@ from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Laplace
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class _MatroidLearner(HorizonLearner[SuperArms]):
@@ -107,9 +107,18 @@ class DPTSMat(_MatroidLearner):
         source="matroid bandits paper, Algorithm 3, repaired: no round-0 vector",
     )
 
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon)
+        self.sample: FloatArray = np.full(self.batches.size.shape, np.inf)
+
     def choose(self) -> IntArray:
         """Return the greedy basis of one sample."""
         n = self.batches.size
         centre = self.batches.mean + ratio_or_infinity(self.scale * self.exponent, n)
-        spread = self.gate.random.standard_normal(n.shape) / np.sqrt(np.maximum(n, 1))
-        return self.structure.solve(centre + spread)
+        self.sample = centre + self.gate.random.standard_normal(n.shape) / np.sqrt(np.maximum(n, 1))
+        return self.structure.solve(self.sample)
+
+    def confidence(self) -> Confidence:
+        """Return the means of the last full batches, the values and noises in them, and the last samples."""
+        n = self.batches.size
+        return Confidence(self.batches.mean, n, np.minimum(n, 1.0), self.sample)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.running_means import RunningMeans
-from algorithms.learner import Family
+from algorithms.learner import Confidence, Family
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import IntArray
@@ -41,8 +41,13 @@ class OMM(StructuredLearner[SuperArms]):
 
     def choose(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
+        action = self.structure.solve(self.confidence().index)
         self.round += 1
-        return self.structure.solve(self.means.upper(2 * math.log(max(self.round - 1, 1))))
+        return action
+
+    def confidence(self) -> Confidence:
+        """Return the means, counts and indices of the next round."""
+        return self.means.confidence(self.means.upper(2 * math.log(max(self.round, 1))))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Add the raw outcomes to the running means."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import sympy as sp
 
-from algorithms.theory.confidence_theorem import ClickTheorem, j, n, u, x
+from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, j, n, t, u, x
 from algorithms.theory.regret_bound import (
     A,
     Delta,
@@ -77,12 +77,51 @@ _RESPONSE = ClickTheorem(
     failure=1 / T,
 )
 
+
+def _examined(
+    radius: sp.Expr,
+    noise: Literal["none", "Laplace", "Gaussian"],
+    scale: sp.Expr,
+    exponent: sp.Expr,
+    failure: sp.Expr,
+    *,
+    sides: float | None = 1.0,
+) -> ConfidenceTheorem:
+    """Return the proof of a learner that averages every examined item's attraction, after a raw first one."""
+    return ConfidenceTheorem(
+        radius=radius,
+        noise=noise,
+        scale=scale,
+        feeds="examined",
+        counting="every value",
+        index="unclipped",
+        lemma="item",
+        failure=failure,
+        sides=sides,
+        exponent=exponent,
+        start="raw",
+    )
+
+
+def _printed_laplace(scale: sp.Expr) -> ConfidenceTheorem:
+    """Return the proof of Algorithm 2; the tail of few noises is none of its lemma's."""
+    radius = sp.sqrt(sp.Rational(3, 2) * x / n) + scale * sp.sqrt(24 * x / n)
+    return _examined(radius, "Laplace", scale, sp.log(t), 4 * L / t**2, sides=None)
+
+
+_deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon
+_composed = sp.sqrt(4 * K * sp.log(sp.E + epsilon / delta)) / epsilon
+_before = sp.Max(t - 1, 1)
+
 CASCADE_BOUNDS: dict[str, RegretBound] = {
     "cascade-ucb1": RegretBound(
         constant=sp.pi**2 / 3 * L,
         per_arm=spread(6 * sp.log(T)),
         source="Kveton et al. 2015, Theorem 2",
         regime="every T >= 1",
+        confidence=_examined(
+            sp.sqrt(x / (2 * n)), "none", sp.S.Zero, 3 * sp.log(_before), 2 * L * t / _before**3
+        ),
     ),
     "cascade-ucb-rr": RegretBound(
         constant=sp.Integer(1),
@@ -140,6 +179,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         correction="2 (r + r') <= Delta gives 4 c^2 ln T / Delta^2 displays, twice the printed number, so 8 for 4: as "
         "printed it would beat CascadeUCB1's own 12 ln T / Delta as epsilon grows",
         unproved=_FEW_REPORTS,
+        confidence=_printed_laplace(K / epsilon),
     ),
     "published/cascade-ucb-ldp-gaussian": RegretBound(
         constant=_failures,
@@ -151,6 +191,13 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         source="cascading bandits paper, Theorem 6",
         printed="sum_e 2 (2 sqrt(1.5) + (8 / epsilon) sqrt(K ln(1.25 / delta)))^2 ln T / Delta_e",
         correction="the failures, 2 pi^2 L / 3, are left out; ln(2 t^3) <= 4 ln t from t = 2 on",
+        confidence=_examined(
+            sp.sqrt(sp.Rational(3, 2) * x / n) + _deviation * sp.sqrt(2 * (sp.log(2) + 3 * x) / n),
+            "Gaussian",
+            _deviation,
+            sp.log(t),
+            3 * L / t**2,
+        ),
     ),
     "published/cascade-ucb-ldp-composition": RegretBound(
         constant=_failures,
@@ -163,6 +210,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         printed="O(K ln(1 / delta) ln T / epsilon^2)",
         correction="less noise than Theorem 4's learner only for K > 4 ln(e + epsilon / delta)",
         unproved=_FEW_REPORTS,
+        confidence=_printed_laplace(_composed),
     ),
 }
 """Regret bounds of cascades by the registered name."""

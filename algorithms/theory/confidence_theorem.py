@@ -17,7 +17,7 @@ import sympy as sp
 
 from mechanisms.arrays import FloatArray
 
-n, j, x, u = sp.symbols("n j x u", positive=True)
+n, j, x, u, t = sp.symbols("n j x u t", positive=True)
 phase, clients, size = sp.symbols("l U s", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
@@ -34,46 +34,69 @@ class ConfidenceTheorem:
         How far an estimate of n values with j noises is from its mean but with probability ``sides e^-x`` each side; in
         n, j, x and the bound's symbols.
     noise, scale
-        The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, or "bit": one
-        value in {0, 1}, flipped with probability ``1 / (1 + e^epsilon)`` and debiased.
+        The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, "none", or
+        "bit": one value in {0, 1}, flipped with probability ``1 / (1 + e^epsilon)`` and debiased.
     feeds
-        Whose outcomes a round takes in: "all" arms played, or the "least" counted one.
+        Whose outcomes a round takes in: "all" arms played, the "least" counted one, or all items of a list that were
+        "examined".
     counting
         How many values are in an estimate after f feeds: "every value", f; "accumulated batches" of sizes 1, 2, 4, ...,
-        all that are full; "last batch" that is.
+        all that are full; "last batch" that is; a "tree" over the rounds, f, with a noise for each of its nodes in
+        ``[1, t]``. Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's
+        is when it is fed.
     index
-        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality;
-        "unclipped": infinite before the first value.
+        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "least":
+        the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before
+        the first value; "sampled": normal around estimate + `shift`, of variance 1 / n.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
-        their sum; "exchange", twice the sum over arms outside the best basis.
+        their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
+        best list, twice its radius; "none" that holds without exception.
     failure
-        Of the good event over the whole horizon, in T and L.
+        Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`.
     sides
-        See `radius`; None where the radius has no x.
+        See `radius`; None where the radius has no x, or the noise of an estimate depends on when it is read.
+    exponent
+        x in round t, where it grows with the rounds: then the good event is one of each round.
+    start
+        Whether estimates start on a value of every arm, of which the learner keeps a "noisy" or the "raw" outcome.
+    shift
+        See `index`.
     """
 
     radius: sp.Expr
-    noise: Literal["bit", "Laplace", "Gaussian"]
+    noise: Literal["none", "bit", "Laplace", "Gaussian"]
     scale: sp.Expr
-    feeds: Literal["all", "least"]
-    counting: Literal["every value", "accumulated batches", "last batch"]
-    index: Literal["clipped", "Chernoff", "unclipped"]
-    lemma: Literal["B_inf", "B_1", "exchange"]
+    feeds: Literal["all", "least", "examined"]
+    counting: Literal["every value", "accumulated batches", "last batch", "fresh tree", "tree as fed"]
+    index: Literal["clipped", "Chernoff", "least", "unclipped", "sampled"]
+    lemma: Literal["B_inf", "B_1", "exchange", "item", "none"]
     failure: sp.Expr
     sides: float | None = 1.0
+    exponent: sp.Expr | None = None
+    start: Literal["none", "raw", "noisy"] = "none"
+    shift: sp.Expr = sp.S.Zero
+
+    @property
+    def tree(self) -> bool:
+        """Whether values are summed by a tree over the rounds."""
+        return self.counting in ("fresh tree", "tree as fed")
 
     def count(self, feeds: FloatArray) -> FloatArray:
         """Return how many values are in an estimate after so many feeds."""
-        if self.counting == "every value":
+        if self.counting == "every value" or self.tree:
             return feeds.copy()
         full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
         return 2.0**full - 1.0 if self.counting == "accumulated batches" else np.floor(2.0 ** (full - 1.0))
 
-    def releases(self, feeds: FloatArray) -> FloatArray:
-        """Return how many noises are in an estimate after so many feeds."""
+    def releases(self, feeds: FloatArray, rounds: int) -> FloatArray:
+        """Return how many noises are in an estimate after so many feeds in so many rounds."""
+        if self.tree:
+            return np.full(feeds.shape, float(rounds.bit_count()))
+        if self.noise == "none":
+            return np.zeros_like(feeds)
         if self.counting == "every value":
-            return feeds.copy()
+            return feeds - 1.0 if self.start == "raw" else feeds.copy()
         full: FloatArray = np.floor(np.log2(feeds + 1.0))
         return full if self.counting == "accumulated batches" else np.minimum(full, 1.0)
 
@@ -196,6 +219,7 @@ def _compiled(
         if symbol != x:
             expression = expression.subs(symbol, definition)
     symbols = sorted(expression.free_symbols, key=str)
-    modules = [{"coth": lambda z: 1.0 / np.tanh(z)}, "numpy"]
+    scalars = {"coth": lambda z: 1.0 / np.tanh(z), "FloorLog2": lambda z: int(z).bit_length() - 1}
+    modules = [scalars, "numpy"]
     function = sp.lambdify(symbols, expression, modules=modules)
     return lambda values: np.asarray(function(*(values[str(symbol)] for symbol in symbols)), dtype=np.float64)

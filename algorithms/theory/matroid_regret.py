@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
 from algorithms.theory.regret_bound import (
     Delta,
     Delta_max,
@@ -30,6 +30,18 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         per_arm=spread(8 * sp.log(T)) + sp.Rational(4, 3) * sp.pi**2 * k * Delta_max,
         source="Kveton et al. 2014, gap-dependent bound (sum of gaps bounded by k Delta_max)",
         regime="every T >= 1",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(x / (2 * n)),
+            noise="none",
+            scale=sp.S.Zero,
+            feeds="all",
+            counting="every value",
+            index="unclipped",
+            lemma="exchange",
+            exponent=4 * sp.log(sp.Max(t - 1, 1)),
+            failure=2 * L * t / sp.Max(t - 1, 1) ** 4,
+            start="raw",
+        ),
     ),
     "dpucb-mat": RegretBound(
         constant=K,
@@ -54,6 +66,18 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         per_optimal=2 * sp.Integer(61) / Delta,
         definitions=_matroid,
         source="Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(x / (2 * n)) + b * x / n,
+            noise="Laplace",
+            scale=b,
+            feeds="all",
+            counting="last batch",
+            index="sampled",
+            lemma="none",  # its count is one in expectation
+            failure=1 / T,
+            sides=1.5,
+            shift=b * x / n,
+        ),
     ),
     "published/dpucb-mat": RegretBound(
         # Lemma Q of 2 r >= u at r = sqrt(3 x / n) + 3 b x / n: n <= 12 x / u^2 + 12 b x / u; feeds <= 4 n.
@@ -64,6 +88,18 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         source="matroid bandits paper, Theorem 2; its constants derived here",
         printed="sum_e O(ln(KT) / Delta_e + min(K, ln(KT)) K ln(KT) / epsilon)",
         correction="its Lemma 4 sums failures to O(1 / (K^2 n^2)), without the one of round 1, K^-3",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(3 * x / n) + 3 * b * x / n,
+            noise="Laplace",
+            scale=b,
+            feeds="all",
+            counting="last batch",
+            index="unclipped",
+            lemma="exchange",
+            exponent=sp.log(K * t),
+            failure=3 * L * (1 + sp.log(t, 2)) / (K * t) ** 3,
+            start="noisy",
+        ),
     ),
 }
 """Regret bounds on matroids by the registered name."""

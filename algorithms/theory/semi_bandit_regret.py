@@ -7,7 +7,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from algorithms.problems import LinearBandit
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, t, x
 from algorithms.theory.regret_bound import (
     B1,
     B,
@@ -94,7 +94,39 @@ def _accumulated(noise: Literal["Laplace", "Gaussian"], *, least: bool) -> Confi
     )
 
 
+_deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon  # of the classical mechanism
 _LAPLACE = sp.sqrt(x * v / n) + b * x / n
+
+
+def _tree(*, least: bool) -> ConfidenceTheorem:
+    """Return the proof of a tree with exact noise: every index so far bounds the mean, so their least does."""
+    return ConfidenceTheorem(
+        radius=sp.sqrt(x / (2 * n)) + b * (2 * sp.sqrt(j * x) + x) / n,
+        noise="Laplace",
+        scale=b,
+        feeds="least" if least else "all",
+        counting="fresh tree",
+        index="least",
+        lemma="B_inf" if least else "B_1",
+        failure=1 / T,
+        sides=None,
+    )
+
+
+def _printed_tree(*, least: bool) -> ConfidenceTheorem:
+    """Return the proof of Algorithm 3: with u = 3 ln T, 2 sqrt(J u) + u <= 6 ln^2 T noise scales from T = 10 on."""
+    fed = sp.Integer(1) if least else K
+    return ConfidenceTheorem(
+        radius=sp.sqrt(4 * x / n) + 12 * fed * sp.log(T) ** 3 / (epsilon * n),
+        noise="Laplace",
+        scale=2 * fed * sp.log(T) / epsilon,
+        feeds="least" if least else "all",
+        counting="tree as fed",
+        index="clipped",
+        lemma="B_inf" if least else "B_1",
+        failure=3 * L / T**2,
+        sides=None,
+    )
 
 
 SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
@@ -102,6 +134,17 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
         per_arm=sp.S.Zero,
         source="Chen, Wang & Yuan 2013, Theorem 1, with f(z) = B_inf z and Delta_0 the least gap",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(x / (2 * n)),
+            noise="none",
+            scale=sp.S.Zero,
+            feeds="all",
+            counting="every value",
+            index="clipped",
+            lemma="B_inf",
+            exponent=3 * sp.log(t),
+            failure=2 * L / t**2,
+        ),
     ),
     "cucb-ldp1": RegretBound(
         constant=3 * L * R_max,
@@ -226,6 +269,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             (N, 8 * B1**2 * K**2 * x / Delta**2 + 8 * K * B1 * F / Delta),
         ),
         source="Chen et al. 2020, Theorem 8, for the exact noise and radius (summed as Theorem 1c)",
+        confidence=_tree(least=False),
     ),
     "cucb-dp-least": RegretBound(
         constant=R_max,
@@ -233,6 +277,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
         definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
         source="a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
+        confidence=_tree(least=True),
     ),
     "published/cucb-dp": RegretBound(
         constant=3 * L * R_max,
@@ -251,6 +296,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         source="Chen et al. 2020, Theorem 8; constants from its proof, with ln(mT) where the radius has it",
         printed="O(sum_i K B_1^2 ln^2 T / Delta_i) + O(m K B_1 ln^3 T ln(B_1 K ln T / (Delta epsilon)) / epsilon)",
         correction="its proof gives ln T in the first term",
+        confidence=_printed_tree(least=False),
         **_printed_regime,
     ),
     "published/cucb-dp-least": RegretBound(
@@ -261,6 +307,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         + R_max,
         definitions=((x, sp.log(L * T)),),
         source="Chen et al. 2020, end of section 3.2, stated there without proof (counted as in Theorem 1b)",
+        confidence=_printed_tree(least=True),
         **_printed_regime,
     ),
     "published/cucb-ldp-gaussian": RegretBound(
@@ -283,6 +330,18 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         printed="[128 K ln(1.25 / delta) ln T / (min(epsilon^2, 2) f^-1(Delta_min)^2) + pi^2 / 3 + 1] m Delta_max",
         correction="rounds start at m + 1, so ln(T + m); the radius fails with probability 2 t^-2 for each count, "
         "which sums to 2 (1 + ln T) over counts and rounds, not to pi^2 / 3",
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(3 * x / (2 * n)) + 2 * _deviation * sp.sqrt(x / n),
+            noise="Gaussian",
+            scale=_deviation,
+            feeds="all",
+            counting="every value",
+            index="unclipped",
+            lemma="B_inf",
+            exponent=sp.log(t + L),
+            failure=2 * L * (1 / (t + L) + 1 / (t + L) ** 2),  # 2 (t^-3 + t^-2) for each arm and count
+            start="raw",
+        ),
     ),
 }
 """Regret bounds of semi-bandits by the registered name."""

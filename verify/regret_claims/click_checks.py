@@ -12,22 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant import Gate, Simulation
-from accountant.gates.random_streams import RandomStream
+from accountant import Gate
 from algorithms.lanes import gather, lookup
 from algorithms.learner import ClickConfidence, ExplainedLists
 from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, instance_values
-from mechanisms import LaneStreams
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     TOLERANCE,
     BoolArray,
-    Contradiction,
     ProofCheck,
-    ProofRun,
+    StructuredRun,
+    play_checked,
     rounded,
 )
 
@@ -51,25 +49,14 @@ def check_clicks(
         raise ValueError("bound: its theorem says nothing of clicks and examinations")
     if not isinstance(problem, Cascade):
         raise ValueError(f"problem={problem!r}: must be a cascade")
-    gate = Simulation(seed, lanes)
-    learner = build(gate)
     run = _Run(bound, theorem, instance, problem, lanes)
-    environment = LaneStreams(seed, lanes, 0, key=(RandomStream.ENVIRONMENT,))
-    try:
-        for record in range(1, instance.horizon + 1):
-            before = learner.click_confidence().copy()
-            shown = learner.act()
-            run.acted(before, shown)
-            clicks = problem.draw_feedback(shown, environment)
-            learner.observe(gate.private(clicks, learner.feedback_domain, record))
-            run.observed(before, learner.click_confidence(), shown, clicks)
-        run.ended()
-    except Contradiction as contradiction:
-        return (contradiction.check,)
+    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
     return run.tested(error, (run.noise.p, run.noise.words), None if theorem.phases else 1.0)
 
 
-class _Run(ProofRun):
+class _Run(StructuredRun[ClickConfidence]):
     """What has been seen so far of a learner of lists."""
 
     def __init__(
@@ -104,7 +91,15 @@ class _Run(ProofRun):
             else AdditiveNoise(theorem.noise, self.scale)
         )
 
-    def acted(self, state: ClickConfidence, shown: IntArray) -> None:
+    def state(self, learner: ExplainedLists) -> ClickConfidence:
+        """Return the sums and indices."""
+        return learner.click_confidence().copy()
+
+    def started(self, state: ClickConfidence, outcomes: FloatArray) -> None:
+        """Refuse: these proofs start on nothing."""
+        raise ValueError("learner: starts on outcomes that its theorem does not know")
+
+    def acted(self, state: ClickConfidence, learner: ExplainedLists, shown: IntArray) -> None:
         """Check a list against the indices, and its items against the gap lemma."""
         self.round += 1
         fresh = self.left == 0
@@ -133,7 +128,8 @@ class _Run(ProofRun):
             self.left = np.where(fresh, self.length, self.left)
             self._check_gaps(state, shown, fresh)
         self.last = shown.copy()
-        self.regret += self.problem.benchmark - self.problem.expected_reward(shown)
+        gap = self.problem.benchmark - self.problem.expected_reward(shown)
+        self.regret += np.where(self.failed, 0.0, gap)
 
     def observed(
         self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, clicks: FloatArray

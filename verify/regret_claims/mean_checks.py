@@ -17,18 +17,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import optimize
 
-from accountant import Gate, Simulation
-from accountant.gates.random_streams import RandomStream
-from algorithms.lanes import gather
+from accountant import Gate
+from algorithms.lanes import gather, lookup
 from algorithms.learner import Confidence, ExplainedLearner
-from algorithms.problems import Matroid, SemiBandit, TopK
+from algorithms.problems import Cascade, Matroid, RankedLists, SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, instance_values
-from mechanisms import LaneStreams
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
-from verify.regret_claims.proof_run import TOLERANCE, BoolArray, Contradiction, ProofCheck, ProofRun, rounded
+from verify.regret_claims.proof_run import (
+    TOLERANCE,
+    BoolArray,
+    ProofCheck,
+    StructuredRun,
+    play_checked,
+    rounded,
+)
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
 _CHERNOFF_STEPS = 60
@@ -45,7 +51,8 @@ def check_means(
     build
         Makes an `ExplainedLearner` on a gate.
     bound, instance
-        The theorem, with its `confidence`, and the instance: a semi-bandit with a linear reward and outcomes in {0, 1}.
+        The theorem, with its `confidence`, and the instance: a semi-bandit with a linear reward and outcomes in {0, 1},
+        or a cascade.
     lanes
         Independent runs, a multiple of 64.
     seed
@@ -61,30 +68,30 @@ def check_means(
     theorem, problem = bound.confidence, instance.problem
     if not isinstance(theorem, ConfidenceTheorem):
         raise ValueError("bound: its theorem says nothing of the learner's estimates")
-    if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, TopK | Matroid):
+    if theorem.feeds == "examined":
+        if not isinstance(problem, Cascade):
+            raise ValueError(f"problem={problem!r}: must be a cascade")
+    elif not isinstance(problem, SemiBandit) or not isinstance(problem.structure, TopK | Matroid):
         raise ValueError(
             f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets or a matroid"
         )
-    gate = Simulation(seed, lanes)
-    learner = build(gate)
     run = _Run(bound, theorem, instance, problem, lanes)
-    environment = LaneStreams(seed, lanes, 0, key=(RandomStream.ENVIRONMENT,))
-    try:
-        for record in range(1, instance.horizon + 1):
-            before = learner.confidence().copy()
-            action = learner.act()
-            fed = learner.fed
-            run.acted(before, action, fed)
-            outcomes = problem.draw_feedback(action, environment)
-            learner.observe(gate.private(outcomes, learner.feedback_domain, record))
-            run.observed(before, learner.confidence(), action, fed, outcomes)
-        run.ended()
-    except Contradiction as contradiction:
-        return (contradiction.check,)
-    return run.tested(error, (run.noise.p, run.noise.words), theorem.sides)
+    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
+    level = error / (4 if theorem.index == "sampled" else 3)
+    further = (
+        (ProofCheck("samples", run.samples.p, level, run.samples.words),)
+        if theorem.index == "sampled"
+        else ()
+    )
+    noise = (1.0, "there is none") if theorem.noise == "none" else (run.noise.p, run.noise.words)
+    lemmas = ("gap lemma", "path") if theorem.lemma != "none" else ()
+    radius = "no radius was small enough to be seen: all indices were 1" if run.clipped else ""
+    return run.tested(3 * level, noise, theorem.sides, further=further, lemmas=lemmas, radius=radius)
 
 
-class _Run(ProofRun):
+class _Run(StructuredRun[Confidence]):
     """What has been seen so far of a learner."""
 
     def __init__(
@@ -92,28 +99,56 @@ class _Run(ProofRun):
         bound: RegretBound,
         theorem: ConfidenceTheorem,
         instance: Instance,
-        problem: SemiBandit,
+        problem: SemiBandit | Cascade,
         lanes: int,
     ) -> None:
-        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
+        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance, t=1.0))
         values = instance_values(instance)
         self.theorem, self.problem = theorem, problem
-        self.exponent = 1.0 if theorem.sides is None else bound.number(x, instance)
+        defined = any(symbol == x for symbol, _ in bound.definitions)
+        self.exponent = bound.number(x, instance) if defined else 1.0
         self.radius = theorem.radius_on(values, bound.definitions)
         self.scale = bound.number(theorem.scale, instance)
+        self.shift = bound.number(theorem.shift, instance, n=1.0)
         self.best = problem.structure.solve(problem.means[np.newaxis])[0]
         shape = (lanes, problem.structure.arms)
+        self.least = float(problem.means[self.best].min())
         self.feeds: FloatArray = np.zeros(shape)
-        self.open: FloatArray = np.zeros(shape)  # true sums since the last release
-        chance = 1.0 / (1.0 + np.exp(instance.epsilon))
-        self.noise = (
-            RandomizedTruth(chance) if theorem.noise == "bit" else AdditiveNoise(theorem.noise, self.scale)
+        # True sums since the last release; of a tree, since the start.
+        self.open: FloatArray = np.zeros(shape)
+        self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
+        odds = float(np.exp(-instance.epsilon))
+        self.noise: RandomizedTruth | AdditiveNoise = (
+            RandomizedTruth(odds / (1.0 + odds))
+            if theorem.noise == "bit"
+            else AdditiveNoise("Laplace" if theorem.noise == "none" else theorem.noise, self.scale)
         )
+        self.samples = AdditiveNoise("Gaussian", 1.0)
+        self.clipped = theorem.index in ("clipped", "Chernoff", "least")
 
-    def acted(self, shown: Confidence, action: IntArray, fed: IntArray) -> None:
+    def state(self, learner: ExplainedLearner) -> Confidence:
+        """Return the estimates, counts and indices."""
+        return learner.confidence().copy()
+
+    def started(self, state: Confidence, outcomes: FloatArray) -> None:
+        """Take a learner's first values: they count like any others."""
+        self.feeds += 1.0
+        everywhere = np.ones(self.feeds.shape, dtype=bool)
+        self._counted(state, everywhere)
+        if self.theorem.start == "raw":
+            self._no_noise(state.estimate, outcomes, everywhere)
+        else:
+            self._take((state.estimate - outcomes)[everywhere], np.zeros(everywhere.size), everywhere)
+
+    def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check an action against the index, and its gap against the radii."""
         self.round += 1
         structure = self.problem.structure
+        if self.theorem.index == "sampled":
+            shown = self.state(learner)
+            self._sampled(shown)
+        if self.theorem.exponent is not None:
+            self._enter_round(shown)
         index = np.minimum(shown.index, 1e9)
         best = structure.solve(index)
         missing = gather(index, best).sum(axis=1) - gather(index, action).sum(axis=1)
@@ -125,61 +160,85 @@ class _Run(ProofRun):
                 f"{rounded(shown.index[lane])}"
             ),
         )
-        if self.theorem.feeds == "all":
-            wrong = (np.sort(fed, axis=1) != np.sort(action, axis=1)).any(axis=1)
-        else:
-            least = np.where(action >= 0, gather(shown.count, action), np.inf).min(axis=1)
-            played = (action == fed[:, :1]).any(axis=1)
-            wrong = ~played | (gather(shown.count, fed)[:, 0] > least)
-        self.refuse(
-            "bookkeeping",
-            wrong,
-            lambda lane: (
-                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}: not {self._fed_rule()}; counts "
-                f"{rounded(shown.count[lane])}"
-            ),
-        )
+        self.fed = self._fed_by(learner, shown, action)
         gap = self.problem.benchmark - self.problem.expected_reward(action)
-        self.regret += gap
+        self.regret += np.where(self.failed, 0.0, gap)
+        if self.theorem.lemma != "none":
+            self._check_gaps(shown, action, gap)
+
+    def _check_gaps(self, shown: Confidence, action: IntArray, gap: FloatArray) -> None:
+        """Check the gaps of an action, or of its items, against the radii of lanes on the good event."""
         radius = self.radius(shown.count, shown.releases, self.exponent)
-        allowed = self._allowance(radius, action)
+        if self.theorem.lemma == "item":
+            gaps, allowed = self.least - lookup(self.problem.means, action), 2 * gather(radius, action)
+        else:
+            gaps, allowed = gap[:, np.newaxis], self._allowance(radius, action)[:, np.newaxis]
+        over = (gaps > 1e-12) & (gaps > allowed * (1 + TOLERANCE))
         self.refuse(
             "gap lemma",
-            ~self.failed & (gap > 1e-12) & (gap > allowed * (1 + TOLERANCE)),
+            ~self.failed & over.any(axis=1),
             lambda lane: (
-                f"action {action[lane].tolist()} has gap {gap[lane]:.6g}, more than the {allowed[lane]:.6g} that "
-                "radii allow on the good event"
+                f"action {action[lane].tolist()} has a gap of {gaps[lane][over[lane]][0]:.6g}, more than the "
+                f"{allowed[lane][over[lane]][0]:.6g} that radii allow on the good event"
             ),
         )
 
-    def observed(
-        self, before: Confidence, after: Confidence, action: IntArray, fed: IntArray, outcomes: FloatArray
-    ) -> None:
+    def _fed_by(self, learner: ExplainedLearner, shown: Confidence, action: IntArray) -> IntArray:
+        """Return whose outcomes a round takes in, once that is checked; of lists, all that may be examined."""
+        if self.theorem.feeds != "least":
+            return action
+        fed: IntArray = learner.fed  # type: ignore[attr-defined]
+        least = np.where(action >= 0, gather(shown.count, action), np.inf).min(axis=1)
+        played = (action == fed[:, :1]).any(axis=1)
+        self.refuse(
+            "bookkeeping",
+            ~played | (gather(shown.count, fed)[:, 0] > least),
+            lambda lane: (
+                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}: not one that was played, of least count; "
+                f"counts {rounded(shown.count[lane])}"
+            ),
+        )
+        return fed
+
+    def _enter_round(self, shown: Confidence) -> None:
+        """Set the round's exponent; check all indices, which it moves, and who is on the round's good event."""
+        now = float(self.round)
+        assert self.theorem.exponent is not None
+        self.exponent = self.bound.number(self.theorem.exponent, self.instance, t=now)
+        everywhere = np.ones(self.feeds.shape, dtype=bool)
+        self._check_index(shown, shown, everywhere)
+        off = np.abs(shown.estimate - self.problem.means)
+        radius = self.radius(shown.count, shown.releases, self.exponent) * (1 + TOLERANCE)
+        self.note_failures(
+            np.any((shown.count > 0) & (off > radius), axis=1),
+            self.bound.number(self.theorem.failure, self.instance, t=now),
+        )
+
+    def _sampled(self, shown: Confidence) -> None:
+        """Check that what was never seen is drawn first, and hand the other draws to their test."""
+        some = shown.count > 0
+        self.refuse_arm(
+            "radius",
+            ~some & ~np.isposinf(shown.index),
+            lambda lane, arm: f"sample {shown.index[lane, arm]:.6g} of an arm without a release",
+        )
+        n = shown.count[some]
+        self.samples.add((shown.index[some] - shown.estimate[some] - self.shift / n) * np.sqrt(n))
+
+    def observed(self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray) -> None:
         """Check counts, estimates and indices after the feedback, and note what is random."""
-        lanes = np.arange(len(action))[:, np.newaxis]
+        lanes, fed = np.arange(len(action))[:, np.newaxis], self.fed
         place = (action[:, np.newaxis, :] == fed[:, :, np.newaxis]).argmax(axis=2)
         here = fed >= 0
+        if self.theorem.feeds == "examined":
+            here &= np.cumsum(feedback, axis=1) - feedback == 0
         rows, arms = np.broadcast_to(lanes, fed.shape)[here], fed[here]
         had = self.theorem.count(self.feeds)
         self.feeds[rows, arms] += 1.0
-        self.open[rows, arms] += np.take_along_axis(outcomes, place, axis=1)[here]
-        count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds)
-        due = count != had
-        self.refuse_arm(
-            "bookkeeping",
-            after.count != count,
-            lambda lane, arm: (
-                f"{after.count[lane, arm]:g} values are counted where {self.feeds[lane, arm]:g} feeds make "
-                f"{count[lane, arm]:g}"
-            ),
-        )
-        self.refuse_arm(
-            "bookkeeping",
-            (count > 0) & (after.releases != releases),
-            lambda lane, arm: (
-                f"{after.releases[lane, arm]:g} noises are counted where there are {releases[lane, arm]:g}"
-            ),
-        )
+        self.open[rows, arms] += np.take_along_axis(feedback, place, axis=1)[here]
+        count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds, self.round)
+        due = count > 0 if self.theorem.counting == "fresh tree" else count != had
+        self._counted(after, count > 0)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
         self.refuse_arm(
             "bookkeeping",
@@ -189,13 +248,57 @@ class _Run(ProofRun):
                 "without a release"
             ),
         )
-        self._check_index(before, after, due)
+        if self.theorem.exponent is None and self.theorem.index != "sampled":
+            self._check_index(before, after, due)
+        self._take_releases(before, after, had, due)
+        self._note(after, count, releases, due)
+
+    def _counted(self, state: Confidence, here: BoolArray) -> None:
+        """Check the counts of values and noises."""
+        count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds, self.round)
+        self.refuse_arm(
+            "bookkeeping",
+            state.count != count,
+            lambda lane, arm: (
+                f"{state.count[lane, arm]:g} values are counted where {self.feeds[lane, arm]:g} feeds make "
+                f"{count[lane, arm]:g}"
+            ),
+        )
+        self.refuse_arm(
+            "bookkeeping",
+            here & (state.releases != releases),
+            lambda lane, arm: (
+                f"{state.releases[lane, arm]:g} noises are counted where there are {releases[lane, arm]:g}"
+            ),
+        )
+
+    def _take_releases(self, before: Confidence, after: Confidence, had: FloatArray, due: BoolArray) -> None:
+        """Compare what was released with the true sums."""
+        count = after.count
         released = count * np.where(count > 0, after.estimate, 0.0)
+        if self.theorem.tree:
+            if (
+                self.round & (self.round - 1) == 0
+            ):  # one node holds all rounds so far, with a noise of its own
+                self._take(released[due], self.open[due], due)
+            return
         if self.theorem.counting != "last batch":
             released = released - had * np.where(had > 0, before.estimate, 0.0)
-        self._take(released[due], self.open[due], due)
+        if self.theorem.noise == "none":
+            self._no_noise(released, self.open, due)
+        else:
+            self._take(released[due], self.open[due], due)
         self.open[due] = 0.0
-        self._note(after, count, releases, due)
+
+    def _no_noise(self, released: FloatArray, sums: FloatArray, here: BoolArray) -> None:
+        """Check that outcomes are averaged as they are."""
+        self.refuse_arm(
+            "noise",
+            here & (np.abs(released - sums) > 1e-6),
+            lambda lane, arm: (
+                f"outcomes that sum to {sums[lane, arm]:g} enter as {released[lane, arm]:.6g}, and there is no noise"
+            ),
+        )
 
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of what was released against the theorem's, and that no other has moved."""
@@ -211,6 +314,9 @@ class _Run(ProofRun):
         expected = estimate + radius
         if self.theorem.index != "unclipped":
             expected = np.clip(expected, 0.0, 1.0)
+            self.clipped &= bool((expected == 1.0).all())
+        if self.theorem.index == "least":
+            expected = np.minimum(expected, before.index[due])
         off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
         if self.theorem.index == "Chernoff":
@@ -219,6 +325,13 @@ class _Run(ProofRun):
             noises = after.releases[due][lowered]
             found = self._chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
             wrong[lowered] = found < self.exponent * (1 - _CHERNOFF_TOLERANCE)
+        elif self.theorem.index == "least":
+            lowered = off < -slack
+            sampling = np.sqrt(self.exponent / (2 * count[lowered]))
+            width = (index[lowered] - estimate[lowered] - sampling) * count[lowered]
+            noises = self.theorem.releases(count, self.round)[lowered]
+            wrong &= ~lowered
+            wrong[lowered] = width < self._noise_width(int(self.round).bit_count()) - 1e-6 * noises
         where = np.zeros_like(due)
         where[due] = wrong
         numbers = np.zeros((*due.shape, 2))
@@ -229,9 +342,22 @@ class _Run(ProofRun):
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
-                + (" at most, and Chernoff's inequality less" if self.theorem.index == "Chernoff" else "")
+                + (
+                    " at most, and Chernoff's inequality less"
+                    if self.theorem.index in ("Chernoff", "least")
+                    else ""
+                )
             ),
         )
+
+    def _noise_width(self, noises: int) -> float:
+        """Return ``inf_s (x - J ln(1 - b^2 s^2)) / s``: what the sum of J Laplace noises exceeds with e^-x at most."""
+        at = optimize.minimize_scalar(
+            lambda u: (self.exponent - noises * np.log1p(-u * u)) / u,
+            bounds=(1e-6, 1 - 1e-9),
+            method="bounded",
+        )
+        return float(self.scale * at.fun)
 
     def _chernoff_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
         """Return ``sup_s -s y - n ln(1 - u + u e^-s) - j k(s)`` at the index u: concave, so by golden section."""
@@ -281,7 +407,8 @@ class _Run(ProofRun):
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
         below = after.index < means - TOLERANCE if self.theorem.index == "Chernoff" else off < -radius
-        self.failed |= (due & (below | (off > radius))).any(axis=1)
+        if self.theorem.exponent is None:
+            self.failed |= (due & (below | (off > radius))).any(axis=1)
         if self.theorem.sides is None:
             return
         batches = self.theorem.counting == "accumulated batches"
@@ -296,6 +423,7 @@ class _Run(ProofRun):
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""
         structure, played = self.problem.structure, gather(radius, action)
+        assert not isinstance(structure, RankedLists)
         if self.theorem.lemma == "B_inf":
             most: FloatArray = 2 * structure.smoothness_linf * played.max(axis=1)
         elif self.theorem.lemma == "B_1":
@@ -303,8 +431,3 @@ class _Run(ProofRun):
         else:
             most = 2 * np.where(np.isin(action, self.best), 0.0, played).sum(axis=1)
         return most
-
-    def _fed_rule(self) -> str:
-        return (
-            "all that were played" if self.theorem.feeds == "all" else "one that was played, of least count"
-        )

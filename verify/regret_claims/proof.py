@@ -49,18 +49,19 @@ def check_proof(
         The probability that a true learner violates anything, at most.
     """
     problem: Problem
+    theorem = bound.confidence
     if (
-        isinstance(bound.confidence, ConfidenceTheorem)
+        isinstance(theorem, ConfidenceTheorem)
         and hasattr(make, "confidence")
-        and hasattr(make, "fed")
+        and (theorem.feeds != "least" or hasattr(make, "fed"))
     ):
         problem = SemiBandit(UniformMatroid(4, 2) if make.family == "matroid" else TopK(4, 2), _MEANS)
+        if theorem.feeds == "examined":
+            problem = Cascade(4, 2, _ATTRACTIONS)
         checks: Any = check_means
-    elif isinstance(bound.confidence, ClickTheorem) and hasattr(make, "click_confidence"):
+    elif isinstance(theorem, ClickTheorem) and hasattr(make, "click_confidence"):
         problem, checks = Cascade(4, 2, _ATTRACTIONS), check_clicks
-    elif isinstance(bound.confidence, PhaseTheorem) and issubclass(
-        make, PhasedElimination | StandardElimination
-    ):
+    elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
         return _checked_phases(make, bound, played, seed=seed, error=error)
     else:
         return ()

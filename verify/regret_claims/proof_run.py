@@ -7,15 +7,24 @@ are never left out of a count: that an arm was played often depends on what came
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from accountant import Gate, Simulation
+from accountant.gates.random_streams import RandomStream
+from algorithms.learner import Learner
+from algorithms.play import start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
-from mechanisms.arrays import FloatArray
+from mechanisms import LaneStreams
+from mechanisms.arrays import FloatArray, IntArray
+
+State = TypeVar("State")
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -71,9 +80,9 @@ class ProofRun:
     round
         The rounds so far.
     failed
-        Which lanes have left the good event.
+        Which lanes have left the good event; where it is one of each round, which are outside of this round's.
     regret
-        What each lane has lost.
+        What each lane has lost on the good event.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, failure: float) -> None:
@@ -81,6 +90,9 @@ class ProofRun:
         self.round = 0
         self.failed: BoolArray = np.zeros(lanes, dtype=bool)
         self.regret: FloatArray = np.zeros(lanes)
+        self._rounds_failed: list[
+            tuple[int, float]
+        ] = []  # of each round: lanes, and the share that is allotted
         self._hits: dict[tuple[int, int, int, int], int] = {}  # arm, count, level, side: lanes
         self._cells = 0
         self._counts: set[int] = set()
@@ -96,7 +108,21 @@ class ProofRun:
             ),
         )
 
-    def tested(self, error: float, noise: tuple[float, str], sides: float | None) -> tuple[ProofCheck, ...]:
+    def note_failures(self, failed: BoolArray, allotted: float) -> None:
+        """Note which lanes are outside of the good event of this round."""
+        self.failed = failed
+        self._rounds_failed.append((int(failed.sum()), min(1.0, allotted)))
+
+    def tested(
+        self,
+        error: float,
+        noise: tuple[float, str],
+        sides: float | None,
+        *,
+        further: tuple[ProofCheck, ...] = (),
+        lemmas: tuple[str, ...] = ("gap lemma", "path"),
+        radius: str = "",
+    ) -> tuple[ProofCheck, ...]:
         """Return the checks, in the proof's order, once all rounds are played.
 
         Parameters
@@ -107,18 +133,50 @@ class ProofRun:
             The p-value of the noise's law, and what was seen of it.
         sides
             How many ``e^-level`` an estimate may be off on one side; None if that was not tested.
+        further
+            Other tests; they take their share of the error themselves.
+        lemmas
+            Which statements were held against every lane on the good event.
+        radius
+            What is to be said of the radii, if not that they were exact.
         """
-        level, lanes, failures = error / _TESTS, len(self.failed), int(self.failed.sum())
-        statements = ("bookkeeping", "radius", "oracle")
-        event = float(stats.binom.sf(failures - 1, lanes, self.failure)) if failures else 1.0
-        left = f"{failures} of {lanes} lanes left it; the proof allots {self.failure:.3g} of them"
-        held = f"held in the {lanes - failures} lanes on the good event"
+        level = error / _TESTS
+        exact = f"exact in {self.round:,} rounds"
+        statements = (("bookkeeping", exact), ("radius", radius or exact), ("oracle", exact))
+        event, left, held = self._event()
         return (
-            *(ProofCheck(name, 1.0, 0.0, f"exact in {self.round:,} rounds") for name in statements),
+            *(ProofCheck(name, 1.0, 0.0, words) for name, words in statements),
             ProofCheck("noise", noise[0], level, noise[1]),
+            *further,
             self._law(level, sides),
             ProofCheck("good event", event, level, left),
-            *(ProofCheck(name, 1.0, 0.0, held) for name in ("gap lemma", "path")),
+            *(ProofCheck(name, 1.0, 0.0, held) for name in lemmas),
+        )
+
+    def _event(self) -> tuple[float, str, str]:
+        """Return the p-value of how often the good event failed, and two phrases about it."""
+        lanes = len(self.failed)
+        if not self._rounds_failed:
+            failures = int(self.failed.sum())
+            p = float(stats.binom.sf(failures - 1, lanes, self.failure)) if failures else 1.0
+            left = f"{failures} of {lanes} lanes left it; the proof allots {self.failure:.3g} of them"
+            return p, left, f"held in the {lanes - failures} lanes on the good event"
+        ps = [
+            float(stats.binom.sf(seen - 1, lanes, share)) if seen else 1.0
+            for seen, share in self._rounds_failed
+        ]
+        worst = int(np.argmin(ps))
+        seen, share = self._rounds_failed[worst]
+        left = (
+            f"in round {worst + 1} {seen} of {lanes} lanes are outside; the proof allots {share:.3g} of them"
+            if ps[worst] < 1
+            else "no round had more lanes outside than the proof allots"
+        )
+        inside = 1 - sum(seen for seen, _ in self._rounds_failed) / (lanes * len(ps))
+        return (
+            min(1.0, ps[worst] * len(ps)),
+            left,
+            f"held in {inside:.2%} of all rounds: those on their good event",
         )
 
     def note_levels(
@@ -173,6 +231,52 @@ class ProofRun:
         if wrong.any():
             lane, arm = (int(where[0]) for where in np.nonzero(wrong))
             raise Contradiction(name, f"round {self.round}, lane {lane}, arm {arm}: {words(lane, arm)}")
+
+
+class StructuredRun(ProofRun, abc.ABC, Generic[State]):
+    """What has been seen so far of a learner that plays round by round, and shows its state."""
+
+    @abc.abstractmethod
+    def state(self, learner: Any) -> State:
+        """Return what a learner shows, in arrays of its own."""
+
+    @abc.abstractmethod
+    def started(self, state: State, outcomes: FloatArray) -> None:
+        """Check what a learner makes of one outcome of every arm."""
+
+    @abc.abstractmethod
+    def acted(self, state: State, learner: Any, action: IntArray) -> None:
+        """Check an action against what the learner showed before it."""
+
+    @abc.abstractmethod
+    def observed(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
+        """Check what a learner makes of feedback, and note what is random."""
+
+
+def play_checked(
+    run: StructuredRun[State], build: Callable[[Gate], Learner], *, lanes: int, seed: int
+) -> ProofCheck | None:
+    """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one."""
+    problem = run.instance.problem
+    gate = Simulation(seed, lanes)
+    learner = build(gate)
+    environment = LaneStreams(seed, lanes, 0, key=(RandomStream.ENVIRONMENT,))
+    try:
+        if hasattr(learner, "observe_initial"):
+            outcomes = problem.draw_records(environment, lanes)  # type: ignore[union-attr]
+            start_warm(learner, gate, problem, outcomes)  # type: ignore[arg-type]
+            run.started(run.state(learner), outcomes)
+        for record in range(1, run.instance.horizon + 1):
+            before = run.state(learner)
+            action = learner.act()
+            run.acted(before, learner, action)
+            feedback = problem.draw_feedback(action, environment)  # type: ignore[union-attr]
+            learner.observe(gate.private(feedback, learner.feedback_domain, record))
+            run.observed(before, run.state(learner), action, feedback)
+        run.ended()
+    except Contradiction as contradiction:
+        return contradiction.check
+    return None
 
 
 def rounded(values: FloatArray) -> list[float]:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from algorithms.catalogue.structured_entries import learner_builder, learners
-from algorithms.problems import SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
+from mechanisms import Laplace
 from verify.regret_claims.mean_checks import check_means
 
 MEANS = (0.3, 0.45, 0.6, 0.9)  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
@@ -18,10 +19,16 @@ EPSILON, HORIZON, LANES = 2.0, 128, 64
 LARGER = {
     "cucb-ldp-gaussian": 20.0,
     "cucb-ldp-laplace-one": 20.0,
+    "cucb-dp": 200.0,
+    "cucb-dp-least": 200.0,
+    "published/cucb-dp": 2000.0,
+    "published/cucb-dp-least": 2000.0,
 }  # else all indices stay at 1, and whatever is played answers them
 
 
 def instance(family, epsilon=EPSILON, horizon=HORIZON):
+    if family == "cascade":
+        return Instance(Cascade(4, 2, (0.1, 0.25, 0.4, 0.7)), epsilon, horizon)
     structure = UniformMatroid(4, 2) if family == "matroid" else TopK(4, 2)
     return Instance(SemiBandit(structure, MEANS), epsilon, horizon)
 
@@ -42,14 +49,14 @@ def violated(name, make):
 def test_true_learners_pass(name):
     found = checks(name)
     assert [check.name for check in found if check.violated] == []
-    assert len(found) == 8
+    assert len(found) == (7 if name == "dpts-mat" else 8)  # its lemma holds in expectation only
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass_at_every_seed(name):
-    """200 reports of each; the false-alarm rate of all of them together is below 2,000 * 1e-4 = 0.2 (Bonferroni)."""
-    for seed in range(200):
+    """80 reports of each, 1,840 in all: a false alarm has probability 0.2 at most (Bonferroni)."""
+    for seed in range(80):
         assert not any(check.violated for check in checks(name, seed=seed))
 
 
@@ -184,6 +191,151 @@ def test_ties_to_the_worst_are_legal():
         assert violated(name, plant(name, TiesToTheWorst)) == []
 
 
+class Twice:
+    """An attribute that an instance has, scaled."""
+
+    attribute, factor = "", 2.0
+
+    def __init__(self, *args, **keywords):
+        super().__init__(*args, **keywords)
+        *path, last = self.attribute.split(".")
+        holder = self
+        for name in path:
+            holder = getattr(holder, name)
+        object.__setattr__(holder, last, self.factor * getattr(holder, last))
+
+
+def twice(attribute, factor=2.0):
+    return type("Twice", (Twice,), {"attribute": attribute, "factor": factor})
+
+
+class LoudNodes:
+    """Nodes of a tree with twice the noise."""
+
+    def __init__(self, *args, **keywords):
+        super().__init__(*args, **keywords)
+        right = self.tree.mechanism
+        object.__setattr__(
+            self.tree, "mechanism", Laplace(scale=2 * right.scale, sensitivity=right.sensitivity)
+        )
+
+
+class NarrowTree:
+    """Half the width of the noise."""
+
+    def __init__(self, *args, **keywords):
+        super().__init__(*args, **keywords)
+        if hasattr(self, "widths"):
+            self.widths = [width / 2 for width in self.widths]
+        else:
+            self.noise_width /= 2
+
+
+class ForgottenRound:
+    """Every second round is not counted."""
+
+    def observe(self, feedback):
+        state = getattr(self, "means", self)
+        before = state.count.copy()
+        super().observe(feedback)
+        self.calls = getattr(self, "calls", 0) + 1
+        if self.calls % 2 == 0:
+            state.count[:] = before
+
+
+class StuckClock:
+    """The logarithm stays at that of round 9."""
+
+    def confidence(self):
+        now, self.round = self.round, min(self.round, 9)
+        found = super().confidence()
+        self.round = now
+        return found
+
+
+class OffByAFifth:
+    """What is learned is a fifth too large."""
+
+    def observe(self, feedback):
+        state, name = (self.means, "total") if hasattr(self, "means") else (self, "mean")
+        before = getattr(state, name).copy()
+        super().observe(feedback)
+        now = getattr(state, name)
+        now[now != before] *= 1.2
+
+
+class SameSample:
+    """Samples are not drawn anew."""
+
+    def act(self):
+        action = super().act()
+        if hasattr(self, "first") and np.isfinite(self.first).all():
+            self.sample = self.first
+            action = self.basis = self.structure.solve(self.sample)
+        self.first = self.sample
+        return action
+
+
+class WideSample:
+    """Samples with half the standard deviation more."""
+
+    def act(self):
+        super().act()
+        centre = self.batches.mean + self.scale * self.exponent / np.maximum(self.batches.size, 1)
+        drawn = np.isfinite(self.sample)
+        self.sample[drawn] += 0.5 * (self.sample - centre)[drawn]
+        self.basis = self.structure.solve(self.sample)
+        return self.basis
+
+
+class WorstList:
+    """Every twentieth round plays what has the least indices."""
+
+    def act(self):
+        action = super().act()
+        self.acts = getattr(self, "acts", 0) + 1
+        if self.acts % 20 == 0:
+            action = self.structure.solve(-np.minimum(self.confidence().index, 1e6))
+            name = next(name for name in ("basis", "super_arm", "shown") if hasattr(type(self), name))
+            setattr(self, name, action)
+        return action
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "check"),
+    [
+        ("cucb-dp", LoudNodes, "noise"),
+        ("cucb-dp", NarrowTree, "radius"),
+        ("cucb-dp", twice("exponent", 0.5), "radius"),
+        ("cucb-dp-least", ForgottenRound, "bookkeeping"),
+        ("cucb-dp-least", LoudNodes, "noise"),
+        ("published/cucb-dp", NarrowTree, "radius"),
+        ("published/cucb-dp", LoudNodes, "noise"),
+        ("cucb", StuckClock, "radius"),
+        ("cucb", ForgottenRound, "bookkeeping"),
+        ("cucb", OffByAFifth, "noise"),
+        ("cucb", WorstList, "oracle"),
+        ("omm", StuckClock, "radius"),
+        ("omm", WorstList, "oracle"),
+        ("cascade-ucb1", StuckClock, "radius"),
+        ("cascade-ucb1", ForgottenRound, "bookkeeping"),
+        ("cascade-ucb1", WorstList, "oracle"),
+        ("published/cucb-ldp-gaussian", StuckClock, "radius"),
+        ("published/cucb-ldp-gaussian", twice("sigma", 0.5), "radius"),
+        ("published/cascade-ucb-ldp-laplace", StuckClock, "radius"),
+        ("published/cascade-ucb-ldp-laplace", OffByAFifth, "noise"),
+        ("published/cascade-ucb-ldp-gaussian", WorstList, "oracle"),
+        ("published/dpucb-mat", StuckClock, "radius"),
+        ("dpts-mat", SameSample, "samples"),
+        ("dpts-mat", WideSample, "samples"),
+        ("dpts-mat", twice("scale"), "samples"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_faults_of_trees_averages_and_samples_are_seen(name, fault, check):
+    assert violated(name, plant(name, fault))[0] == check
+
+
 FAMILIES = ["cucb-ldp-bit", "cucb-batch-least", "dpucb-mat"]
 OTHERS = ["cucb-ldp-laplace-one", "cucb-ldp-gaussian", "cucb-batch-all"]
 FAULTS = (HalfRadius, NoLogarithm, CountForgotten, LoudNoise, WrongGain, RandomAction, NeverAgain)
@@ -211,6 +363,12 @@ def test_planted_faults_are_seen(fault, name):
     assert set(found) & SEEN_AS[fault]
 
 
+def test_a_report_says_that_no_radius_was_small_enough_to_be_seen():
+    radius = checks("published/cucb-dp", epsilon=1.0)[1]
+    assert (radius.name, radius.violated) == ("radius", False)
+    assert "all indices were 1" in radius.words
+
+
 def test_a_printed_radius_beyond_its_regime_leaves_the_good_event():
     """cucb-ldp2 at epsilon 20: no term for sampling. Its regret is far below the bound all the same."""
     found = {check.name: check for check in checks("cucb-ldp2", epsilon=20.0, horizon=512)}
@@ -221,4 +379,6 @@ def test_a_printed_radius_beyond_its_regime_leaves_the_good_event():
 def test_what_cannot_be_checked_is_refused():
     played = instance("semi-bandit")
     with pytest.raises(ValueError, match="bound"):
-        check_means(None, BOUNDS["cucb"], played, lanes=64, seed=0, error=0.1)
+        check_means(None, BOUNDS["cascade-ucb-rr"], played, lanes=64, seed=0, error=0.1)
+    with pytest.raises(ValueError, match="cascade"):
+        check_means(None, BOUNDS["cascade-ucb1"], played, lanes=64, seed=0, error=0.1)
