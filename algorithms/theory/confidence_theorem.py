@@ -18,7 +18,7 @@ import sympy as sp
 from mechanisms.arrays import FloatArray
 
 n, j, x, u, t = sp.symbols("n j x u t", positive=True)
-phase, clients, size = sp.symbols("l U s", positive=True)
+phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
 
 Radius = Callable[[FloatArray, FloatArray, float], FloatArray]
 ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
@@ -188,6 +188,9 @@ class PhaseTheorem:
         Whether the noise is "Gaussian" of this variance, has "at most" this proxy, or there is "none".
     failure
         Of the good event over the whole horizon.
+    width
+        One width for all actions, where estimates weigh averages by their plays; in U, s, l and tau, the largest
+        deviation of the noise on a sum of rewards. None for ``W_a``, with averages weighed by their variances.
     """
 
     exponent: sp.Expr
@@ -197,6 +200,7 @@ class PhaseTheorem:
     noise: sp.Expr
     law: Literal["Gaussian", "at most", "none"]
     failure: sp.Expr
+    width: sp.Expr | None = None
 
 
 def _on(

@@ -14,7 +14,7 @@ import sympy as sp
 
 from algorithms.linear.g_optimal import support_bound
 from algorithms.problems.linear import LinearBandit
-from algorithms.theory.confidence_theorem import PhaseTheorem, clients, n, phase, size
+from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size
 from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
 
 d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
@@ -182,6 +182,71 @@ _PROOFS: dict[str, PhaseTheorem] = {
     "dp-pe-shuffle": _played(SHUFFLED**2 * _unit / n**2, "at most"),
 }
 
+_log_kt = sp.log(n_actions * T)
+_printed_support = 4 * d * sp.log(sp.log(d)) + 16  # S is its integer part
+_textbook = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon  # at distance 2B
+_shuffled_claim = (
+    18 * reward * sp.sqrt(360 * size * sp.log(4 * size / delta) * sp.log(2 / delta)) / (epsilon * clients)
+)
+
+
+def _printed_phased(
+    noise: sp.Expr, width: sp.Expr, law: Literal["Gaussian", "at most", "none"]
+) -> PhaseTheorem:
+    """Return the proof of section 5: sampling, clients and noise each within its part of the width, 2 k / (k T) a phase."""
+    spread = sp.sqrt(2 * d / (clients * 2**phase)) + sigma_client / sp.sqrt(clients) + width
+    return PhaseTheorem(
+        exponent=_log_kt,
+        length=2**phase,
+        clients=sp.ceiling(2 ** (alpha * phase) - sp.Rational(1, 10**9)),
+        reward=reward**2 / (clients * n),
+        noise=noise,
+        law=law,
+        failure=2 * sp.Max(FloorLog2(T + 2) - 1, 1) / T,
+        width=spread * sp.sqrt(2 * _log_kt),
+    )
+
+
+def _printed_played(
+    noise: sp.Expr, width: sp.Expr, law: Literal["Gaussian", "at most", "none"]
+) -> PhaseTheorem:
+    """Return the same of appendix C."""
+    length = support * 2 ** (phase - 1)
+    return PhaseTheorem(
+        exponent=_log_kt,
+        length=length,
+        clients=sp.Integer(0),
+        reward=reward**2 / n,
+        noise=noise,
+        law=law,
+        failure=2 * sp.Max(1, FloorLog2(sp.floor(T / support + 1))) / T,
+        width=(sp.sqrt(2 * d / length) + width * 2 * d / length) * sp.sqrt(2 * _log_kt),
+    )
+
+
+_printed_central = _textbook * sp.sqrt(size) / clients
+_sums = sp.sqrt(720 * reward**2 * sp.log(2 / delta) / epsilon**2 + sp.Rational(1, 2))  # Eq. 60
+_PRINTED_PROOFS: dict[str, PhaseTheorem] = {
+    "published/dpe": _printed_phased(sp.Integer(0), sp.Integer(0), "none"),
+    "published/dp-dpe-central": _printed_phased(
+        _printed_central**2, 2 * _printed_central * sp.sqrt(_printed_support * d), "Gaussian"
+    ),
+    "published/dp-dpe-local": _printed_phased(
+        _printed_central**2 * clients,
+        2 * _printed_central * sp.sqrt(clients * _printed_support * d),
+        "Gaussian",
+    ),
+    "published/dp-dpe-shuffle": _printed_phased(
+        _shuffled_claim**2, 2 * _shuffled_claim * sp.sqrt(_printed_support * d), "at most"
+    ),
+    "published/pe": _printed_played(sp.Integer(0), sp.Integer(0), "none"),
+    "published/dp-pe-central": _printed_played(_textbook**2 / n**2, _textbook * sp.sqrt(size), "Gaussian"),
+    "published/dp-pe-local": _printed_played(
+        _textbook**2 / n, _textbook * sp.sqrt(2 * size * support * 2 ** (phase - 1)), "Gaussian"
+    ),
+    "published/dp-pe-shuffle": _printed_played(_sums**2 / n**2, deviation * sp.sqrt(size), "at most"),
+}
+
 _PAPER = "distributed linear bandits paper, "
 _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dpe-shuffle": "5.5"} | {
     "pe": "C.2 without noise",
@@ -227,6 +292,7 @@ LINEAR_BOUNDS: dict[str, RegretBound] = {
             applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
             printed="the same up to constants",
             correction=_CORRECTED.get(name, ""),
+            confidence=_PRINTED_PROOFS[name],
         )
         for name, bound in (_printed_dpe() | _printed_pe()).items()
     },

@@ -152,7 +152,8 @@ class _Run(ProofRun):
             bool(wrong),
             f"averages have variances {rounded(learned.variances)}, and the theorem's are {rounded(expected)}",
         )
-        weights = 1.0 / learned.variances
+        common = self.theorem.width is not None
+        weights = phase.counts.astype(np.float64) if common else 1.0 / learned.variances
         gram = np.linalg.pinv((points.T * weights) @ points, rcond=1e-10, hermitian=True)
         values = (weights * learned.averages) @ points @ gram @ candidates.T
         self._say(
@@ -165,6 +166,11 @@ class _Run(ProofRun):
         form = own * np.einsum("ij,ij->i", candidates, candidates)
         form = form + np.einsum("ij,ij->i", candidates @ gram, candidates)
         widths = np.sqrt(2 * self.exponent * form)
+        if common:
+            sums = np.maximum(learned.variances - reward, 0.0) * phase.counts**2
+            widths = np.full(
+                len(widths), self._number(self.theorem.width, phase, tau=float(np.sqrt(sums.max())))
+            )
         self._say(
             "radius",
             bool((np.abs(widths - learned.widths) > 1e-6 * widths).any()),
@@ -203,8 +209,8 @@ class _Run(ProofRun):
         elif self.theorem.law == "Gaussian":
             self.noise.add(noise / scale)
 
-    def _number(self, expression: object, phase: Phase | None = None, count: int = 1) -> float:
-        further = {"l": float(self.round)}
+    def _number(self, expression: object, phase: Phase | None = None, count: int = 1, **more: float) -> float:
+        further = {"l": float(self.round), **more}
         if phase is not None:
             further |= {"U": float(phase.clients), "s": float(phase.support.size), "n": float(count)}
         return self.bound.number(expression, self.instance, **further)

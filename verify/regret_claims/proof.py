@@ -78,17 +78,20 @@ def check_proof(
     return found
 
 
-def linear_check_problem(horizon: int, settings: Mapping[str, Value]) -> LinearBandit:
-    """Return six actions on the unit circle, with rewards that are signs, and clients enough."""
+def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimension: int = 2) -> LinearBandit:
+    """Return six actions on the unit circle or (for 3) the axes, with rewards that are signs, and clients enough."""
     angles = 2 * np.pi * np.arange(6) / 6
-    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return with_clients(LinearBandit(circle, 0.7 * circle[5], 0.05, 1, "signs"), horizon, settings)
+    actions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    if dimension == 3:
+        actions = np.concatenate([np.eye(3), -np.eye(3)])
+    return with_clients(LinearBandit(actions, 0.7 * actions[5], 0.05, 1, "signs"), horizon, settings)
 
 
 def _checked_phases(
     make: type[Any], bound: RegretBound, played: Instance, *, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    problem = linear_check_problem(_LINEAR_ROUNDS, played.settings)
+    printed = isinstance(bound.confidence, PhaseTheorem) and bound.confidence.width is not None
+    problem = linear_check_problem(_LINEAR_ROUNDS, played.settings, dimension=3 if printed else 2)
     if issubclass(make, StandardElimination):
         problem = replace(problem, sigma=0.0)
     instance = replace(played, problem=problem, horizon=_LINEAR_ROUNDS)
