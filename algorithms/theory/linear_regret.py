@@ -193,7 +193,7 @@ _shuffled_claim = (
 def _printed_phased(
     noise: sp.Expr, width: sp.Expr, law: Literal["Gaussian", "at most", "none"]
 ) -> PhaseTheorem:
-    """Return the proof of section 5: sampling, clients and noise each within its part of the width, 2 k / (k T) a phase."""
+    """Return the proof of section 5: sampling, clients and noise each within its part of the width."""
     spread = sp.sqrt(2 * d / (clients * 2**phase)) + sigma_client / sp.sqrt(clients) + width
     return PhaseTheorem(
         exponent=_log_kt,
