@@ -69,11 +69,10 @@ def plant(name, *methods):
 class TiesToTheWorst:
     """Legal: of equal indices the highest id, which the oracle is asked for by infinitesimal advantages."""
 
-    def act(self):
-        action = super().act()
+    def choose(self):
+        action = super().choose()
         index = self.confidence().index
         worst = self.structure.solve(np.minimum(index, 1e6) + 1e-13 * np.arange(index.shape[1]))
-        setattr(self, "basis" if hasattr(type(self), "basis") else "super_arm", worst)
         return worst if worst.shape == action.shape else action
 
 
@@ -163,26 +162,24 @@ class StaleBatch:
 class RandomAction:
     """Every twentieth round plays what the oracle would not."""
 
-    def act(self):
-        action = super().act()
+    def choose(self):
+        action = super().choose()
         self.acts = getattr(self, "acts", 0) + 1
         if self.acts % 20 == 0:
             action = self.structure.solve(-np.minimum(self.confidence().index, 1e6))
-            setattr(self, "basis" if hasattr(type(self), "basis") else "super_arm", action)
         return action
 
 
 class NeverAgain:
     """Arm 0 is never played after round 10."""
 
-    def act(self):
-        action = super().act()
+    def choose(self):
+        action = super().choose()
         self.acts = getattr(self, "acts", 0) + 1
         if self.acts > 10:
             index = np.minimum(self.confidence().index, 1e6)
             index[:, 0] = -1e6
             action = self.structure.solve(index)
-            setattr(self, "basis" if hasattr(type(self), "basis") else "super_arm", action)
         return action
 
 
@@ -267,11 +264,11 @@ class OffByAFifth:
 class SameSample:
     """Samples are not drawn anew."""
 
-    def act(self):
-        action = super().act()
+    def choose(self):
+        action = super().choose()
         if hasattr(self, "first") and np.isfinite(self.first).all():
             self.sample = self.first
-            action = self.basis = self.structure.solve(self.sample)
+            action = self.structure.solve(self.sample)
         self.first = self.sample
         return action
 
@@ -279,25 +276,22 @@ class SameSample:
 class WideSample:
     """Samples with half the standard deviation more."""
 
-    def act(self):
-        super().act()
+    def choose(self):
+        super().choose()
         centre = self.batches.mean + self.scale * self.exponent / np.maximum(self.batches.size, 1)
         drawn = np.isfinite(self.sample)
         self.sample[drawn] += 0.5 * (self.sample - centre)[drawn]
-        self.basis = self.structure.solve(self.sample)
-        return self.basis
+        return self.structure.solve(self.sample)
 
 
 class WorstList:
     """Every twentieth round plays what has the least indices."""
 
-    def act(self):
-        action = super().act()
+    def choose(self):
+        action = super().choose()
         self.acts = getattr(self, "acts", 0) + 1
         if self.acts % 20 == 0:
             action = self.structure.solve(-np.minimum(self.confidence().index, 1e6))
-            name = next(name for name in ("basis", "super_arm", "shown") if hasattr(type(self), name))
-            setattr(self, name, action)
         return action
 
 
