@@ -102,6 +102,8 @@ def _former(saved: dict[str, Any]) -> tuple[Terms, Sequence[Entry], Sequence[Ass
     entries = []
     for row in saved["ledger"]["entries"]:
         mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
+        if not all(type(record) in (int, str) for record in row["records"]):
+            raise ValueError(f"records = {row['records']!r}: must be whole numbers or texts")
         entry = entry_from_terms(row, mechanism, tuple(row["records"]), terms.composition, charges)
         check_charge(entry, terms.composition)
         entries.append(entry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -22,4 +21,4 @@ def _machine() -> str:
             return Path(name).read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
             continue
-    return f"{uuid.getnode():x}"
+    return ""

@@ -52,13 +52,11 @@ class Work:
         self.connection = connection
         self._amounts = amounts
         self._zero = zero
-        row = connection.exec_driver_sql(
-            "SELECT instance, epoch, closed FROM store" + ("" if database.sqlite else " FOR UPDATE")
-        ).one()
+        lock = "" if database.sqlite else " FOR UPDATE"
+        row = database.cursor(connection, f"SELECT instance, epoch, closed FROM store{lock}").fetchone()
         self.instance, self.epoch, self._closed = row
-        head = connection.exec_driver_sql(
-            "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
-        ).one()
+        last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+        head = database.cursor(connection, last).fetchone()
         self.position, self._hash = int(head[0]), bytes(head[1])
         self._accounts: dict[str, Account] = {}
         self._entries: list[tuple[int, str, bytes]] = []

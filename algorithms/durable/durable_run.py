@@ -67,10 +67,11 @@ class DurableRun(Generic[LearnerType]):
     it left.
 
     **Where to save.** The folder holds raw data (sums that wait for release): only its owner may read it (mode 700,
-    files 600), and it belongs where raw data may be. From the first save or the load until `close` or the end of the
-    process, the run holds the folder's lock: no other process, and no fork of this one, can go on from it. From an
-    older copy of the folder nobody may go on at all: it has forgotten what was spent since. Only the process that made
-    or loaded the run releases through its accountant: in a fork of it, and after `close`, the gate is closed.
+    files 600), and it belongs where raw data may be. From the first save or the load until `close` or the end of
+    the process, the run holds the folder's lock: no other process, and no fork of this one, can go on from it. A
+    copy of the folder is refused until ``load(..., adopt=True)`` says that the original is gone; from an older one
+    nobody may go on at all: it has forgotten what was spent since. Only the process that made or loaded the run
+    releases through its accountant: in a fork of it, and after `close`, the gate is closed.
 
     **Threads.** A learner is for one thread at a time. Where several use it, or one saves beside it, each holds `lock`
     around its whole turn (``with run.lock: act, observe, save``); `save` takes it itself. Without it, a save that
@@ -214,6 +215,7 @@ class DurableRun(Generic[LearnerType]):
         *,
         noise: NoiseSource | np.random.Generator | None = None,
         code: str | None = None,
+        adopt: bool = False,
     ) -> DurableRun[LearnerType]:
         """Read a run written by `save`, and go on where it stopped.
 
@@ -228,9 +230,14 @@ class DurableRun(Generic[LearnerType]):
             its state is set to the saved one.
         code
             To go on with other code than saved the run: the word that `CodeChanged` named.
+        adopt
+            To go on from a copy of a folder, or one that was moved to another disk or machine: says that the original
+            never will.
 
         Raises
         ------
+        StoreMoved
+            If the folder is a copy, and not adopted: original and copy would spend the same budgets.
         InUse
             If the run is open, in another process or in this one.
         CodeChanged
@@ -245,7 +252,7 @@ class DurableRun(Generic[LearnerType]):
         OSError
             If it does not exist or cannot be read.
         """
-        opened, saved, arrays, rows = RunFolder.open(Path(folder))
+        opened, saved, arrays, rows = RunFolder.open(Path(folder), adopt=adopt)
         try:
             with _damage_named(opened.path):
                 accountant = restore_accountant(saved["accountant"], noise)

@@ -14,6 +14,8 @@ import numpy as np
 from accountant.durable.file_lock import FileLock
 from accountant.durable.journal import Journal, Mark
 from accountant.durable.whole_file import sync_folder, whole_file
+from accountant.stores.location import location_of
+from accountant.stores.refusals import StoreMoved
 from algorithms.durable.state import Arrays
 
 _FORMAT = "dpwitness-run-2"
@@ -85,8 +87,15 @@ class RunFolder:
             raise
 
     @classmethod
-    def open(cls, path: Path) -> tuple[RunFolder, dict[str, Any], Arrays, list[Any]]:
+    def open(cls, path: Path, *, adopt: bool = False) -> tuple[RunFolder, dict[str, Any], Arrays, list[Any]]:
         """Take the folder of a run that goes on.
+
+        Parameters
+        ----------
+        path
+            The folder.
+        adopt
+            Whether it may be a copy, or have been moved.
 
         Returns
         -------
@@ -97,6 +106,8 @@ class RunFolder:
         ------
         InUse
             If another process has it open.
+        StoreMoved
+            If it is a copy.
         ValueError
             If it holds no run, or a damaged one.
         OSError
@@ -117,6 +128,12 @@ class RunFolder:
             (path / _BEGUN).unlink(missing_ok=True)
             _sweep(path)
             saved, arrays = _read_state(path)
+            if not adopt and saved.get("location", here := location_of(path / JOURNAL)) != here:
+                raise StoreMoved(
+                    f"{path}: is a copy, or was moved to another disk or machine: the original may spend the same "
+                    "budgets, and may have since. If the original is gone or will never go on, say so "
+                    "with load(..., adopt=True)"
+                )
             journal, rows = Journal.read(path / JOURNAL, Mark(**saved["journal"]))
             return cls(path, lock, journal, fresh=False), saved, arrays, rows
         except BaseException as error:
@@ -146,7 +163,14 @@ class RunFolder:
         """
         self._lock.check()
         mark = self.journal.sync()
-        text = json.dumps({"format": _FORMAT, **state, "journal": {"size": mark.size, "digest": mark.digest}})
+        text = json.dumps(
+            {
+                "format": _FORMAT,
+                **state,
+                "journal": {"size": mark.size, "digest": mark.digest},
+                "location": location_of(self.path / JOURNAL),
+            }
+        )
         with whole_file(self.path / STATE) as file:
             np.savez(file, **{_TEXT: np.frombuffer(text.encode(), dtype=np.uint8)}, **arrays)  # type: ignore[arg-type]
         self.journal.settle(mark)

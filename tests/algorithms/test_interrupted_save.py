@@ -102,7 +102,7 @@ def contents(run: DurableRun[CUCBBatchAll]) -> list[Any]:
 
 def loaded(folder: Path, copy: Path) -> list[Any]:
     shutil.copytree(folder, copy)
-    with DurableRun.load(copy, build, noise=np.random.default_rng()) as run:
+    with DurableRun.load(copy, build, noise=np.random.default_rng(), adopt=True) as run:
         found = contents(run)
     shutil.rmtree(copy)
     return found

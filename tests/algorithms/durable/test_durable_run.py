@@ -753,7 +753,10 @@ def test_nobody_enters_sums_while_a_save_reads_them(tmp_path: Path, monkeypatch:
     def saved() -> tuple[float, list[str]]:
         shutil.copytree(tmp_path / "run", tmp_path / "copy")
         with DurableRun.load(
-            tmp_path / "copy", lambda gate: Odd(gate, gate.sums(1)), noise=np.random.default_rng(0)
+            tmp_path / "copy",
+            lambda gate: Odd(gate, gate.sums(1)),
+            noise=np.random.default_rng(0),
+            adopt=True,
         ) as one:
             held = one.learner.extra
         shutil.rmtree(tmp_path / "copy")

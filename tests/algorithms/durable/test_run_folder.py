@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from accountant import Accountant, Budget
 from accountant.durable.journal import Journal
+from accountant.stores.refusals import StoreMoved
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
 from algorithms.durable.run_folder import RunFolder
 from algorithms.durable.state import Encoder
@@ -67,7 +68,7 @@ def loaded(folder: Path, build: Callable[[Any], Any], *, twice: bool = True) -> 
     with tempfile.TemporaryDirectory() as copies:
         copy = Path(copies) / "copy"
         shutil.copytree(folder, copy)
-        with DurableRun.load(copy, build, noise=np.random.default_rng(9)) as run:
+        with DurableRun.load(copy, build, noise=np.random.default_rng(9), adopt=True) as run:
             assert {file.name for file in copy.iterdir()} == {"state.npz", "journal.jsonl", "lock"}
             found = snapshot(run)
             if not twice:
@@ -76,6 +77,22 @@ def loaded(folder: Path, build: Callable[[Any], Any], *, twice: bool = True) -> 
         with DurableRun.load(copy, build, noise=np.random.default_rng(9)) as run:
             assert snapshot(run) == found
     return found
+
+
+def test_a_copy_spends_nothing_until_it_is_adopted(tmp_path: Path) -> None:
+    folder, copy = tmp_path / "run", tmp_path / "copy"
+    with begin(batches) as run:
+        play(run, 0, 9)
+        run.save(folder)
+    shutil.copytree(folder, copy)
+    with pytest.raises(StoreMoved, match=r"copy: is a copy.*load\(..., adopt=True\)"):
+        DurableRun.load(copy, batches, noise=np.random.default_rng(9))
+    with DurableRun.load(copy, batches, noise=np.random.default_rng(9), adopt=True) as adopted:
+        assert snapshot(adopted) == snapshot(run)
+        adopted.save()
+    folder.rename(tmp_path / "renamed")  # the same files
+    for kept in (copy, tmp_path / "renamed"):
+        DurableRun.load(kept, batches, noise=np.random.default_rng(9)).close()
 
 
 @pytest.mark.parametrize("build", [batches, bits, phases])
