@@ -1,6 +1,6 @@
 """What a charge costs: in memory, in a store, and beside it OpenDP's compositors, which are in memory.
 
-``python tests/benchmarks/bench_ledger.py``; a store's charge waits for the disk once, so the disk is measured beside it.
+``python tests/benchmarks/bench_ledger.py``: a charge in a store waits for the disk once, so the disk is measured, too.
 """
 
 from __future__ import annotations
