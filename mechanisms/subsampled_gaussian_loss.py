@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.point_masses import fourier_of_masses
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
-from mechanisms.quadrature import layer_cake
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss
 
-_CELLS = 160
+_NEED = 46.0
+"""Rules are chosen so that their errors are below e^{-46}, about 1e-20, of A(b)."""
+_OUTSIDE = 4.0 * math.exp(-_NEED)
+"""What lies outside of the nodes, of A(b): 2 Φ(-R/σ) <= e^{-R²/2σ²}."""
+_SHARES = (0.42, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)
+"""How far paths are moved, in πσ². Far helps single releases, little helps many at small heights."""
+_BLOCK = 2**17
+"""Numbers in an array."""
+_SAMPLE = 12
+"""Losses that say which path is best for all."""
 
 
 @dataclass(frozen=True)
@@ -64,32 +73,9 @@ class SubsampledGaussianLoss(PrivacyLoss):
         """ln(1-q) if removed, else -inf."""
         return -math.inf if self.added else math.log1p(-self.rate) * (1.0 + 8 * ROUNDING)
 
-    def _power(self, s: float) -> float:
-        return -s if self.added else s + 1.0
-
-    def _rule(
-        self, s: float, height: float
-    ) -> tuple[FloatArray, FloatArray, FloatArray, float, float, float]:
-        """Return nodes' l, ln(weight e^{bl}), v, and strip a, step g, truncation error for |t| <= height."""
-        b, sigma = self._power(s), self.sigma
-        need = 46.0
-        extra = -s * math.log1p(-self.rate) if self.added else (s + 2.0) * math.log(2.0)
-        flat = math.sqrt(1.0 + max(0.0, -b) / (4.0 * sigma * sigma))  # ln cos(y) is about -y²/2
-        a = min(sigma * math.sqrt(2.0 * need) / flat, (0.5 if self.added else 0.9) * math.pi * sigma * sigma)
-        penalty = b * math.log(math.cos(a / (2.0 * sigma * sigma))) if b < 0.0 else 0.0
-        rate = (need + a * a / (2.0 * sigma * sigma) + penalty) / a + height / (sigma * sigma)
-        g = 2.0 * math.pi / rate
-        reach = sigma * math.sqrt(2.0 * (need + extra))
-        first = -math.ceil(reach / g) - 1
-        last = -first if self.added else math.ceil((reach + b) / g) + 1
-        if b > 0.0 and b * (b - 1.0) / (2.0 * sigma * sigma) + b * math.log(self.rate / 2.0) >= need + 1.0:
-            first = max(first, math.floor((b - reach) / g) - 1)
-        x = g * np.arange(first, last + 1, dtype=np.float64)
-        v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-        log_ratio = log_mixture(self.rate, v)
-        log_weight = -0.5 * (x / sigma) ** 2 + math.log(g / (sigma * math.sqrt(2.0 * math.pi)))
-        # 2 Φ(-R/σ) <= e^{-R²/2σ²}
-        return log_ratio, log_weight + b * log_ratio, v, a, g, 4.0 * math.exp(-need)
+    @cached_property
+    def _alone(self) -> SubsampledGaussianLossSum:
+        return SubsampledGaussianLossSum((self,), (1,))
 
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
@@ -99,77 +85,244 @@ class SubsampledGaussianLoss(PrivacyLoss):
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
-        b, q = self._power(s), self.rate
-        log_ratio, log_masses, v, a, g, truncation = self._rule(s, float(t[-1]))
-        variance = self.sigma * self.sigma
-        penalty = b * math.log(math.cos(a / (2.0 * variance))) if b < 0.0 else 0.0
-        exponent = a * a / (2.0 * variance) + t * (a / variance) + penalty - 2.0 * math.pi * a / g
-        quadrature = 2.0 * np.exp(exponent) / (1.0 - math.exp(-2.0 * math.pi * a / g))
-        # Rounding of each term: the Gaussian exponent, and l through v (dl/dv <= min(1, q e^v)).
-        share = np.minimum(1.0, q * np.exp(np.minimum(v, 50.0)))
-        inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(log_ratio)
-        relative = ROUNDING * (
-            16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + (abs(b) + float(t[-1])) * inner
-        )
-        signed = -log_ratio if self.added else log_ratio
-        return fourier_of_masses(log_masses, signed, relative, quadrature + truncation, t)
+        return self._alone.log_mgf_line(s, t)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln A on the real line, one quadrature for each s."""
-        out = np.empty(s.shape)
-        for i, own in enumerate(s):
-            log_masses = self._rule(float(own), 0.0)[1]
-            top = log_masses.max()
-            out[i] = top + math.log(float(np.sum(np.exp(log_masses - top))))
-        return out
-
-    @cached_property
-    def _span(self) -> float:
-        return 2.0 * self.sigma * math.sqrt(12.0)
+        return self._alone.log_mgf_real(s)
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
-        """Return ln of a bound from the density of the loss (`layer_cake`).
+        """Return ln of a bound from a path moved off the real line; see `SubsampledGaussianLossSum`."""
+        return self._alone.log_envelope(s, heights)
 
-        Tilted by e^{sL}, L has density ρ(l) = φ_σ(x) e^{(a+1)l - v} σ² / (q A), a = b. On a cell of width d
-        in x, ρ >= min(end values) e^{-(a+1)^+ d²/32σ⁴}, because (ln ρ)'' <= (a+1)^+/4σ⁴ in x.
+    @classmethod
+    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+        """Return the sum, its transforms by one rule; apart for the two directions."""
+        sums = []
+        for added in (False, True):
+            own = [
+                (loss, n)
+                for loss, n in zip(losses, counts, strict=True)
+                if isinstance(loss, SubsampledGaussianLoss) and loss.added is added
+            ]
+            if own:
+                sums.append(SubsampledGaussianLossSum(tuple(one for one, _ in own), tuple(n for _, n in own)))
+        return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1, 1))
+
+
+@dataclass(frozen=True)
+class SubsampledGaussianLossSum(LossSum):
+    """Losses of Gaussian noise on Poisson subsamples, all in one direction, on common nodes x = σu.
+
+    Envelope. With l(x+ia) = R + iI, R = ln |α + βe^{iθ}|, I = arg(α + βe^{iθ}), α = 1-q, β = q e^v, θ = a/σ² in
+    (0, π/2), and J(τ) = ∫ φ_σ(x) e^{bR - τI} dx,  |M(s+it)| <= e^{a²/2σ²} J(τ) for |t| >= τ.
+
+        *Proof.* The path of A(b+it), or its mirror image, is moved to Im x = a: |φ_σ(x+ia)| = φ_σ(x) e^{a²/2σ²}, and
+        e^{-|t|I} falls with |t| as I >= 0. []
+
+    The trapezoid rule for J: the integrand is that of φ_σ exp(((b+iτ) l(x+ia) + (b-iτ) l(x-ia)) / 2), analytic for
+    |Im x| = y with y + a < πσ². There its modulus is at most e^{y²/2σ²} φ_σ(x) e^{bl(x)} c, because
+    I(a+y) + I(a-y) >= 0 for y <= a (both are) and for (a+y)/σ² <= π/2 (I is odd in the angle, and increases up to
+    there); c = 1 for b >= 0 and ((cos(a/σ²) + cos(y/σ²))/2)^{b/2} for b < 0, as Re l >= l + ln cos(angle/2). So the
+    rule is off by at most 2 A(b) e^{y²/2σ²} c / (e^{2πy/g} - 1); what lies outside is as for the transform.
+    """
+
+    @cached_property
+    def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        rates, sigmas = (
+            np.array([getattr(loss, name) for loss in self.losses])[:, None] for name in ("rate", "sigma")
+        )
+        return rates, sigmas, np.array(self.counts, dtype=np.float64)
+
+    @cached_property
+    def _added(self) -> bool:
+        return isinstance(self.losses[0], SubsampledGaussianLoss) and self.losses[0].added
+
+    def _power(self, s: float) -> float:
+        return -s if self._added else s + 1.0
+
+    def _nodes(self, s: float, step: float) -> FloatArray:
+        """Return the u of a rule of this step, outside of which at most `_OUTSIDE` of every A(b) is left."""
+        b, (q, sigma, _) = self._power(s), self._columns
+        low, high = float(np.min(sigma)), float(np.max(sigma))
+        extra = -s * math.log1p(-float(np.max(q))) if self._added else (s + 2.0) * math.log(2.0)
+        reach = math.sqrt(2.0 * (_NEED + extra))
+        first = -math.ceil(reach / step) - 1
+        if self._added:
+            return np.asarray(step * np.arange(first, 1 - first, dtype=np.float64))
+        far = b * (b - 1.0) / (2.0 * sigma * sigma) + b * np.log(q / 2.0)
+        if bool(np.all(far >= _NEED + 1.0)):
+            first = max(first, math.floor((b / high - reach) / step) - 1)
+        return np.asarray(step * np.arange(first, math.ceil((b / low + reach) / step) + 2, dtype=np.float64))
+
+    def _blocks(self, size: int) -> Iterator[slice]:
+        """Return slices of losses, so that as many arrays of ``size`` numbers each stay small."""
+        rows = max(1, _BLOCK // size)
+        return (slice(i, i + rows) for i in range(0, len(self.losses), rows))
+
+    def _log_masses(self, s: float, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return v, l and ln(weight e^{bl}) at the nodes."""
+        q, sigma, _ = self._columns
+        v = u / sigma[rows] - 0.5 / sigma[rows] ** 2
+        log_ratio = log_mixture(q[rows], v)
+        log_weight = math.log(float(u[1] - u[0]) / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
+        return v, log_ratio, log_weight + self._power(s) * log_ratio
+
+    def _strip(self, b: float) -> tuple[FloatArray, FloatArray]:
+        """Return the half-width a of the strip of the transform's rule, and ln c."""
+        sigma = self._columns[1][:, 0]
+        flat = np.sqrt(1.0 + max(0.0, -b) / (4.0 * sigma * sigma))  # ln cos(y) is about -y²/2
+        widest = (0.5 if b < 0.0 else 0.9) * math.pi * sigma * sigma
+        a = np.minimum(sigma * math.sqrt(2.0 * _NEED) / flat, widest)
+        log_c = b * np.log(np.cos(a / (2.0 * sigma * sigma))) if b < 0.0 else np.zeros(a.shape)
+        return a, log_c
+
+    def _step(self, b: float, height: float) -> float:
+        """Return the largest step in u that is good enough for every loss."""
+        sigma = self._columns[1][:, 0]
+        a, log_c = self._strip(b)
+        rate = (_NEED + a * a / (2.0 * sigma * sigma) + log_c) / a + height / (sigma * sigma)
+        return float(np.min(2.0 * math.pi / (rate * sigma)))
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the trapezoid rule, summed over the losses.
+
+        With weights w_j = m_j / Σ m the rule is (Σ m) φ(t), φ = Σ w_j e^{itl_j}. Nodes t_k = kh with k = aB + b make
+        e^{it_k l} = e^{iaBhl} e^{ibhl}: one matrix product, and powers by repeated products, which have 4u each.
+        |computed φ - φ| <= e := Σ w_j (relative_j + u (5|t l_j| + J + 16 + 4 (B + N/B))) + quadrature, and
+        ln M is off by at most ln(1 + e / |computed φ|).
         """
-        b, q, sigma = self._power(s), self.rate, self.sigma
-        log_top, error = self.log_mgf_line(s, np.zeros(1))
-        log_m = float(log_top[0].real + error[0])
-        centre = 0.0 if self.added else _mode(q, sigma, b)
-        x = np.linspace(centre - self._span, centre + self._span, _CELLS + 1)
-        v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-        log_ratio = log_mixture(q, v)
-        log_density = (
-            -0.5 * (x / sigma) ** 2
-            - math.log(sigma * math.sqrt(2.0 * math.pi))
-            + (b + 1.0) * log_ratio
-            - v
-            + math.log(sigma * sigma / q)
-            - log_m
-        )
-        width = float(x[1] - x[0])
-        floor = np.minimum(log_density[1:], log_density[:-1]) - max(0.0, b + 1.0) * width * width / (
-            32.0 * sigma**4
-        )
-        return layer_cake(log_m, np.exp(np.minimum(floor, 700.0)), np.diff(log_ratio), heights)
+        b, (q, sigma, counts) = self._power(s), self._columns
+        height = float(t[-1])
+        step = self._step(b, height)
+        u = self._nodes(s, step)
+        a, log_c = self._strip(b)
+        variance = sigma[:, 0] ** 2
+        turn = 2.0 * math.pi * a / (step * sigma[:, 0])
+        exponent = (a * a / (2.0 * variance) + log_c - turn)[:, None] + np.outer(a / variance, t)
+        quadrature = 2.0 * np.exp(exponent) / -np.expm1(-turn)[:, None] + _OUTSIDE
+        block = math.isqrt(max(t.size - 1, 1)) + 1
+        rows_of_t = -(-t.size // block)
+        spacing = float(t[1]) if t.size > 1 else 0.0
+        total, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
+        size = np.zeros(t.size)
+        for rows in self._blocks(u.size * (block + rows_of_t)):
+            v, log_ratio, log_masses = self._log_masses(s, u, rows)
+            share = np.minimum(1.0, q[rows] * np.exp(np.minimum(v, 50.0)))
+            inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(log_ratio)
+            relative = 16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + (abs(b) + height) * inner
+            top = np.max(log_masses, axis=1)
+            weights = np.exp(log_masses - top[:, None])
+            sums = np.sum(weights, axis=1)
+            weights /= sums[:, None]
+            if t.size == 1:
+                phi = np.ones((weights.shape[0], 1), dtype=np.complex128)
+            else:
+                signed = -log_ratio if self._added else log_ratio
+                ahead = _powers(np.exp(1j * (spacing * block) * signed), rows_of_t)
+                near = _powers(np.exp(1j * spacing * signed), block)
+                near[0] = weights
+                near[1:] *= weights
+                product = np.matmul(ahead.transpose(1, 0, 2), near.transpose(1, 2, 0))
+                phi = product.reshape(weights.shape[0], -1)[:, : t.size]
+            scatter = np.einsum("ij,ij->i", weights, relative)
+            slope = 5.0 * np.einsum("ij,ij->i", weights, np.abs(log_ratio))
+            error = scatter + u.size + 16.0 + 4.0 * (block + rows_of_t)
+            error = ROUNDING * (error[:, None] + slope[:, None] * t) + quadrature[rows]
+            modulus = np.abs(phi)
+            logs = np.log(np.where(modulus > 0.0, phi, 1e-300)) + (top + np.log(sums))[:, None]
+            own = np.log1p(error / np.maximum(modulus, 1e-300)) + 4 * ROUNDING * (1.0 + np.abs(top))[:, None]
+            n = counts[rows]
+            total.real += n @ logs.real
+            total.imag += n @ logs.imag
+            bound += n @ own
+            size += n @ np.abs(logs)
+        return total, bound + (len(self.losses) + 2) * ROUNDING * size
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return Σ n ln A on the real line, one rule for each s."""
+        out = np.zeros(s.shape)
+        for i, own in enumerate(s.tolist()):
+            u = self._nodes(own, self._step(self._power(own), 0.0))
+            for rows in self._blocks(u.size):
+                log_masses = self._log_masses(own, u, rows)[2]
+                out[i] += self._columns[2][rows] @ logsumexp(log_masses, axis=1)
+        return out
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return Σ n ln of the class docstring's bound, for each height with the path that is best for a few losses."""
+        few = self
+        if len(self.losses) > _SAMPLE:
+            chosen = np.linspace(0, len(self.losses) - 1, _SAMPLE).astype(int).tolist()
+            few = SubsampledGaussianLossSum(
+                tuple(self.losses[i] for i in chosen), tuple(self.counts[i] for i in chosen)
+            )
+        tried = np.stack([few._shifted(s, heights, share) for share in _SHARES])
+        if few is self:
+            return np.asarray(np.min(tried, axis=0))
+        best = np.argmin(tried, axis=0)
+        out = np.empty(heights.shape)
+        for i in np.unique(best).tolist():
+            out[best == i] = self._shifted(s, heights[best == i], _SHARES[i])
+        return out
+
+    def _shifted(self, s: float, heights: FloatArray, share: float) -> FloatArray:
+        """Return Σ n ln of the bound of paths moved by a = share·πσ²."""
+        b, (q, sigma, counts) = self._power(s), self._columns
+        theta = share * math.pi
+        variance = sigma[:, 0] ** 2
+        angle = np.minimum(max(theta, 0.5 * math.pi - theta), math.sqrt(2.0 * _NEED) / sigma[:, 0])
+        y = angle * variance
+        log_c = 0.5 * b * np.log(0.5 * (math.cos(theta) + np.cos(angle))) if b < 0.0 else np.zeros(y.shape)
+        steps = 2.0 * math.pi * y / (_NEED + y * y / (2.0 * variance) + log_c)
+        step = float(np.min(steps / sigma[:, 0]))
+        u = self._nodes(s, step)
+        turn = 2.0 * math.pi * y / (step * sigma[:, 0])
+        missed = 2.0 * np.exp(y * y / (2.0 * variance) + log_c - turn) / -np.expm1(-turn) + _OUTSIDE
+        total = np.zeros(heights.shape)
+        for rows in self._blocks(u.size * heights.size):
+            v, log_ratio, log_masses = self._log_masses(s, u, rows)
+            of_beta = np.exp(np.log(q[rows]) + v - log_ratio)
+            turned = np.exp(np.log1p(-q[rows]) - log_ratio) + of_beta * complex(
+                math.cos(theta), math.sin(theta)
+            )
+            exponent = log_masses + b * np.log(np.abs(turned))
+            top = np.max(exponent, axis=1)
+            phase = np.angle(turned)
+            terms = np.exp((exponent - top[:, None])[:, None, :] - heights[:, None] * phase[:, None, :])
+            j = np.log(np.sum(terms, axis=2) + 1e-300) + top[:, None]
+            left_out = (logsumexp(log_masses, axis=1) + np.log(missed[rows]))[:, None]
+            rounding = 40.0 * (1.0 + np.max(np.abs(u))) ** 2 + 16.0 * abs(b) * np.max(
+                np.abs(log_ratio), axis=1
+            )
+            rounding = rounding[:, None] + 8.0 * heights
+            bound = (
+                np.logaddexp(j, left_out) + 0.5 * theta * theta * variance[rows, None] + ROUNDING * rounding
+            )
+            total += counts[rows] @ bound
+        return total + 4 * ROUNDING * len(self.losses) * np.abs(total)
 
 
-def _mode(q: float, sigma: float, b: float) -> float:
-    """Return the x near which φ_σ(x) e^{(b+1) l - v} is largest: between 0 and b."""
-    x = np.linspace(-2.0 * sigma, max(b, 0.0) + 2.0 * sigma, 129)
-    v = (2.0 * x - 1.0) / (2.0 * sigma * sigma)
-    return float(x[int(np.argmax(-0.5 * (x / sigma) ** 2 + b * log_mixture(q, v)))])
+def _powers(base: ComplexArray, count: int) -> ComplexArray:
+    """Return base^0, base^1, ... in front of the other axes."""
+    out = np.empty((count, *base.shape), dtype=np.complex128)
+    out[0] = 1.0
+    for k in range(1, count):
+        np.multiply(out[k - 1], base, out=out[k])
+    return out
 
 
-def log_mixture(q: float, v: FloatArray) -> FloatArray:
+def log_mixture(q: float | FloatArray, v: FloatArray) -> FloatArray:
     """Return ln(1 - q + q e^v), also at v = -inf: to a few u, relative; beyond 700, and below 0 for q > 1/2, absolute.
 
     Absolute errors are relative to |v| + |ln q|.
     """
     out = np.log1p(q * np.expm1(np.minimum(v, 700.0)))
-    if q > 0.5:  # 1 + q (e^v - 1) would cancel
-        out = np.where(v < -0.5, np.log((1.0 - q) + q * np.exp(np.minimum(v, 0.0))), out)
+    if np.max(q) > 0.5:  # 1 + q (e^v - 1) would cancel
+        near = np.log((1.0 - q) + q * np.exp(np.minimum(v, 0.0)))
+        out = np.where((v < -0.5) & (np.asarray(q) > 0.5), near, out)
+    if not np.max(v, initial=0.0) > 700.0:
+        return np.asarray(out)
     return np.where(v > 700.0, v + np.log(q + (1.0 - q) * np.exp(-np.maximum(v, 700.0))), out)
 
 
