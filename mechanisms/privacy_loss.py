@@ -373,15 +373,16 @@ class LossSum(PrivacyLoss):
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Those of the parts that have any; of the others nothing but their size at s, and their precision."""
-        found, rest = [], 0.0
+        found, others = [], []
         for loss, n in self._terms:
             own = loss.oscillations(s)
             if own is None:
-                rest += n * loss.log_top(s)
+                others.append((loss, n))
             else:
                 found.append(own.repeated(n))
         if not found:
             return None
+        rest = sum(n * loss.log_top(s) for loss, n in others)
         return Oscillations.together(found).scaled(rest)
 
 

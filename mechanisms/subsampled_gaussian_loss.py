@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
 
 _NEED = 46.0
 """Rules are chosen so that their errors are below e^{-46}, about 1e-20, of A(b)."""
@@ -78,10 +78,10 @@ class SubsampledGaussianLoss(PrivacyLoss):
         return SubsampledGaussianLossSum((self,), (1,))
 
     def cost(self, s: float, height: float) -> float:
-        """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
+        """The quadrature nodes, at a fortieth (a matrix product); their number grows with the height."""
         variance = self.sigma * self.sigma
         rate = height / variance + 10.0 / self.sigma + 16.0 / variance
-        return 0.1 * (20.0 * self.sigma + 10.0) * rate / (2.0 * math.pi)
+        return 0.025 * (20.0 * self.sigma + 10.0) * rate / (2.0 * math.pi)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
@@ -187,10 +187,15 @@ class SubsampledGaussianLossSum(LossSum):
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule, summed over the losses.
 
-        With weights w_j = m_j / Σ m the rule is (Σ m) φ(t), φ = Σ w_j e^{itl_j}. Nodes t_k = kh with k = aB + b make
-        e^{it_k l} = e^{iaBhl} e^{ibhl}: one matrix product, and powers by repeated products, which have 4u each.
-        |computed φ - φ| <= e := Σ w_j (relative_j + u (5|t l_j| + J + 16 + 4 (B + N/B))) + quadrature, and
-        ln M is off by at most ln(1 + e / |computed φ|).
+        With weights w_j = m_j / Σ m it is (Σ m) φ(t), φ - 1 = Σ w_j (e^{itl_j} - 1). Nodes t_k = kh with k = aB + b
+        have e^{it_k l} - 1 = D_a (D_b + 1) + D_b, D_a = e^{iaBhl} - 1: one matrix product, and
+        D_{a+1} = D_a (D_1 + 1) + D_1, off by 6u a |Bhl|. What is summed is at most t|l_j| (or 2) times w_j, so that
+        with r_j the relative error of m_j, r' its mean and u λ_j the error of l_j
+
+            |computed φ - φ| <= Σ w_j min(2, t|l_j|) (r_j + r' + u (J + 16 + 8 (B + N/B))) + u t Σ w_j λ_j + quadrature.
+
+        φ may be close to 1 and M(s), too, where counts are large: then ln Σ m = ln(1 + Σ m_j (1 - e^{-bl_j})), the rule
+        for φ_σ itself being 1.
         """
         b, (q, sigma, counts) = self._power(s), self._columns
         height = float(t[-1])
@@ -204,40 +209,54 @@ class SubsampledGaussianLossSum(LossSum):
         block = math.isqrt(max(t.size - 1, 1)) + 1
         rows_of_t = -(-t.size // block)
         spacing = float(t[1]) if t.size > 1 else 0.0
+        terms = u.size + 16.0 + 8.0 * (block + rows_of_t)
         total, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
         size = np.zeros(t.size)
         for rows in self._blocks(u.size * (block + rows_of_t)):
             v, log_ratio, log_masses = self._log_masses(s, u, rows)
             share = np.minimum(1.0, q[rows] * np.exp(np.minimum(v, 50.0)))
             inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(log_ratio)
-            relative = 16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + (abs(b) + height) * inner
+            relative = ROUNDING * (16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + abs(b) * inner)
             top = np.max(log_masses, axis=1)
             weights = np.exp(log_masses - top[:, None])
             sums = np.sum(weights, axis=1)
             weights /= sums[:, None]
-            if t.size == 1:
-                phi = np.ones((weights.shape[0], 1), dtype=np.complex128)
-            else:
-                signed = -log_ratio if self._added else log_ratio
-                ahead = _powers(np.exp(1j * (spacing * block) * signed), rows_of_t)
-                near = _powers(np.exp(1j * spacing * signed), block)
-                near[0] = weights
-                near[1:] *= weights
-                product = np.matmul(ahead.transpose(1, 0, 2), near.transpose(1, 2, 0))
-                phi = product.reshape(weights.shape[0], -1)[:, : t.size]
             scatter = np.einsum("ij,ij->i", weights, relative)
-            slope = 5.0 * np.einsum("ij,ij->i", weights, np.abs(log_ratio))
-            error = scatter + u.size + 16.0 + 4.0 * (block + rows_of_t)
-            error = ROUNDING * (error[:, None] + slope[:, None] * t) + quadrature[rows]
-            modulus = np.abs(phi)
-            logs = np.log(np.where(modulus > 0.0, phi, 1e-300)) + (top + np.log(sums))[:, None]
-            own = np.log1p(error / np.maximum(modulus, 1e-300)) + 4 * ROUNDING * (1.0 + np.abs(top))[:, None]
+            log_m = top + np.log(sums)
+            error_of_log_m = scatter + ROUNDING * (u.size + 16.0 + 4.0 * np.abs(top)) + quadrature[rows, 0]
+            near = np.abs(log_m) < 0.3
+            if near.any():
+                masses, part = np.exp(log_masses[near]), _excess(log_masses[near], b * log_ratio[near])
+                log_m[near] = np.log1p(np.sum(part, axis=1))
+                off = np.abs(part) * (relative[near] + ROUNDING * (u.size + 16.0))
+                off += masses * (ROUNDING * abs(b) * inner[near])
+                error_of_log_m[near] = 3.0 * np.sum(off, axis=1) + 3.0 * quadrature[rows, 0][near]
+            phi = np.zeros((weights.shape[0], 1), dtype=np.complex128)
+            if t.size > 1:
+                signed = -log_ratio if self._added else log_ratio
+                ahead = _turns(spacing * block * signed, rows_of_t)
+                beside = _turns(spacing * signed, block)
+                alone = np.einsum("ij,kij->ik", weights, beside)
+                beside += 1.0
+                beside *= weights
+                product = np.matmul(ahead.transpose(1, 0, 2), beside.transpose(1, 2, 0)) + alone[:, None, :]
+                phi = product.reshape(weights.shape[0], -1)[:, : t.size]
+            lengths = np.abs(log_ratio)
+            slope = np.einsum("ij,ij->i", weights, lengths)
+            own = np.einsum("ij,ij,ij->i", weights, lengths, relative) + (scatter + ROUNDING * terms) * slope
+            most = 2.0 * (2.0 * scatter + ROUNDING * terms)
+            error = np.minimum(np.outer(own, t), most[:, None])
+            error += np.outer(ROUNDING * np.einsum("ij,ij->i", weights, inner + 5.0 * lengths), t)
+            error += quadrature[rows] * (t > 0.0)
+            logs = log1p_complex(np.where(np.abs(1.0 + phi) > 1e-290, phi, 1e-290 - 1.0))
+            modulus = np.maximum(np.abs(1.0 + phi), 1e-300)
+            turned = 8.0 * ROUNDING * np.abs(phi) / modulus
             n = counts[rows]
-            total.real += n @ logs.real
+            total.real += n @ (logs.real + log_m[:, None])
             total.imag += n @ logs.imag
-            bound += n @ own
-            size += n @ np.abs(logs)
-        return total, bound + (len(self.losses) + 2) * ROUNDING * size
+            bound += n @ (np.log1p(error / modulus) + turned + error_of_log_m[:, None])
+            size += n @ (np.abs(logs) + np.abs(log_m)[:, None])
+        return total, bound + (len(self.losses) + 4) * ROUNDING * size
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return Σ n ln A on the real line, one rule for each s."""
@@ -245,8 +264,12 @@ class SubsampledGaussianLossSum(LossSum):
         for i, own in enumerate(s.tolist()):
             u = self._nodes(own, self._step(self._power(own), 0.0))
             for rows in self._blocks(u.size):
-                log_masses = self._log_masses(own, u, rows)[2]
-                out[i] += self._columns[2][rows] @ logsumexp(log_masses, axis=1)
+                _, log_ratio, log_masses = self._log_masses(own, u, rows)
+                log_a = logsumexp(log_masses, axis=1)
+                near = np.abs(log_a) < 0.3
+                part = _excess(log_masses[near], self._power(own) * log_ratio[near])
+                log_a[near] = np.log1p(np.sum(part, axis=1))
+                out[i] += self._columns[2][rows] @ log_a
         return out
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
@@ -265,6 +288,9 @@ class SubsampledGaussianLossSum(LossSum):
         for i in np.unique(best).tolist():
             out[best == i] = self._shifted(s, heights[best == i], _SHARES[i])
         return out
+
+    def oscillations(self, s: float) -> None:
+        """None: there are no atoms."""
 
     def _shifted(self, s: float, heights: FloatArray, share: float) -> FloatArray:
         """Return Σ n ln of the bound of paths moved by a = share·πσ²."""
@@ -303,12 +329,25 @@ class SubsampledGaussianLossSum(LossSum):
         return total + 4 * ROUNDING * len(self.losses) * np.abs(total)
 
 
-def _powers(base: ComplexArray, count: int) -> ComplexArray:
-    """Return base^0, base^1, ... in front of the other axes."""
-    out = np.empty((count, *base.shape), dtype=np.complex128)
-    out[0] = 1.0
+def _excess(log_masses: FloatArray, tilt: FloatArray) -> FloatArray:
+    """Return m (e^{tilt} - 1), given ln m + tilt: without cancellation, to 2.2 times the error of m e^{tilt} and m."""
+    masses = np.exp(log_masses)
+    small = np.clip(tilt, -1.0, 1.0)
+    far = masses - np.exp(np.minimum(log_masses - tilt, 700.0))
+    return np.where(np.abs(tilt) < 1.0, masses * -np.expm1(-small), far)
+
+
+def _turns(angles: FloatArray, count: int) -> ComplexArray:
+    """Return e^{ikθ} - 1 for k = 0, 1, ... (the first axis) without cancellation."""
+    out = np.empty((count, *angles.shape), dtype=np.complex128)
+    out[0] = 0.0
+    once = np.empty(angles.shape, dtype=np.complex128)
+    once.real = -2.0 * np.sin(0.5 * angles) ** 2
+    once.imag = np.sin(angles)
     for k in range(1, count):
-        np.multiply(out[k - 1], base, out=out[k])
+        np.multiply(out[k - 1], once, out=out[k])
+        out[k] += out[k - 1]
+        out[k] += once
     return out
 
 

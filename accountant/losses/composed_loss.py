@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -58,6 +58,8 @@ class _Work:
     """Relative error of δ that costs next to nothing."""
     not_tight: float
     """Relative width of ε from which on the grid may do better."""
+    far: float
+    """How many 1/s a Chernoff bound may be above ε."""
     little: float
     """Nodes of a contour that is taken at once."""
     some: float
@@ -66,7 +68,7 @@ class _Work:
     """Complex exponentials that the last contour may take."""
 
 
-_WORK = _Work(tight=1e-12, not_tight=4e-6, little=1024.0, some=4e5, much=2e6)
+_WORK = _Work(tight=1e-12, not_tight=4e-6, far=3.0, little=1024.0, some=4e5, much=4e6)
 
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
@@ -193,7 +195,8 @@ class ComposedLoss:
             return self._largest_loss()
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
         for direction in self._directions:
-            result = result.largest(direction.epsilon(target, width))
+            if not direction.at_most(result.lower, target):
+                result = result.largest(direction.epsilon(target, width))
         if self._switches:
             result = result.with_lower(
                 [data.epsilon(target, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
@@ -289,6 +292,13 @@ class _Direction:
             return None
         return first.repeat(self.counts[0])
 
+    def at_most(self, epsilon: float, delta: float) -> bool:
+        """Whether a Chernoff bound proves that this direction's ε(δ) is below another one's."""
+        loss = self.loss
+        if loss is None or loss.infinite_mass > 0.0 or not epsilon > 0.0:
+            return False
+        return _renyi_bound(loss, saddle_for_delta(loss, delta).s, delta) < epsilon
+
     def epsilon(self, delta: float, width: float) -> CertifiedInterval:
         """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss."""
         result = self._epsilon_by_engines(delta, width)
@@ -356,11 +366,18 @@ class _Direction:
         if near is not None:
             lower, upper = invert(near, delta, saddle.epsilon, loss.supremum)
             return result.intersect(CertifiedInterval(lower, upper, near.name, near.name))
-        for engine in engines(loss, saddle, wanted):
-            lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
-            result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
-            if result.width <= 3.0 * wanted:
-                return result
+        for _ in range(2):
+            for engine in engines(loss, saddle, wanted):
+                lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
+                result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
+                if result.width <= 3.0 * wanted:
+                    return result
+                if saddle.s * (saddle.epsilon - result.lower) > _WORK.far and result.lower > 0.0:
+                    break
+            else:
+                break
+            # The Chernoff bound was far above ε: what is too small beside δ depends on where ε is.
+            saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
         return (
             result
             if result.width <= _WORK.not_tight * max(1.0, result.upper)

@@ -75,6 +75,19 @@ CASES: dict[str, tuple[Releases, float]] = {
     **{f"Laplace 2 x{n}": ([(laplace(2), n)], 1e-6) for n in (1, 2, 5, 10)},
     "Laplace 2 + Laplace 3.1": ([(laplace(2), 1), (laplace(3.1), 1)], 1e-6),
     "sampled Gaussian q=0.1 x2": ([(subsampled(gaussian(1), 0.1), 2)], 1e-6),
+    "sampled Gaussian x10": ([(subsampled(gaussian(1), 0.01), 10)], 1e-6),
+    **{
+        f"{n} different sampled Gaussians": (
+            [(subsampled(gaussian(0.8 + 1.2 * i / (n - 1)), 0.01), 1) for i in range(n)],
+            1e-6,
+        )
+        for n in (10, 100, 1000)
+    },
+    "100 different sampled Gaussians, 1e-40": (
+        [(subsampled(gaussian(0.8 + 1.2 * i / 99), 0.01), 1) for i in range(100)],
+        1e-40,
+    ),
+    "sampled Gaussian x1e9": ([(subsampled(gaussian(2), 1e-4), 10**9)], 1e-6),
     "Laplace 100,000 x1,000,000": ([(laplace(1e5), 10**6)], 1e-6),
 }
 

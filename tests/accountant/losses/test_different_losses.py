@@ -8,6 +8,9 @@ import pytest
 from accountant.losses.composed_loss import compose
 from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile, RandomizedResponse
 from mechanisms.gaussian import gaussian_epsilons
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
 
 Mechanism = tuple[str, float]
 
@@ -74,6 +77,47 @@ def test_the_published_thousand() -> None:
     found = compose((profile(mechanism), 1) for mechanism in CASES["1,000 Laplace"]).epsilon(1e-6)
     assert found.lower <= 1.7903189409
     assert found.upper >= 1.7903189399
+
+
+def sampled(rate: float, sigma: float) -> PrivacyProfile:
+    base = RelatedProfile(GaussianProfile(1.0 / sigma), Neighbouring.ADD_OR_REMOVE)
+    return SubsampledProfile(base, rate)
+
+
+@pytest.mark.parametrize(
+    ("releases", "delta", "lower", "upper", "width"),
+    [
+        ([(sampled(0.01, 1.0), 10)], 1e-6, 0.5923494495, 0.5923494502, 3e-9),
+        (
+            [(sampled(0.01, float(s)), 1) for s in np.linspace(0.8, 2.0, 100)],
+            1e-40,
+            14.5015285657,
+            14.5015285661,
+            3e-8,
+        ),
+        ([(sampled(1e-4, 2.0), 10**9)], 1e-6, 8.95828061, 8.95828062, 1e-7),
+    ],
+)
+def test_few_many_and_different_sampled_gaussians(
+    releases: list[tuple[PrivacyProfile, int]], delta: float, lower: float, upper: float, width: float
+) -> None:
+    """The first two found by an independent prototype; the last by this engine, for its width."""
+    found = compose(releases).epsilon(delta)
+    assert found.width <= width
+    assert found.lower <= upper
+    assert found.upper >= lower
+
+
+@pytest.mark.slow
+def test_sampled_gaussians_against_a_lattice() -> None:
+    """Ten different: the plain contour and the grid, which knows the curves only, meet."""
+    loss = compose((sampled(0.01, float(s)), 1) for s in np.linspace(0.8, 2.0, 10))
+    found = loss.epsilon(1e-6)
+    assert found.width < 1e-8
+    (first, _) = loss._directions
+    other = first._grid_epsilon(1e-6, 1e-6)
+    assert other.lower <= found.upper
+    assert found.lower <= other.upper
 
 
 def test_the_sum_of_largest_losses_is_exact_however_many() -> None:
