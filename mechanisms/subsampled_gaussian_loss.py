@@ -22,6 +22,8 @@ _SHARES = (0.42, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)
 """How far paths are moved, in πσ². Far helps single releases, little helps many at small heights."""
 _BLOCK = 2**17
 """Numbers in an array."""
+_MOST_NODES = 2**14
+"""Of a rule for a tilt that may be chosen."""
 _SAMPLE = 12
 """Losses that say which path is best for all."""
 
@@ -141,19 +143,24 @@ class SubsampledGaussianLossSum(LossSum):
     def _power(self, s: float) -> float:
         return -s if self._added else s + 1.0
 
-    def _nodes(self, s: float, step: float) -> FloatArray:
-        """Return the u of a rule of this step, outside of which at most `_OUTSIDE` of every A(b) is left."""
+    def _range(self, s: float, step: float) -> tuple[int, int]:
+        """Return the first and last node of a rule of this step, outside of which `_OUTSIDE` of every A(b) is left."""
         b, (q, sigma, _) = self._power(s), self._columns
         low, high = float(np.min(sigma)), float(np.max(sigma))
         extra = -s * math.log1p(-float(np.max(q))) if self._added else (s + 2.0) * math.log(2.0)
         reach = math.sqrt(2.0 * (_NEED + extra))
         first = -math.ceil(reach / step) - 1
         if self._added:
-            return np.asarray(step * np.arange(first, 1 - first, dtype=np.float64))
+            return first, -first
         far = b * (b - 1.0) / (2.0 * sigma * sigma) + b * np.log(q / 2.0)
         if bool(np.all(far >= _NEED + 1.0)):
             first = max(first, math.floor((b / high - reach) / step) - 1)
-        return np.asarray(step * np.arange(first, math.ceil((b / low + reach) / step) + 2, dtype=np.float64))
+        return first, math.ceil((b / low + reach) / step) + 1
+
+    def _nodes(self, s: float, step: float) -> FloatArray:
+        """Return u at all nodes."""
+        first, last = self._range(s, step)
+        return np.asarray(step * np.arange(first, last + 1, dtype=np.float64))
 
     def _blocks(self, size: int) -> Iterator[slice]:
         """Return slices of losses, so that as many arrays of ``size`` numbers each stay small."""
@@ -259,10 +266,15 @@ class SubsampledGaussianLossSum(LossSum):
         return total, bound + (len(self.losses) + 4) * ROUNDING * size
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """Return Σ n ln A on the real line, one rule for each s."""
+        """Return Σ n ln A on the real line, one rule for each s; inf where that takes too many nodes."""
         out = np.zeros(s.shape)
         for i, own in enumerate(s.tolist()):
-            u = self._nodes(own, self._step(self._power(own), 0.0))
+            step = self._step(self._power(own), 0.0)
+            first, last = self._range(own, step)
+            if last - first > _MOST_NODES:
+                out[i] = math.inf
+                continue
+            u = self._nodes(own, step)
             for rows in self._blocks(u.size):
                 _, log_ratio, log_masses = self._log_masses(own, u, rows)
                 log_a = logsumexp(log_masses, axis=1)

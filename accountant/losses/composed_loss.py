@@ -297,6 +297,8 @@ class _Direction:
         loss = self.loss
         if loss is None or loss.infinite_mass > 0.0 or not epsilon > 0.0:
             return False
+        if loss.supremum < epsilon:
+            return True
         return _renyi_bound(loss, saddle_for_delta(loss, delta).s, delta) < epsilon
 
     def epsilon(self, delta: float, width: float) -> CertifiedInterval:
