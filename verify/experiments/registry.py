@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from algorithms.problems import known_name
 from verify.experiments.cascade import CASCADE
+from verify.experiments.csb import CSB
 from verify.experiments.experiment import Experiment
+from verify.experiments.linear import LINEAR
 from verify.experiments.matroid import MATROID
 
-experiments: dict[str, Experiment] = {experiment.name: experiment for experiment in (*MATROID, *CASCADE)}
+experiments: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (*CSB, *MATROID, *CASCADE, *LINEAR)
+}
 """All figures and tables that can be reproduced."""
 
 

@@ -123,3 +123,14 @@ def test_the_users_movies_take_the_place_of_the_made_up_ones(tmp_path):
     assert "Synthetic" not in text
     assert "| Film " in text
     assert "Drama" in text
+
+
+def test_the_widths_of_linear_bandits_are_exact(tmp_path):
+    found = reproduce(experiments["linear/table3"], tmp_path, size=TINY)
+    with found.data.open(encoding="utf-8") as file:
+        rows = {row[0]: row[3:] for row in csv.reader(file)}
+    # S = 80 ln ln 20 + 16 = 103.78, sqrt(2 ln 5) = 1.7941, 4,096 clients
+    noise = 2 * 103.78**0.5 * 1.7941 / 10
+    assert float(rows["LDP-DPE"][1]) == pytest.approx(noise, rel=5e-3)
+    assert float(rows["LDP-DPE"][0]) == pytest.approx(2 * noise * (103.78 * 20 / 4096) ** 0.5, rel=5e-3)
+    assert float(rows["CDP-DPE"][0]) == pytest.approx(2 * noise * (103.78 * 20) ** 0.5 / 4096, rel=5e-3)
