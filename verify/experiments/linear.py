@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from algorithms.linear.g_optimal import support_bound
 from algorithms.problems import Value, linear_problems
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
@@ -232,7 +231,7 @@ def _holds(results: Results) -> Seen:
 def _noise_settings(results: Results, lines: tuple[Line, ...], *, standard: bool) -> TableContent:
     """Return each instance's noise and width, by formula and at one phase of the paper's experiment."""
     d, phase = 20, 15
-    s = support_bound(d)
+    s = 4 * d * math.log(math.log(d)) + 16
     unit = 2 * math.sqrt(2 * math.log(1.25 / _DELTA)) / _EPSILON  # with B = 1
     open_constant = ("constant not stated", "constant not stated")
     if standard:
