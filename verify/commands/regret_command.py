@@ -16,17 +16,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from algorithms.blocks import BlocksMissing, Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.problems import SettingError
 from algorithms.theory.regret import BOUNDS
 from mechanisms import Neighbouring
 from verify.commands.command_options import (
+    block_store,
     check_plot,
     flags,
     json_option,
     printed,
     show,
     shown_progress,
+    store_options,
+    stored_runs,
     unique,
 )
 from verify.conduct.isolation import in_own_process
@@ -39,6 +43,7 @@ from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretV
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, resolve
 
+_ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 _TWINS = {"semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
 
 _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
@@ -73,7 +78,8 @@ _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bo
     type=float,
     help="Instead: is so little regret possible for a learner of this local epsilon? (2048 runs of 10000 rounds)",
 )
-@flags("seed")
+@flags("seed", "workers", "backend", "scheduler")
+@store_options
 @json_option
 @click.pass_context
 def regret_command(
@@ -84,49 +90,82 @@ def regret_command(
     plot: Path | None,
     local_claim: float | None,
     settings: tuple[tuple[str, str], ...],
+    workers: int,
+    backend: str,
+    scheduler: str | None,
+    store: Path | None,
+    part: Part | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Check the regret of LEARNER (a name, or path/to/file.py:object) against its theorem.
 
+    Workers share the runs of a learner, and of --all the learners.
+
     Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.
     """
     options["settings"] = unique(settings)
+    executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if every == (learner is not None):
         raise SettingError("name a learner, or ask for --all")
+    if every and local_claim is not None:
+        raise SettingError("--local-claim: name a learner")
     if plot is not None:
         if every or local_claim is not None:
             raise SettingError("--plot: draws one learner's regret against its theorem")
         check_plot(plot)
-    if local_claim is not None:
-        _audit_local(ctx, learner, local_claim, options, as_json)
-        return
-    if not every:
-        report = _reported(str(learner), options)
-        if plot is not None:
-            from verify.regret_claims.plot_claim import plot_claim
+    if every and part is not None:
+        raise SettingError("--part: of one learner's runs; not with --all")
+    if every and store is not None and backend == "dask":
+        raise SettingError("--store: with --all on processes only: a Dask worker may be on another machine")
+    options["store"] = blocks
+    with stored_runs(blocks):
+        if every:
+            code = _show_all(executor, options, as_json)
+        elif local_claim is not None:
+            code = _show_local(str(learner), local_claim, {**options, "workers": executor}, as_json)
+        else:
+            code = _show_one(str(learner), plot, {**options, "workers": executor}, as_json)
+    ctx.exit(code)
 
-            plot_claim(report, _twin(report, options), plot)
-        show(as_json, report.json, partial(_render, report))
-        ctx.exit(report.exit_code)
-    reports = []
-    for name in BOUNDS:
-        reports.append(_reported(name, options))
-        printed(f"{name}: {reports[-1].verdict}")
+
+def _show_one(learner: str, plot: Path | None, options: dict[str, Any], as_json: bool) -> int:
+    """Show a learner's report, and return its exit code."""
+    report = _reported(learner, options)
+    if plot is not None:
+        from verify.regret_claims.plot_claim import plot_claim
+
+        plot_claim(report, _twin(report, options), plot)
+    show(as_json, report.json, partial(_render, report))
+    return report.exit_code
+
+
+def _show_all(executor: Executor, options: dict[str, Any], as_json: bool) -> int:
+    """Show the reports of all learners with a theorem, which workers share, and return the worst exit code."""
+    reports: list[RegretReport] = []
+    with (
+        redirect_stdout(sys.stderr),
+        shown_progress("all learners") as tell,
+        executor.open(partial(_registered, options), len(BOUNDS)) as workers,
+    ):
+        for report in workers.results(BOUNDS):
+            reports.append(report)
+            printed(f"{report.learner}: {report.verdict}")
+            tell(len(reports) / len(BOUNDS), f"{len(reports)} of {len(BOUNDS)}")
     show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
-    ctx.exit(max((each.exit_code for each in reports), key=_severity))
+    return max((each.exit_code for each in reports), key=_severity)
 
 
-def _audit_local(
-    ctx: click.Context, learner: str | None, claim: float, options: Mapping[str, Any], as_json: bool
-) -> None:
+def _registered(options: Mapping[str, Any], learner: str) -> RegretReport:
+    return regret(learner, **options)
+
+
+def _show_local(learner: str, claim: float, options: Mapping[str, Any], as_json: bool) -> int:
     """Ask whether a learner's regret is possible under a claim of local privacy, and show the answer."""
-    if learner is None:
-        raise SettingError("--local-claim: name a learner")
     if options["problem"] is not None or options["settings"]:
         raise SettingError("--local-claim: plays two instances of its own")
-    chosen = {"horizon": "horizon", "runs": "runs", "epsilon": "epsilon", "seed": "seed", "error": "error"}
-    given = {name: options[key] for key, name in chosen.items() if options[key] is not None}
+    names = ("horizon", "runs", "epsilon", "seed", "error", "workers", "store")
+    given = {name: options[name] for name in names if options[name] is not None}
 
     def audited() -> dict[str, Any]:
         subject = resolve(learner)
@@ -144,13 +183,11 @@ def _audit_local(
         if is_registered(learner):
             data = audited()
         else:
-            data = in_own_process(
-                lambda reports: audited(), tell, math.inf, errors=(SubjectError, ValueError, OSError)
-            )
+            data = in_own_process(lambda reports: audited(), tell, math.inf, errors=_ERRORS)
     if isinstance(data, Finding):
         raise SubjectError(f"{learner}: {data.message}")
     show(as_json, lambda: data, partial(_render_local, data))
-    ctx.exit(EXIT_CODES["violated" if data["impossible"] else "undecided"])
+    return EXIT_CODES["violated" if data["impossible"] else "undecided"]
 
 
 def _render_local(data: Mapping[str, Any], console: Console) -> None:
@@ -177,7 +214,7 @@ def _twin(report: RegretReport, options: Mapping[str, Any]) -> RegretReport | No
     twin = None if entry is None else _TWINS.get(entry.family)
     if twin is None or twin == report.learner:
         return None
-    keep = ("problem", "seed", "runs", "delta")
+    keep = ("problem", "seed", "runs", "delta", "workers", "store")
     return regret(
         twin, **{name: options[name] for name in keep}, epsilon=report.epsilon, horizon=report.horizon
     )
@@ -197,7 +234,7 @@ def _reported(learner: str, options: dict[str, Any]) -> RegretReport:
             lambda reports: regret(learner, progress=reports.progress, **options).json(),
             tell,
             math.inf,
-            errors=(SubjectError, ValueError, OSError),
+            errors=_ERRORS,
         )
     if isinstance(data, Finding):
         raise SubjectError(f"{learner}: {data.message}")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import check_epsilon
 from algorithms.problems import Cascade, Problem, ProblemError, SemiBandit, TopK, UniformMatroid
@@ -62,6 +63,8 @@ def audit_local_privacy(
     runs: int = 2048,
     seed: int = 0,
     error: float = 1e-4,
+    workers: int | Executor = 1,
+    store: BlockStore | None = None,
 ) -> LocalPrivacyAudit:
     """Ask whether a learner's regret is possible for one that is `claim`-locally private.
 
@@ -79,6 +82,8 @@ def audit_local_privacy(
         Of the simulations.
     error
         The probability that a true claim is called impossible, at most.
+    workers, store
+        Where runs are done and kept, as in `algorithms.simulate`; the answer does not depend on them.
 
     Raises
     ------
@@ -100,7 +105,16 @@ def audit_local_privacy(
     for number, sign in enumerate((-1.0, 1.0)):
         problem = _two_arms(make, np.array([0.5, 0.5 + sign * gap]))
         build = learner_builder(make, problem, epsilon=epsilon, horizon=horizon)
-        trace = simulate(build, problem, horizon=horizon, runs=runs, seed=2 * seed + number, checkpoints=1)
+        trace = simulate(
+            build,
+            problem,
+            horizon=horizon,
+            runs=runs,
+            seed=2 * seed + number,
+            checkpoints=1,
+            workers=workers,
+            store=store,
+        )
         limits.append(mean_at_most(trace.regret[-1], horizon * gap, error / 2))
     least = two_point_bound(horizon, gap, claim, limits[0] / gap)
     return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)

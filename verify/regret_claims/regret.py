@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
@@ -69,6 +70,8 @@ def regret(
     bound: RegretBound | StatedBound | None = None,
     error: float = DEFAULT_ERROR,
     seed: int = 0,
+    workers: int | Executor = 1,
+    store: BlockStore | None = None,
     progress: Progress = silent,
 ) -> RegretReport:
     """Check a learner's regret against its theorem.
@@ -95,6 +98,8 @@ def regret(
         The probability that a learner which keeps its bound is called violated, at most.
     seed
         Of all randomness.
+    workers, store
+        Where runs are done and kept, as in `algorithms.simulate`; the report does not depend on them.
     progress
         Called with the share that is done.
 
@@ -128,7 +133,15 @@ def regret(
     with blaming(subject):
         if isinstance(stated, RegretBound):
             proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
-        trace = _simulated(subject, played, runs, seed, lambda share: progress(share, "simulating"))
+        trace = _simulated(
+            subject,
+            played,
+            runs=runs,
+            seed=seed,
+            workers=workers,
+            store=store,
+            progress=lambda share: progress(share, "simulating"),
+        )
     floor, ceiling = _regret_range(played.problem)
     bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
     return RegretReport(
@@ -277,9 +290,7 @@ def _choose(
     return _Asked(instance, name, theorem)
 
 
-def _simulated(
-    subject: LearnerSubject, played: Instance, runs: int, seed: int, progress: Callable[[float], None]
-) -> Trace:
+def _simulated(subject: LearnerSubject, played: Instance, **simulation: Any) -> Trace:
     """Return the regret of every run at the checkpoints."""
     numbers: dict[str, Any] = {
         "epsilon": played.epsilon,
@@ -289,16 +300,14 @@ def _simulated(
     }
     if isinstance(played.problem, LinearBandit):
         build = linear_builder(subject.make, played.problem, **numbers)
-        phased = simulate_phases(build, played.problem, runs=runs, seed=seed, progress=progress)
+        phased = simulate_phases(build, played.problem, **simulation)
         return phased.at(checkpoint_rounds(played.horizon, _CHECKPOINTS))
     return simulate(
         learner_builder(subject.make, played.problem, **numbers),
         played.problem,
         horizon=played.horizon,
-        runs=runs,
-        seed=seed,
         checkpoints=_CHECKPOINTS,
-        progress=progress,
+        **simulation,
     )
 
 

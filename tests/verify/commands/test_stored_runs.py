@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from verify.commands import regret_command
 from verify.commands.command_group import exit_code
 
 SHORT = ["simulate", "cucb-ldp2", "--horizon", "60", "--runs", "150", "--json"]
@@ -118,3 +119,36 @@ def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> Non
     alone = subprocess.run([*arguments[:-4], "--json"], stdout=subprocess.PIPE, check=True)
     assert regret(done.stdout.decode()) == regret(alone.stdout.decode())
     assert {file: file.stat().st_mtime_ns for file in kept} == kept
+
+
+def test_regret_is_the_same_from_a_store_and_from_parts(run: Any, tmp_path: Path) -> None:
+    arguments = ["regret", "cucb-ldp-bit", "--horizon", "200", "--runs", "100", "--json"]
+    code, alone, _ = run(*arguments)
+    for number in (2, 1):
+        left, out, err = run(*arguments, "--store", str(tmp_path), "--part", f"{number}/2")
+        if number == 2:
+            assert (left, out) == (0, "")
+            assert "part 2 of 2 is done: 1 of 2 blocks" in err
+    assert (left, out) == (code, alone)
+    assert len(list(tmp_path.rglob("*.block"))) == 2
+    assert run(*arguments, "--store", str(tmp_path), "--workers", "2")[:2] == (code, alone)
+
+
+def test_a_local_claim_is_asked_about_stored_runs(run: Any, tmp_path: Path) -> None:
+    arguments = ["regret", "cucb", "--local-claim", "0.1", "--horizon", "300", "--runs", "70", "--json"]
+    assert run(*arguments, "--store", str(tmp_path))[:2] == run(*arguments)[:2]
+    assert len(list(tmp_path.rglob("*.block"))) == 4
+
+
+def test_workers_share_the_learners_of_a_table(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = {name: regret_command.BOUNDS[name] for name in ("cucb", "cucb-ldp-bit", "omm")}
+    monkeypatch.setattr(regret_command, "BOUNDS", some)
+    arguments = ["regret", "--all", "--horizon", "100", "--runs", "5", "--json"]
+    code, alone, err = run(*arguments)
+    assert [line.split(":")[-2].strip() for line in err.splitlines()] == list(some)
+    assert run(*arguments, "--workers", "2", "--store", str(tmp_path)) == (code, alone, err)
+    assert len(list(tmp_path.rglob("*.block"))) == 3
+    for refused in (["--part", "1/2", "--store", "s"], ["--backend", "dask", "--store", "s"]):
+        assert run(*arguments, *refused)[0] == 2
