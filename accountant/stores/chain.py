@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 FORMAT = "dpwitness-ledger-2"
+_LONGEST = 2_000
 START = b"\0" * 32
 """What stands before the first entry."""
 
@@ -21,9 +22,18 @@ def chained(before: bytes, text: str) -> bytes:
     return hashlib.sha256(before + text.encode("ascii")).digest()
 
 
-def label(record: object) -> str:
-    """Return how a record is named in a store: 17 and "17" are two."""
-    return json.dumps(record)
+def label(name: object) -> str:
+    """Return how a record, or a request, is named in a store: 17 and "17" are two.
+
+    Raises
+    ------
+    ValueError
+        If the name is longer than an index takes.
+    """
+    text = json.dumps(name)
+    if len(text) > _LONGEST:
+        raise ValueError(f"{text[:40]}...: a name in a store must have at most {_LONGEST} characters as JSON")
+    return text
 
 
 def commitment(salt: bytes, name: str) -> str:

@@ -23,13 +23,14 @@ except ImportError:  # not a POSIX system
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
 _SQLITE = b"SQLite format 3\0"
+_WRITING = 0x64707769746E6573  # the lock of whoever writes to a store, one for a database
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
 
 Row = Sequence[Any]
 
 
 class Database:
-    """An SQLite file, or another database that SQLAlchemy knows.
+    """An SQLite file, or a PostgreSQL database.
 
     SQLite is used in WAL mode with ``synchronous=FULL``, so that a commit is on the disk when it returns; other
     settings lose charges whose outputs were seen when the power fails. A lock file stands in front of SQLite's own
@@ -50,15 +51,16 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
-        options: dict[str, Any] = {"poolclass": StaticPool} if self.sqlite and self.path is None else {}
+        options: dict[str, Any] = {"pool_pre_ping": True}
         if self.sqlite:
-            options["connect_args"] = {"check_same_thread": False}
+            options = {"connect_args": {"check_same_thread": False}}
+        if self.sqlite and self.path is None:
+            options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
         self._lock: int | None = None
         self._connecting = threading.Lock()
-        if self.sqlite:
-            event.listen(self._engine, "connect", _prepare)
+        event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
     @classmethod
     def at(cls, where: str | Path) -> Database:
@@ -73,9 +75,11 @@ class Database:
         if "://" in text:
             try:
                 url = make_url(text)
-                url.get_dialect()
-            except SQLAlchemyError as error:
-                raise ValueError(f"store={text!r}: {error}") from None
+                url.get_dialect().import_dbapi()
+            except (SQLAlchemyError, ImportError) as error:
+                raise ValueError(f"store={text!r}: {error} (pip install 'dpwitness[postgresql]')") from None
+            if url.get_backend_name() not in ("sqlite", "postgresql"):
+                raise ValueError(f"store={text!r}: must be a file, or the URL of a PostgreSQL database")
             if url.get_backend_name() == "sqlite" and url.database:
                 return cls.at(Path(url.database))
             return cls(url)
@@ -146,6 +150,8 @@ class Database:
             connection.begin()
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+            else:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
             try:
                 yield connection
             except BaseException:
@@ -226,6 +232,18 @@ class Database:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    """Refuse a server that acknowledges what it has not written, and let no role's setting ask for that."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit TO on")
+        found = cursor.execute("SHOW fsync").fetchone()[0]
+    connection.commit()
+    if found != "on":
+        raise StoreRefused(
+            f"the server runs with fsync={found}: a power cut would take back charges; it must be on"
+        )
 
 
 def is_sqlite(path: Path) -> bool:

@@ -26,7 +26,7 @@ from accountant.entry import Entry, entry_from_terms
 from accountant.gates.provenance import RecordId
 from accountant.place import Place
 from accountant.recorded import recall
-from accountant.stores.chain import FORMAT, START, chained
+from accountant.stores.chain import FORMAT, START, chained, label
 from accountant.stores.charges import check_charge
 from accountant.stores.refusals import LedgerDamaged
 from accountant.totals import Totals
@@ -179,7 +179,7 @@ class Replay:
         if "holder" in body:
             self.reservations[position] = "reserved"
         if "request" in body:
-            self.requests[body["request"]] = position
+            self.requests[label(body["request"])] = position
 
     def give_back(self, position: int) -> None:
         """Take a reservation out of the totals."""

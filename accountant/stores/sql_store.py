@@ -117,7 +117,7 @@ class SQLStore:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
 
         def keep(work: Work) -> bytes:
-            return work.answer(request, answer)
+            return work.answer(label(request), answer)
 
         kept: bytes = self._queue.do(keep)
         return kept
@@ -290,7 +290,7 @@ class _Charge:
         self._entries = entries
         self._fits = fits
         self._hold = hold
-        self._request = request
+        self._request = None if request is None else label(request)
         self.names = {label(record) for entry in entries for record in entry.records}
 
     def __call__(self, work: Work) -> Receipt:
@@ -298,7 +298,7 @@ class _Charge:
             earlier = work.request(self._request)
             if earlier is not None:
                 position, answer = earlier
-                check_same_request(self._request, self._is(work, position))
+                check_same_request(json.loads(self._request), self._is(work, position))
                 return Receipt(position, True, answer)
         totals: dict[str, Any] = {}
         for entry in self._entries:
@@ -313,7 +313,7 @@ class _Charge:
         if self._hold:
             body["holder"] = f"process {os.getpid()} on {socket.gethostname()}"
         if self._request is not None:
-            body["request"] = self._request
+            body["request"] = json.loads(self._request)
         position = work.append(body)
         if self._hold:
             work.set_reservation(position, "reserved")

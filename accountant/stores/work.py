@@ -52,8 +52,7 @@ class Work:
         self.connection = connection
         self._amounts = amounts
         self._zero = zero
-        lock = "" if database.sqlite else " FOR UPDATE"
-        row = database.cursor(connection, f"SELECT instance, epoch, closed FROM store{lock}").fetchone()
+        row = database.cursor(connection, "SELECT instance, epoch, closed FROM store").fetchone()
         self.instance, self.epoch, self._closed = row
         last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
         head = database.cursor(connection, last).fetchone()

