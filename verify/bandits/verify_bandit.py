@@ -15,12 +15,12 @@ from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.bandits.second_test import hold_tests
 from verify.conduct.conduct import Conduct
 from verify.conduct.kept_outside import changed, kept_outside
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import FindingKind, Statement, UpperBound
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.second_test import hold_tests
 from verify.sampling.tester import Tester
 from verify.transcripts.action_features import with_paths_spelled
 from verify.verdict.evidence import Evidence

@@ -28,6 +28,8 @@ class _Shares:
         Share that the floating-point test gets.
     full_width
         Entries of an output up to which there are as many draws as the effort says.
+    second, second_of_lanes
+        Draws of a second test for each of the first: where a call answers for one lane, and for many.
     """
 
     search: float = 0.3
@@ -35,6 +37,8 @@ class _Shares:
     widest: float = 0.7
     lattice: float = 0.1
     full_width: int = 64
+    second: int = 4
+    second_of_lanes: int = 2
 
 
 _SHARES = _Shares()
@@ -82,6 +86,12 @@ class DrawBudget:
     def lattice(self) -> int:
         """Draws of the floating-point test; 0 if there are too few for it."""
         return int(_SHARES.lattice * self.samples) if self.samples >= DRAWS_OF_ALL_TESTS else 0
+
+    def second(self, first: int) -> int:
+        """Return the draws of a second test of a claim that a `first` leaves in doubt; 0 where the caller said all."""
+        if self.effort.given or not self.runs.subject.single_lanes:
+            return 0
+        return first * (_SHARES.second_of_lanes if self.cheap else _SHARES.second)
 
     @property
     def most_pairs(self) -> int:

@@ -131,6 +131,11 @@ def plan_draws(
     return DrawPlan(budget, max(_rounded(affordable), FEWEST_DRAWS), seconds, limit, spent)
 
 
+def fits(runs: FunctionRuns, draws: int, left: float) -> bool:
+    """Return whether so many draws of a test, and those that doubt it, fit into so many seconds."""
+    return _PLANNING.doubts * runs.seconds_a_draw * draws <= _time(left)
+
+
 def _time(left: float) -> float:
     """Return the seconds that calls may take of those that are left."""
     return max(_PLANNING.used * (left - _PLANNING.reserve), 0.0)

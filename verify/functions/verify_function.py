@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, FindingKind, Statement, UpperBound
 from verify.functions.doubts import doubt_of
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.draw_plan import plan_draws
+from verify.functions.draw_plan import fits, plan_draws
 from verify.functions.drifting import without_drift
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
@@ -25,7 +26,8 @@ from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Pair
 from verify.outputs.output_layout import OutputLayout
 from verify.sampling.counted_event import CountedEvent
-from verify.sampling.tester import CandidateSource, SingleLook, Tester
+from verify.sampling.second_test import hold_tests
+from verify.sampling.tester import SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.sentences import number
 from verify.subject_error import SubjectError
@@ -108,14 +110,20 @@ class _FunctionTest:
         if not self.tester.anytime:
             conduct = self._planned(known[0])
         pairs = FunctionPairs(self.runs, looked, self.claim.delta, conduct, self.floating_point)
-        result = self._test(self.tester, pairs, conduct, stretch(conduct.progress, 0.25, 0.9))
-        doubt = doubt_of(result, self.runs, looked, conduct.seed)
-        if doubt is not None:
-            evidence.doubt(result, doubt)
-            return
-        evidence.keep(result, conduct.reproduce)
-        if result.dependent is not None:
-            return
+        before: CountedEvent | None = None
+        for result in self._tests(pairs, self._of_test(conduct, stretch(conduct.progress, 0.25, 0.9))):
+            doubt = doubt_of(result, self.runs, looked, result.seed)
+            if before is not None:
+                evidence.details["first_test"] = before.to_dict()
+                if doubt is not None or not result.interrupted:  # else the better of the two bounds stays
+                    evidence.lower = evidence.witness = None
+            before = result
+            if doubt is not None:
+                evidence.doubt(result, doubt)
+                return
+            evidence.keep(result, conduct.reproduce)
+            if result.dependent is not None:
+                return
         if pairs.search is not None:
             found = pairs.search
             evidence.details["neighbour_search"] = {"samples": found.samples, "generated": found.generated}
@@ -135,22 +143,37 @@ class _FunctionTest:
         conduct.progress(0.0, plan.words)
         return conduct.with_samples(plan.draws)
 
-    def _test(
-        self, tester: Tester, source: CandidateSource, conduct: Conduct, progress: Progress
-    ) -> CountedEvent:
+    def _tests(self, pairs: FunctionPairs, conduct: Conduct) -> Iterator[CountedEvent]:
+        """Yield the test's result, and that of a second test where the first leaves the claim in doubt."""
+        if self.tester.anytime:
+            yield self.tester.test(pairs, conduct, epsilon=self.claim.epsilon, delta=self.claim.delta)
+            return
+        candidates = pairs.best()
+        second = pairs.budget.second(candidates.samples)
+
+        def there_is_time() -> bool:
+            return fits(self.runs, second, conduct.seconds - conduct.spent)
+
+        yield from hold_tests(
+            self.tester, candidates, self.claim, conduct, second=second, there_is_time=there_is_time
+        )
+
+    def _of_test(self, conduct: Conduct, progress: Progress) -> Conduct:
+        """Return how tests are held."""
         effort = conduct.effort
         if any(finding.kind == FindingKind.FOREIGN_RANDOMNESS for finding in self.evidence.findings):
             effort = replace(effort, executor=Serial())  # forked processes would all repeat the same draws
-        conduct = replace(conduct, effort=effort, progress=progress)
-        return tester.test(source, conduct, epsilon=self.claim.epsilon, delta=self.claim.delta)
+        return replace(conduct, effort=effort, progress=progress)
 
     def _test_floating_point(self, pairs: FunctionPairs, worlds: NeighbouringWorlds) -> None:
         """Test the lowest bits of what does not refute the claim in real arithmetic."""
         if not (pairs.budget.lattice and _has_fractions(pairs.looked.layout, worlds, self.conduct.seed)):
             return
         told = stretch(self.conduct.progress, 0.9, 1.0)
-        other_seed = replace(pairs.conduct, seed=pairs.conduct.seed + 1)
-        result = self._test(SingleLook(lattice=True), pairs.lowest_bits(worlds), other_seed, told)
+        conduct = replace(self._of_test(pairs.conduct, told), seed=pairs.conduct.seed + 1)
+        result = SingleLook(lattice=True).test(
+            pairs.lowest_bits(worlds), conduct, epsilon=self.claim.epsilon, delta=self.claim.delta
+        )
         data, data_prime = worlds.words
         neighbours = {"data": data, "data_prime": data_prime}
         self.evidence.details["floating_point"] = {"neighbours": neighbours, **result.to_dict()}

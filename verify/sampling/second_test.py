@@ -1,7 +1,7 @@
-"""A second test where the first leaves a claim in doubt: its bound exceeds the claim, but not at the strict level.
+"""A second test where the first leaves a claim in doubt: its counts speak against it, but not at the strict level.
 
 Such a claim is either false and was tested on too few draws, or true and had bad luck. The second test, on many times
-as many draws, is another black-box test of the same pairs, from the choice of the event on.
+as many draws, is another black-box test of the pair that the first one chose, from the choice of the event on.
 
 It is paid for beforehand: of every error (1 - confidence, and the false alarm) the first test has most, the second
 the rest, whether it is held or not. By the union bound all that both of them say holds together at the errors asked
@@ -11,7 +11,7 @@ draws come from a seed of its own, and how many there are does not depend on wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -28,17 +28,28 @@ from verify.sampling.tester import Candidates, Tester
 
 @dataclass(frozen=True, kw_only=True)
 class _ErrorShares:
-    """Shares of every error of the two tests, 1 together: most for the first, since few claims need a second."""
+    """Shares of every error of the two tests, 1 together: most for the first, since few claims need a second.
+
+    Where the first's bound at an error of `doubt`, one standard error below what was counted, exceeds the claim, a
+    second is held. Any rule would do: both are paid for.
+    """
 
     first: float = 0.8
     second: float = 0.2
+    doubt: float = 0.16
 
 
 _SHARES = _ErrorShares()
 
 
 def hold_tests(
-    tester: Tester, candidates: Candidates, claim: Claim, conduct: Conduct, *, second: int
+    tester: Tester,
+    candidates: Candidates,
+    claim: Claim,
+    conduct: Conduct,
+    *,
+    second: int,
+    there_is_time: Callable[[], bool] = lambda: True,
 ) -> Iterator[CountedEvent]:
     """Hold a test, yield its result, and hold and yield a second one if the first leaves the claim in doubt.
 
@@ -52,6 +63,8 @@ def hold_tests(
         The confidence and the false alarm of its effort are those of both tests together.
     second
         Draws of the second test; 0: there is none, and the first one has all of every error.
+    there_is_time
+        Asked before a second test is held; a first one's errors do not depend on it.
 
     Yields
     ------
@@ -67,10 +80,10 @@ def hold_tests(
         share=_SHARES.first if second else 1.0,
     )
     yield first
-    if second and _in_doubt(first):
+    if second and _in_doubt(first) and there_is_time():
         yield _hold(
             tester,
-            replace(candidates, samples=second),
+            replace(candidates, worlds=[first.worlds], samples=second),
             claim,
             replace(conduct, seed=_second_seed(conduct.seed), progress=stretch(told, 0.4, 1.0)),
             share=_SHARES.second,
@@ -81,28 +94,34 @@ def hold_tests(
 def _hold(
     tester: Tester, candidates: Candidates, claim: Claim, conduct: Conduct, *, share: float, looks: int = 1
 ) -> CountedEvent:
-    """Hold a test that may spend `share` of every error of a single look; bets have theirs for all looks.
+    """Hold a test that may spend `share` of the candidates' part of every error; bets have theirs for all looks.
 
     `looks` is how many tests there were with this one.
     """
-    shared = replace(candidates, share_of_error=share, share_of_false_alarm=share)
+    shared = replace(
+        candidates,
+        share_of_error=share * candidates.share_of_error,
+        share_of_false_alarm=share * candidates.share_of_false_alarm,
+    )
     result = tester.test(shared, conduct, epsilon=claim.epsilon, delta=claim.delta)
     if not isinstance(result, BlackBoxResult):
         return result
     return replace(
         result,
-        confidence=conduct.effort.confidence,
-        false_alarm=conduct.effort.false_alarm,
+        confidence=1.0 - candidates.share_of_error * (1.0 - conduct.effort.confidence),
+        false_alarm=candidates.share_of_false_alarm * conduct.effort.false_alarm,
         share_of_error=share * result.share_of_error,
         looks=looks,
     )
 
 
 def _in_doubt(result: CountedEvent) -> TypeGuard[BlackBoxResult]:
-    """Whether a single look, played to its end, neither refutes the claim nor leaves its bound below it."""
+    """Whether a single look, played to its end, does not refute a claim that its counts speak against."""
     if not isinstance(result, BlackBoxResult) or result.interrupted or result.dependent is not None:
         return False
-    return not result.refuted and result.epsilon_lower > result.claim_epsilon
+    counts = result.hits, result.trials, result.hits_prime, result.trials
+    bound = result.inverted_by.epsilon_lower(*counts, result.claim_delta, _SHARES.doubt)
+    return not result.refuted and bound > result.claim_epsilon
 
 
 def _second_seed(seed: int) -> int:

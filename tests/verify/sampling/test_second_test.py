@@ -5,14 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mechanisms import Interval
 from verify import PlainBandit, verify
-from verify.bandits import second_test
-from verify.bandits.second_test import _SHARES, _hold, _in_doubt, _second_seed
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.events.view_sample import Column, ViewSample
+from verify.functions.verify_function import verify_function
+from verify.sampling import second_test
+from verify.sampling.second_test import _SHARES, _hold, _in_doubt, _second_seed, hold_tests
 from verify.sampling.tester import Candidates, SingleLook
 from verify.sampling.worlds import NeighbouringWorlds
+from verify.subjects.resolve import resolve
 from verify.zoo.bandits import EpisodicUCB
 
 CLAIM = EpisodicUCB.claim.at(0.5, 0.0)
@@ -47,15 +50,41 @@ def test_a_share_buys_the_bounds_of_that_share_of_the_error():
 @pytest.mark.parametrize(
     ("change", "doubtful"),
     [
-        ({"refuted": False, "epsilon_lower": 0.6}, True),
-        ({"refuted": False, "epsilon_lower": 0.5}, False),
-        ({"refuted": True, "epsilon_lower": 0.6}, False),
-        ({"refuted": False, "epsilon_lower": 0.6, "interrupted": True}, False),
-        ({"refuted": False, "epsilon_lower": 0.6, "dependent": "drawn in turns"}, False),
+        ({"refuted": False, "hits": 3_400}, True),
+        ({"refuted": False, "hits": 3_250}, False),  # e^0.51 times, half a standard error above the claim
+        ({"refuted": True}, False),
+        ({"refuted": False, "interrupted": True}, False),
+        ({"refuted": False, "dependent": "drawn in turns"}, False),
     ],
 )
-def test_a_bound_above_the_claim_that_does_not_refute_it_is_in_doubt(change, doubtful):
-    assert _in_doubt(replace(held(), **change)) is doubtful
+def test_counts_that_speak_against_a_claim_and_do_not_refute_it_leave_it_in_doubt(change, doubtful):
+    counts = replace(held(), hits=3_900, hits_prime=1_950, trials=6_528)
+    assert _in_doubt(replace(counts, **change)) is doubtful
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_function_that_loses_four_per_cent_more_than_it_claims_is_refuted_by_one_of_both(seed):
+    def noisy(data, rng, lanes):
+        return data + rng.laplace(scale=1.0 / 1.04, size=lanes)
+
+    effort = replace(EFFORTS["default"], batch_samples=400_000, search_samples=10_000)
+    subject = resolve(noisy, Interval(0, 1))
+    form = subject.form.at(1.0)
+    evidence = verify_function(subject, form, Conduct(effort, seed + 5, "again"), SingleLook())
+    assert evidence.lower.decisive or "first_test" in evidence.details
+
+
+def test_a_second_test_that_does_not_fit_into_the_time_is_not_held():
+    candidates = Candidates([NeighbouringWorlds(("D", "D′"), draw)], 20_000)
+    near = replace(CLAIM, epsilon=0.64)
+    conduct = Conduct(EFFORTS["quick"], 1, "again")
+    for time, tests in ((True, 2), (False, 1)):
+        results = list(
+            hold_tests(
+                SingleLook(), candidates, near, conduct, second=20_000, there_is_time=lambda time=time: time
+            )
+        )
+        assert len(results) == tests
 
 
 class Response:
