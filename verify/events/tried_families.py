@@ -28,6 +28,7 @@ from verify.events.one_sided import one_sided_families
 from verify.events.quadrant_family import quadrant_family
 from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.relations import relation_families
+from verify.events.residues import residue_families
 from verify.events.rounded_readings import Rounding
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
@@ -152,6 +153,7 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
         if len(kinds.smooth) <= _LIMITS.interval_columns:
             yield from interval_family(view)
     yield from relation_families(fit, choose)
+    yield from residue_families(fit, choose, [values[i] for i in kinds.smooth])
     lists = sequences(columns)
     summaries = _summaries(columns, kinds, lists, rounding) + _counts_from(fit, kinds)
     for summary in summaries:

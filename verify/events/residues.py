@@ -1,0 +1,149 @@
+"""Remainders and digit sums of whole numbers: where people leave a bit of the data in a number that looks random.
+
+A parity, a check digit or a remainder is spread over so many values that none of them tells anything, nor does any
+half-line. Screening costs little; only what stands out there is read in all draws. It shows the parity, the remainder
+by 7 or 97 and the check digit of a uniform number, of which nothing else shows more than 0.0.
+"""
+# ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray, IntArray
+from verify.events.families import EventFamily, Sorted
+from verify.events.readings import ColumnValue, Reading, reading_from_dict
+from verify.events.table_families import value_families
+from verify.events.view_sample import Column, ViewSample, WorldSamples
+
+_MODULI = (*range(2, 129), 256, 1_000, 1_024)
+_DIGIT_SUMS = (10,)
+_EXACT = 2.0**53  # whole numbers below are all floats
+
+
+@dataclass(frozen=True, slots=True)
+class Residue(Reading):
+    """The remainder of a whole number, or of the sum of its decimal digits; absent where it is no whole number."""
+
+    kind: ClassVar[str] = "residue"
+    reading: Reading
+    modulus: int
+    of_digits: bool = False
+
+    def of(self, sample: ViewSample) -> FloatArray:
+        values = sample.read(self.reading)
+        whole = np.isfinite(values) & (np.abs(values) < _EXACT) & (values == np.round(values))
+        numbers = np.where(whole, values, 0.0).astype(np.int64)
+        return np.where(whole, _residue(numbers, self.modulus, self.of_digits), np.nan)
+
+    @property
+    def words(self) -> str:
+        if self.of_digits:
+            return f"the remainder by {self.modulus} of the sum of the digits of {self.reading.words}"
+        return f"the remainder by {self.modulus} of {self.reading.words}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "reading": self.reading.to_dict(),
+            "modulus": self.modulus,
+            "of_digits": self.of_digits,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Residue:
+        of_digits = bool(data["of_digits"])
+        return cls(reading_from_dict(data["reading"], columns), int(data["modulus"]), of_digits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Screen:
+    """How residues are screened; the values were chosen by hand.
+
+    Attributes
+    ----------
+    rows
+        Draws of each world.
+    columns, kept
+        Columns that are screened at most, and of which the best residue becomes a family.
+    beyond, deviations
+        A residue stands out if chi-squared exceeds its degrees of freedom by `beyond` and so many standard deviations.
+    near
+        The smallest modulus is taken whose excess is at least this share of the largest.
+    """
+
+    rows: int = 1 << 14
+    columns: int = 16
+    kept: int = 4
+    beyond: float = 36.0
+    deviations: float = 6.0
+    near: float = 0.9
+
+
+_SCREEN = _Screen()
+
+
+def residue_families(
+    fit: WorldSamples, choose: WorldSamples, values: Sequence[ColumnValue]
+) -> Iterator[EventFamily]:
+    """The values of residues that stand out between the worlds, of columns of whole numbers among those given."""
+    found: list[tuple[float, Residue]] = []
+    for value in values[: _SCREEN.columns]:
+        first, second = (_whole(value.of(world)[: _SCREEN.rows]) for world in fit)
+        if first is not None and second is not None:
+            found += _outstanding(value, first, second)
+    for _, residue in sorted(found, key=lambda each: -each[0])[: _SCREEN.kept]:
+        yield from value_families(Sorted.of(residue, fit, choose))
+
+
+def _outstanding(value: ColumnValue, first: IntArray, second: IntArray) -> list[tuple[float, Residue]]:
+    """Return the residue of a column that stands out, with its excess; none if none does."""
+    excess = [
+        (_excess(first, second, modulus, of_digits), modulus, of_digits)
+        for moduli, of_digits in ((_MODULI, False), (_DIGIT_SUMS, True))
+        for modulus in moduli
+    ]
+    most = max(each for each, _, _ in excess)
+    if most <= 0.0:
+        return []
+    best, modulus, of_digits = next(each for each in excess if each[0] >= _SCREEN.near * most)
+    return [(best, Residue(value, modulus, of_digits))]
+
+
+def _excess(first: IntArray, second: IntArray, modulus: int, of_digits: bool) -> float:
+    """Return by how much chi-squared of two samples of residues exceeds what chance makes of it; 0 if it does not."""
+    ours, theirs = (
+        np.bincount(_residue(each, modulus, of_digits), minlength=modulus) for each in (first, second)
+    )
+    seen = ours + theirs > 0
+    ours, theirs = ours[seen], theirs[seen]
+    # The two samples need not be of one size (Press et al., Numerical Recipes, section 14.3).
+    scale = math.sqrt(theirs.sum() / ours.sum())
+    statistic = float(((ours * scale - theirs / scale) ** 2 / (ours + theirs)).sum())
+    freedom = ours.size - 1
+    excess = statistic - freedom
+    stands_out = excess > _SCREEN.beyond + _SCREEN.deviations * math.sqrt(2.0 * freedom)
+    return excess if stands_out else 0.0
+
+
+def _residue(numbers: IntArray, modulus: int, of_digits: bool) -> IntArray:
+    if not of_digits:
+        return np.asarray(numbers % modulus)
+    left, total = np.abs(numbers), np.zeros_like(numbers)
+    while left.any():
+        left, digit = np.divmod(left, 10)
+        total += digit
+    return np.asarray(total % modulus)
+
+
+def _whole(values: FloatArray) -> IntArray | None:
+    """Return the numbers that are there, if there are any and all are whole and exact."""
+    present = values[np.isfinite(values)]
+    if not present.size or not ((np.abs(present) < _EXACT) & (present == np.round(present))).all():
+        return None
+    return present.astype(np.int64)
