@@ -26,6 +26,16 @@ from accountant.gates.taped import Alteration, Recording, Retelling
 from accountant.ledger import Ledger
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.losses.risk import (
+    Risk,
+    attack_accuracy,
+    membership_advantage,
+    posterior,
+    reconstruction_success,
+    risk_of,
+    trade_off,
+    true_positive_rate,
+)
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan, Step
 from accountant.quote import Quote, Reservation
@@ -96,6 +106,7 @@ __all__ = [
     "Replay",
     "Reservation",
     "Retelling",
+    "Risk",
     "RoundingExceeded",
     "SensitivityExceeded",
     "Simulation",
@@ -107,11 +118,18 @@ __all__ = [
     "UnsupportedCharge",
     "ZeroConcentratedComposition",
     "add_to_all",
+    "attack_accuracy",
     "calling_place",
     "check_feedback",
     "check_gate",
     "compose",
+    "membership_advantage",
+    "posterior",
+    "reconstruction_success",
+    "risk_of",
     "theorem_table",
+    "trade_off",
+    "true_positive_rate",
 ]
 
 library_package(__name__)  # before any other code can change what was imported

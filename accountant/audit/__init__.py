@@ -16,7 +16,7 @@ A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Ac
 """
 
 from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
-from accountant.audit.noise_for_target import Calibration, calibrate
+from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
 from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
 from accountant.audit.releases import ChosenUnder, Counted, Group, Release, ReleaseFileError, Releases
@@ -34,6 +34,8 @@ __all__ = [
     "Remaining",
     "audit",
     "calibrate",
+    "calibrate_advantage",
+    "calibrate_risk",
     "plot_privacy",
     "read_releases",
     "trade_off",

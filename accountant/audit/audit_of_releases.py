@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from accountant.audit.releases import ChosenUnder, Counted, Group, Releases, maximal
 from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
+from accountant.losses.risk import Risk, risk_of
 from mechanisms import PrivacyProfile
 from mechanisms.neighbouring import Neighbouring
 
@@ -96,6 +98,8 @@ class Audit:
         The neighbouring relation of every number.
     chosen_under
         For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
+    risk
+        What attacks can reach, the largest over all groups of records; None if it was not asked for.
     """
 
     question: Question
@@ -106,6 +110,7 @@ class Audit:
     remaining: Remaining | None
     neighbouring: Neighbouring
     chosen_under: ChosenUnder | None
+    risk: Risk | None = None
 
     @property
     def best(self) -> str:
@@ -113,7 +118,9 @@ class Audit:
         return min(self.theorems, key=lambda name: self.theorems[name].upper)
 
 
-def audit(releases: Releases, question: Question, budget: float | None = None) -> Audit:
+def audit(
+    releases: Releases, question: Question, budget: float | None = None, *, risk: bool = False
+) -> Audit:
     """Answer a question for the record that loses most.
 
     Releases that share no record do not add up (parallel composition), so the loss is the largest over
@@ -127,6 +134,8 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
         Epsilon at a delta, or delta at an epsilon.
     budget
         An epsilon; with a question for epsilon only.
+    risk
+        Whether to say what attacks can reach.
 
     Raises
     ------
@@ -140,7 +149,8 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
             raise ValueError(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
-    answers = [(question.answer(releases.counted(group)), group) for group in maximal(releases.groups)]
+    groups = maximal(releases.groups)
+    answers = [(question.answer(releases.counted(group)), group) for group in groups]
     answer, worst = max(answers, key=lambda pair: (pair[0].upper, pair[0].lower))
     counted = releases.counted(worst)
     return Audit(
@@ -152,6 +162,21 @@ def audit(releases: Releases, question: Question, budget: float | None = None) -
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
         neighbouring=releases.neighbouring,
         chosen_under=releases.chosen_under,
+        risk=_largest_risk([risk_of(compose(releases.counted(group))) for group in groups]) if risk else None,
+    )
+
+
+def _largest_risk(risks: Sequence[Risk]) -> Risk:
+    """Return the largest of each number over all groups of records."""
+    return Risk(
+        functools.reduce(CertifiedInterval.largest, [one.advantage for one in risks]),
+        functools.reduce(CertifiedInterval.largest, [one.accuracy for one in risks]),
+        {
+            rate: functools.reduce(
+                CertifiedInterval.largest, [one.true_positive_rates[rate] for one in risks]
+            )
+            for rate in risks[0].true_positive_rates
+        },
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from accountant.audit.releases import Counted, Releases, maximal
 from accountant.losses.composed_loss import compose
-from accountant.losses.least_noise import OutOfReach, least_noise
+from accountant.losses.least_noise import Compositions, OutOfReach, least_noise, least_noise_for_risk
 from mechanisms.neighbouring import Neighbouring
 
 
@@ -23,9 +23,9 @@ class Calibration:
     parameters
         The new parameters of each kind of release, by its name.
     epsilon
-        What the composition then guarantees at `delta`; at most the target.
+        What the composition then guarantees at `delta`; at most the target, if that is one for epsilon.
     delta
-        The target's delta.
+        The target's delta, or where epsilon was asked for.
     neighbouring
         The neighbouring relation of the target and of `epsilon`.
     """
@@ -51,17 +51,73 @@ def calibrate(releases: Releases, epsilon: float, delta: float) -> Calibration:
         raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0")
     if not 0 <= delta < 1:
         raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
+    found = _calibrated(
+        releases, lambda at: least_noise(at, epsilon, delta), f"epsilon={epsilon:g} at delta={delta:g}", delta
+    )
+    return replace(found, epsilon=min(epsilon, found.epsilon))
+
+
+def calibrate_advantage(releases: Releases, advantage: float, delta: float) -> Calibration:
+    """Return the least common factor with which no attack tells a record's presence by more than ``advantage``.
+
+    Parameters
+    ----------
+    advantage
+        The largest true positive rate - false positive rate, in (0, 1).
+    delta
+        Where to say epsilon.
+
+    Raises
+    ------
+    ValueError
+        If the advantage is not in (0, 1), delta outside [0, 1), or no amount of noise is enough.
+    """
+    if not 0 < advantage < 1:
+        raise ValueError(f"advantage={advantage!r}: must lie in (0, 1)")
+    return _calibrated(
+        releases, lambda at: least_noise(at, 0.0, advantage), f"advantage={advantage:g}", delta
+    )
+
+
+def calibrate_risk(
+    releases: Releases, true_positive: float, false_positive: float, delta: float
+) -> Calibration:
+    """Return the least common factor with which no attack on any record reaches a true positive rate.
+
+    Parameters
+    ----------
+    true_positive, false_positive
+        The true positive rate not to be exceeded at this false positive rate.
+    delta
+        Where to say epsilon.
+
+    Raises
+    ------
+    ValueError
+        If the rates are not 0 < false_positive < true_positive < 1, delta outside [0, 1), or no noise is enough.
+    """
+    return _calibrated(
+        releases,
+        lambda at: least_noise_for_risk(at, true_positive, false_positive),
+        f"a true positive rate of {true_positive:g} at a false positive rate of {false_positive:g}",
+        delta,
+    )
+
+
+def _calibrated(
+    releases: Releases, search: Callable[[Compositions], float], target: str, delta: float
+) -> Calibration:
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
     groups = maximal(releases.groups)
 
     def compositions(factor: float) -> list[Counted]:
         return [releases.counted(group, factor) for group in groups]
 
     try:
-        factor = least_noise(compositions, epsilon, delta)
+        factor = search(compositions)
     except OutOfReach:
-        raise ValueError(
-            f"no amount of noise gives epsilon={epsilon:g} at delta={delta:g}, neighbours: {releases.neighbouring}"
-        ) from None
-    reached = min(epsilon, max(compose(one).epsilon(delta).upper for one in compositions(factor)))
+        raise ValueError(f"no amount of noise gives {target}") from None
+    reached = max(compose(one).epsilon(delta).upper for one in compositions(factor))
     parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
     return Calibration(factor, parameters, reached, delta, releases.neighbouring)

@@ -231,6 +231,17 @@ class ComposedLoss:
             else result
         )
 
+    def directed_delta(self, epsilon: float, *, width: float = 1e-9) -> tuple[CertifiedInterval, ...]:
+        """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
+
+        One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
+        from release to release only the upper ends are the mechanisms'.
+        """
+        at = nonnegative("epsilon", epsilon)
+        if not self.releases or self._exceeds_largest_loss(at):
+            return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * max(1, len(self._directions))
+        return tuple(direction.delta(at, width) for direction in self._directions)
+
     @cached_property
     def _fixed_data(self) -> tuple[_Direction, ...]:
         """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases."""

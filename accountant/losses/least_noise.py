@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from scipy.optimize import brentq
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtri
 
 from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.losses.risk import true_positive_rate_at_most
 from mechanisms import PrivacyProfile
 from mechanisms.neighbouring import common_neighbouring
-from mechanisms.parameters import delta_of_approximate, positive
+from mechanisms.parameters import ParameterError, delta_of_approximate, open_unit, positive
 
 Composition = Sequence[tuple[PrivacyProfile, int]]
 Compositions = Callable[[float], Sequence[Composition]]
@@ -46,12 +47,14 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
     OutOfReach
         If no factor below 2^60 is enough.
     ParameterError
-        If epsilon is not positive and finite, or delta outside [0, 1).
+        If epsilon is not positive and finite (or 0, with a positive delta: then delta is the advantage of attacks), or
+        delta outside [0, 1).
     MixedNeighbours
         If two compositions are for different neighbouring relations.
     """
-    positive("epsilon", epsilon)
     delta_of_approximate("delta", delta)
+    if epsilon != 0.0 or delta == 0.0:
+        positive("epsilon", epsilon)
     if delta == 0.0:
         return _bisect(
             lambda factor: _largest(compositions(factor), lambda loss: loss.epsilon(0.0).upper) <= epsilon
@@ -63,6 +66,37 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
         return upper <= delta, _inverse_mu(epsilon, upper)
 
     return _secants(height, goal)
+
+
+def least_noise_for_risk(
+    compositions: Compositions, true_positive_rate: float, false_positive_rate: float
+) -> float:
+    """Return the least factor on all noise with which no attack on any record has these rates, or better ones.
+
+    As `least_noise`, with the true positive rate's certified upper end; μ = Φ⁻¹(TPR) - Φ⁻¹(FPR).
+
+    Raises
+    ------
+    OutOfReach
+        If no factor below 2^60 is enough.
+    ParameterError
+        If the rates are not 0 < false < true < 1.
+    MixedNeighbours
+        If two compositions are for different neighbouring relations.
+    """
+    k = open_unit("false_positive_rate", false_positive_rate)
+    target = open_unit("true_positive_rate", true_positive_rate)
+    if not target > k:
+        raise ParameterError(
+            f"true_positive_rate = {target!r}: must be above the false positive rate, {k!r}, which guessing reaches"
+        )
+
+    def height(factor: float) -> tuple[bool, float]:
+        upper = _largest(compositions(factor), lambda loss: true_positive_rate_at_most(loss, k))
+        mu = float(ndtri(min(upper, 1.0 - 1e-16)) - ndtri(k))
+        return upper <= target, 1.0 / max(mu, 1e-12)
+
+    return _secants(height, 1.0 / float(ndtri(target) - ndtri(k)))
 
 
 def _largest(compositions: Iterable[Composition], read: Callable[[ComposedLoss], float]) -> float:

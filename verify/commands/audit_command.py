@@ -19,11 +19,15 @@ from accountant.audit import (
     Releases,
     audit,
     calibrate,
+    calibrate_advantage,
+    calibrate_risk,
     plot_privacy,
     read_releases,
 )
 from accountant.budget import Budget
 from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.risk import Risk
+from mechanisms.neighbouring import Neighbouring
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.printable import printable
@@ -42,6 +46,7 @@ _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
 )
+@click.option("--risk", is_flag=True, help="Say what attacks on a person can reach at most.")
 @json_option
 @click.pass_context
 def audit_command(
@@ -52,6 +57,7 @@ def audit_command(
     epsilon: float | None,
     budget: float | None,
     plot: Path | None,
+    risk: bool,
     as_json: bool,
 ) -> None:
     """Say what the releases in FILE cost: TOML or JSON [[release]] tables, or a saved ledger.
@@ -70,7 +76,7 @@ def audit_command(
     if plot is not None:
         check_plot(plot)
     releases = read_releases(file)
-    result = audit(releases, question, budget)
+    result = audit(releases, question, budget, risk=risk)
     if plot is not None:
         title = printable(f"{file.name}: {result.worst.name}", _TITLE)
         plot_privacy(releases.counted(result.worst), title, plot)
@@ -108,6 +114,7 @@ def _audit_json(result: Audit) -> dict[str, Any]:
             "epsilon": _number(result.chosen_under.budget.epsilon),
             "delta": result.chosen_under.budget.delta,
         },
+        "risk": None if result.risk is None else _risk_json(result.risk),
         "remaining": None
         if result.remaining is None
         else {
@@ -116,6 +123,17 @@ def _audit_json(result: Audit) -> dict[str, Any]:
             "epsilon": result.remaining.epsilon,
             "more": {name: _number(count) for name, count in result.remaining.more.items()},
         },
+    }
+
+
+def _risk_json(risk: Risk) -> dict[str, Any]:
+    return {
+        "advantage": _interval(risk.advantage),
+        "accuracy": _interval(risk.accuracy),
+        "true_positive_rates": [
+            {"false_positive_rate": rate, **_interval(found)}
+            for rate, found in risk.true_positive_rates.items()
+        ],
     }
 
 
@@ -160,6 +178,8 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         marked = f"[bold]{name}[/bold]" if name == result.best else name
         table.add_row(marked, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
     console.print(table)
+    if result.risk is not None:
+        _render_risk(result.risk, relation, console)
     if result.remaining is None:
         return
     console.print()
@@ -181,6 +201,28 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     console.print(table)
 
 
+def _render_risk(risk: Risk, relation: Neighbouring, console: Console) -> None:
+    console.print()
+    table = Table(
+        "any attack that tells whether a record takes part",
+        "at least",
+        "at most",
+        title=f"What it means for a person ({relation})",
+        title_justify="left",
+    )
+    rows = [
+        ("advantage over guessing (true - false positive rate)", risk.advantage),
+        ("right answers, if half of all records take part", risk.accuracy),
+    ]
+    rows += [
+        (f"true positives (or reconstructions) at {rate:g} without the releases", found)
+        for rate, found in risk.true_positive_rates.items()
+    ]
+    for name, found in rows:
+        table.add_row(name, f"{found.lower:.6g}", f"{found.upper:.6g}")
+    console.print(table)
+
+
 def _budget(budget: Budget) -> str:
     if math.isinf(budget.epsilon) or budget.delta == 1.0:
         return "no limit"
@@ -193,16 +235,39 @@ def _digits(value: float) -> str:
 
 @click.command("calibrate")
 @_file_argument
-@click.option("--epsilon", type=float, required=True, help="The target epsilon, for every record.")
+@click.option("--epsilon", type=float, help="The target epsilon, for every record.")
 @click.option("--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="The target delta.")
+@click.option("--advantage", type=float, help="Instead: what attacks may gain over guessing, at most.")
+@click.option("--tpr", type=float, help="Instead: the true positive rate of attacks, at most, at --fpr.")
+@click.option("--fpr", type=float, help="The false positive rate that --tpr is for.")
 @json_option
-def calibrate_command(file: Path, epsilon: float, delta: float, as_json: bool) -> None:
+def calibrate_command(
+    file: Path,
+    epsilon: float | None,
+    delta: float,
+    advantage: float | None,
+    tpr: float | None,
+    fpr: float | None,
+    as_json: bool,
+) -> None:
     """Find the least noise with which the releases in FILE meet a target.
 
     All noise is multiplied by one factor: scale and sigma grow with it, the epsilon of randomized response
-    falls.
+    falls. The target is an epsilon at --delta, or what attacks on a person may reach.
     """
-    result = calibrate(read_releases(file), epsilon, delta)
+    if sum(target is not None for target in (epsilon, advantage, tpr)) != 1:
+        raise click.UsageError("give one target: --epsilon, --advantage, or --tpr with --fpr")
+    if (tpr is None) != (fpr is None):
+        raise click.UsageError("--tpr and --fpr go together")
+    releases = read_releases(file)
+    if epsilon is not None:
+        result = calibrate(releases, epsilon, delta)
+    elif advantage is not None:
+        result = calibrate_advantage(releases, advantage, delta)
+    else:
+        assert tpr is not None
+        assert fpr is not None
+        result = calibrate_risk(releases, tpr, fpr, delta)
     show(as_json, partial(_calibration_json, result), partial(_render_calibration, result))
 
 

@@ -75,7 +75,7 @@ def test_out_of_reach_and_free():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(0.0, 0.1), (math.inf, 0.1), (-1.0, 0.1), (1.0, 1.0), (1.0, -0.1)]
+    ("epsilon", "delta"), [(0.0, 0.0), (math.inf, 0.1), (-1.0, 0.1), (1.0, 1.0), (1.0, -0.1)]
 )
 def test_bad_targets(epsilon, delta):
     with pytest.raises(ParameterError):

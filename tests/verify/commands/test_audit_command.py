@@ -78,7 +78,7 @@ def test_audit_json_has_the_stable_keys(run, file):
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert set(result) == {
-        *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining")
+        *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining", "risk")
     }
     assert result["chosen_under"] is None
     assert result["neighbours"] == "add or remove one"
@@ -163,3 +163,35 @@ def test_the_installed_script_audits(file):
         [script, "audit", file(TABLE), "--json"], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout)["epsilon"]["upper"] == pytest.approx(8.2044403439)
+
+
+def test_audit_says_what_it_means_for_a_person(run, file):
+    path = file('[[release]]\nmechanism = "gaussian"\nsigma = 1.0\n')
+    code, out, _ = run("audit", path, "--risk", "--json")
+    risk = json.loads(out)["risk"]
+    assert code == 0
+    assert risk["advantage"]["upper"] == pytest.approx(0.3829249225, abs=1e-9)
+    assert [row["false_positive_rate"] for row in risk["true_positive_rates"]] == [0.1, 0.01, 1e-3, 1e-5]
+    assert risk["true_positive_rates"][2]["upper"] == pytest.approx(0.018299, abs=1e-6)
+    code, out, _ = run("audit", path, "--risk")
+    assert "0.382925" in out
+    assert "What it means for a person" in out
+
+
+def test_calibrate_to_what_attacks_may_reach(run, file):
+    path = file('[[release]]\nmechanism = "gaussian"\nsigma = 1.0\n')
+    code, out, _ = run("calibrate", path, "--advantage", "0.1", "--json")
+    assert code == 0
+    assert json.loads(out)["factor"] == pytest.approx(3.9789, rel=1e-4)
+    code, out, _ = run("calibrate", path, "--tpr", "0.02", "--fpr", "0.001", "--json")
+    assert json.loads(out)["factor"] == pytest.approx(0.96484, rel=1e-3)
+    for arguments, said in (
+        ((), "give one target"),
+        (("--tpr", "0.1"), "--tpr and --fpr"),
+        (("--epsilon", "1", "--advantage", "0.1"), "give one target"),
+        (("--advantage", "2"), "advantage=2"),
+        (("--tpr", "0.001", "--fpr", "0.02"), "true_positive_rate"),
+    ):
+        code, _, err = run("calibrate", path, *arguments)
+        assert code == 2
+        assert said in err

@@ -1,0 +1,266 @@
+"""What a composition means for one person: how well any attack tells whether a record is in the data.
+
+An attack is a test of two neighbouring data sets by all that was released. With P the law of the releases where the
+record takes part, Q the law where it does not, and δ(ε) = sup_E P(E) - e^ε Q(E), for every test
+
+    true positive rate <= inf over real ε of δ(ε) + e^ε · false positive rate,
+
+and the best test attains it (Dong, Roth, Su 2022, Prop. 2.12). Everything here follows from that curve; if two
+directions of the neighbouring relation differ, it is the larger of both. Intervals are of the composed dominating
+pairs, as those of `ComposedLoss`: upper ends hold for every attack and every data set.
+
+>>> from accountant import compose, true_positive_rate
+>>> from mechanisms import GaussianProfile
+>>> rate = true_positive_rate(compose([(GaussianProfile(1.0), 1)]), 0.001)
+>>> round(rate.lower, 6) == round(rate.upper, 6) == 0.018299
+True
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import ComposedLoss
+from mechanisms.parameters import ParameterError, open_unit, real
+from mechanisms.privacy_loss import ROUNDING
+
+CONVEXITY = "convexity of the profile"
+_PROFILE = "privacy profile"
+_STEPS = 1e-3 * 4.0 ** np.arange(7)
+_FAR = 40.0
+_WIDTH = 1e-7
+"""Of the intervals of δ, aimed at: the chords cost as much."""
+
+Curve = Callable[[float], CertifiedInterval]
+"""δ at every real ε, in one direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What attacks on one composition can reach, whatever they do.
+
+    Attributes
+    ----------
+    advantage
+        The largest difference of true and false positive rate.
+    accuracy
+        The largest share of right answers if the record takes part in half of all cases.
+    true_positive_rates
+        The largest true positive rate at some false positive rates. The same number bounds the chance to reconstruct a
+        record that would be guessed with that rate without the releases.
+    """
+
+    advantage: CertifiedInterval
+    accuracy: CertifiedInterval
+    true_positive_rates: dict[float, CertifiedInterval]
+
+
+FALSE_POSITIVE_RATES = (0.1, 0.01, 1e-3, 1e-5)
+"""Where `risk_of` looks by default."""
+
+
+def risk_of(loss: ComposedLoss, false_positive_rates: tuple[float, ...] = FALSE_POSITIVE_RATES) -> Risk:
+    """Return the risks of a composition together.
+
+    Raises
+    ------
+    ParameterError
+        If a false positive rate is not in (0, 1).
+    """
+    return Risk(
+        membership_advantage(loss),
+        attack_accuracy(loss),
+        {rate: true_positive_rate(loss, rate) for rate in false_positive_rates},
+    )
+
+
+def membership_advantage(loss: ComposedLoss) -> CertifiedInterval:
+    """Return the largest (true positive rate - false positive rate) of any attack: δ(0), the total variation."""
+    return loss.delta(0.0)
+
+
+def attack_accuracy(loss: ComposedLoss, prior: float = 0.5) -> CertifiedInterval:
+    """Return the largest probability that an attack says rightly whether the record takes part.
+
+    With p = ``prior`` the probability that it does, p P(E) + (1-p) Q(not E) is largest at 1-p + p δ(ln((1-p)/p)).
+
+    Raises
+    ------
+    ParameterError
+        If the prior is not in (0, 1).
+    """
+    p = open_unit("prior", prior)
+    found = [curve(math.log1p(-p) - math.log(p)) for curve in _curves(loss)]
+    lower, upper = (max(getattr(one, end) for one in found) for end in ("lower", "upper"))
+    # ln((1-p)/p) is rounded: δ changes by at most e^ε Δε, which p makes (1-p) Δε.
+    off = 8.0 * ROUNDING * (1.0 + abs(math.log(p)) + abs(math.log1p(-p)))
+    return CertifiedInterval(
+        max(p, 1.0 - p, 1.0 - p + p * lower - off), min(1.0, 1.0 - p + p * upper + off), _PROFILE, _PROFILE
+    )
+
+
+def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> CertifiedInterval:
+    """Return the largest true positive rate of any attack whose false positive rate is at most the given one.
+
+    Raises
+    ------
+    ParameterError
+        If the rate is not in (0, 1).
+    """
+    k = open_unit("false_positive_rate", false_positive_rate)
+    if not loss.releases:
+        return CertifiedInterval(k, k, _PROFILE, _PROFILE)
+    found = [_least_line(curve, k) for curve in _curves(loss)]
+    return CertifiedInterval(
+        max(k, *(low for low, _ in found)), min(1.0, max(high for _, high in found)), CONVEXITY, _PROFILE
+    )
+
+
+def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -> float:
+    """Return the upper end of `true_positive_rate`, for a third of its cost (to about 1e-9).
+
+    Raises
+    ------
+    ParameterError
+        If the rate is not in (0, 1).
+    """
+    k = open_unit("false_positive_rate", false_positive_rate)
+    largest = k
+    for curve in _curves(loss):
+        best = _best_epsilon(curve, k)
+        upper = (curve(best).upper + math.exp(best) * k) * (1.0 + 8 * ROUNDING)
+        largest = max(largest, min(upper, curve(0.0).upper + k))
+    return min(1.0, largest)
+
+
+def trade_off(loss: ComposedLoss, false_positive_rate: float) -> CertifiedInterval:
+    """Return the least false negative rate of any attack at a false positive rate: a point of the trade-off curve.
+
+    Raises
+    ------
+    ParameterError
+        If the rate is not in (0, 1).
+    """
+    found = true_positive_rate(loss, false_positive_rate)
+    lower = max(0.0, math.nextafter(1.0 - found.upper, 0.0))
+    return CertifiedInterval(lower, math.nextafter(1.0 - found.lower, 1.0), found.upper_by, found.lower_by)
+
+
+def reconstruction_success(loss: ComposedLoss, without: float) -> CertifiedInterval:
+    """Return the largest probability to reconstruct a record, if it is at most ``without`` without the releases.
+
+    Hayes, Mahloujifar, Balle 2023, Thm 2 ("Bounding training data reconstruction in DP-SGD"): at most the largest P(E)
+    with Q(E) <= ``without``. The neighbouring relation must be the one that "without" means. The lower end is that
+    bound's own, not an attack's.
+
+    Raises
+    ------
+    ParameterError
+        If ``without`` is not in (0, 1).
+    """
+    return true_positive_rate(loss, without)
+
+
+def posterior(true_positive: float, false_positive: float, prior: float) -> float:
+    """Return the probability that a record takes part if an attack of these rates says so (Bayes).
+
+    It increases with the true positive rate, so that an upper bound stays one.
+
+    Raises
+    ------
+    ParameterError
+        If a rate is outside [0, 1], the false positive rate is 0 or the prior not in (0, 1).
+    """
+    p = open_unit("prior", prior)
+    for name, rate in (("true_positive", true_positive), ("false_positive", false_positive)):
+        if not 0.0 <= real(name, rate) <= 1.0:
+            raise ParameterError(f"{name} = {rate!r}: must lie in [0, 1]")
+    if false_positive == 0.0:
+        raise ParameterError("false_positive = 0.0: must be positive")
+    return p * true_positive / (p * true_positive + (1.0 - p) * false_positive)
+
+
+def _curves(loss: ComposedLoss) -> list[Curve]:
+    """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction."""
+    known: dict[float, tuple[CertifiedInterval, ...]] = {}
+
+    def both(size: float) -> tuple[CertifiedInterval, ...]:
+        if size not in known:
+            known[size] = loss.directed_delta(size, width=_WIDTH)
+        return known[size]
+
+    def curve(i: int) -> Curve:
+        def at(epsilon: float) -> CertifiedInterval:
+            if epsilon >= 0.0:
+                return both(epsilon)[i]
+            other = both(-epsilon)[-1 - i]
+            keep, rest = math.exp(epsilon), -math.expm1(epsilon)
+            return CertifiedInterval(
+                max(0.0, (rest + keep * other.lower) * (1.0 - 8 * ROUNDING)),
+                min(1.0, (rest + keep * other.upper) * (1.0 + 8 * ROUNDING)),
+                other.lower_by,
+                other.upper_by,
+            )
+
+        return at
+
+    return [curve(i) for i in range(len(both(0.0)))]
+
+
+def _least_line(curve: Curve, k: float) -> tuple[float, float]:
+    """Bound the least φ(w) + kw over w >= 0, φ(w) = δ(ln w) convex and decreasing from φ(0) = 1.
+
+    Upper: at any node. Lower: between two nodes φ is above both neighbouring chords, extended (from an upper bound
+    through a lower one), and above its bound at the right node; left of all above 1 - w, right of all above 0. The
+    largest of these lines plus kw is convex and piecewise linear in each cell: least at an end or where two lines meet.
+    """
+    best = _best_epsilon(curve, k)
+    # At w = 1/k the line kw alone is 1: what lies beyond is of no interest.
+    steps = _STEPS * min(
+        1.0, 2.5 * curve(0.0).upper
+    )  # of Gaussians of small μ δ(0) is μ/√2π, and μ their scale
+    nodes = np.unique(np.concatenate([best - steps, [best, 0.0, -math.log(k)], best + steps]))
+    found = [curve(float(x)) for x in nodes]
+    w = np.exp(nodes)
+    lo, hi = np.array([one.lower for one in found]), np.array([one.upper for one in found])
+    upper = float(np.min(hi + w * k)) * (1.0 + 8 * ROUNDING)
+    candidates = [_least_in_cell(0.0, float(w[0]), [(0.0, 1.0, -1.0), (float(w[0]), float(lo[0]), 0.0)], k)]
+    for j in range(w.size - 1):
+        lines = [(float(w[j + 1]), float(lo[j + 1]), 0.0)]
+        if j > 0:
+            lines.append((float(w[j]), float(lo[j]), float((lo[j] - hi[j - 1]) / (w[j] - w[j - 1]))))
+        if j + 2 < w.size:
+            slope = float((hi[j + 2] - lo[j + 1]) / (w[j + 2] - w[j + 1]))
+            lines.append((float(w[j + 1]), float(lo[j + 1]), slope))
+        candidates.append(_least_in_cell(float(w[j]), float(w[j + 1]), lines, k))
+    candidates.append(k * float(w[-1]))
+    # Nodes are known to 4u of themselves, slopes are rounded: all of it is far below 1e-12 of w k + φ.
+    return max(0.0, min(candidates) * (1.0 - 1e-12)), min(1.0, upper)
+
+
+def _best_epsilon(curve: Curve, k: float) -> float:
+    """Return about the ε at which δ(ε) + e^ε k is least."""
+
+    def height(epsilon: float) -> float:
+        return math.log(curve(epsilon).upper + math.exp(epsilon) * k)
+
+    left = height(-1e-2) < height(0.0)
+    bounds = (-_FAR, 0.0) if left else (0.0, -math.log(k))
+    return float(minimize_scalar(height, bounds=bounds, method="bounded", options={"xatol": 1e-5}).x)
+
+
+def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:
+    """Return the least of max(lines) + kw over [left, right]; a line is (w, value there, slope)."""
+    at = [left, right]
+    for i, (x, y, slope) in enumerate(lines):
+        for other_x, other_y, other_slope in lines[:i]:
+            if slope != other_slope:
+                meet = (other_y - y + slope * x - other_slope * other_x) / (slope - other_slope)
+                at.append(min(max(meet, left), right))
+    return min(max(y + slope * (w - x) for x, y, slope in lines) + k * w for w in at)

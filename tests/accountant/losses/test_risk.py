@@ -1,0 +1,150 @@
+"""What attacks can reach: certified ends against closed forms and against the tests themselves."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+from accountant import (
+    attack_accuracy,
+    compose,
+    membership_advantage,
+    posterior,
+    reconstruction_success,
+    risk_of,
+    trade_off,
+    true_positive_rate,
+)
+from accountant.losses.least_noise import least_noise, least_noise_for_risk
+from accountant.losses.risk import true_positive_rate_at_most
+from mechanisms import (
+    GaussianProfile,
+    LaplaceProfile,
+    Neighbouring,
+    ParameterError,
+    PrivacyProfile,
+    RandomizedResponse,
+)
+from mechanisms.atomic_loss import AtomicLoss
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
+
+
+def sampled(base: PrivacyProfile, rate: float) -> PrivacyProfile:
+    return SubsampledProfile(RelatedProfile(base, Neighbouring.ADD_OR_REMOVE), rate)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    mu=st.floats(1e-3, 6.0), count=st.integers(1, 1000), rate=st.floats(-6.0, -0.05).map(lambda x: 10.0**x)
+)
+def test_gaussians_have_their_closed_form(mu: float, count: int, rate: float) -> None:
+    loss = compose([(GaussianProfile(mu / math.sqrt(count)), count)])
+    found = true_positive_rate(loss, rate)
+    exact = float(ndtr(ndtri(rate) + mu))
+    assert found.lower * (1.0 - 1e-9) <= exact <= found.upper * (1.0 + 1e-9)
+    assert found.width <= 1e-5 * found.upper
+    assert true_positive_rate_at_most(loss, rate) <= found.upper * (1.0 + 1e-8)
+    advantage = membership_advantage(loss)
+    assert advantage.lower - 1e-12 <= 2.0 * float(ndtr(mu / 2.0)) - 1.0 <= advantage.upper + 1e-12
+
+
+def best_test(p: np.ndarray, q: np.ndarray, false: float) -> float:
+    """Neyman & Pearson: take outcomes by falling likelihood ratio, the last one with a probability."""
+    order = np.argsort(-p / q)
+    falses = np.concatenate([[0.0], np.cumsum(q[order])])
+    trues = np.concatenate([[0.0], np.cumsum(p[order])])
+    return float(np.interp(false, falses, trues))
+
+
+FALSE = (1e-4, 0.03, 0.4)
+
+
+def test_randomized_response_by_the_best_test_itself() -> None:
+    base = RandomizedResponse(size=3, epsilon=1.0).profile()
+    loss = base.loss()
+    assert isinstance(loss, AtomicLoss)
+    first = np.array(loss.probabilities)
+    second = first * np.exp(-np.array([float(own) for own in loss.losses]))
+    p, q = np.ones(1), np.ones(1)
+    for _ in range(4):
+        p, q = np.outer(p, first).ravel(), np.outer(q, second).ravel()
+    for false in FALSE:
+        found = true_positive_rate(compose([(base, 4)]), false)
+        assert found.lower * (1.0 - 1e-9) <= best_test(p, q, false) <= found.upper * (1.0 + 1e-9)
+        assert found.width <= 1e-4 * found.upper
+
+
+def test_sampled_laplace_noise_by_the_best_test_itself() -> None:
+    """On a fine lattice of outcomes; adding and removing a record differ, and the larger rate counts."""
+    x = np.linspace(-40.0, 41.0, 400_001)
+    q = np.exp(-np.abs(x) / 1.7)
+    p = 0.3 * np.exp(-np.abs(x - 1.0) / 1.7) + 0.7 * q
+    p, q = p / p.sum(), q / q.sum()
+    profile = sampled(LaplaceProfile(1.0, 1.7), 0.3)
+    for false in FALSE:
+        best = max(best_test(p, q, false), best_test(q, p, false))
+        found = true_positive_rate(compose([(profile, 1)]), false)
+        assert found.lower * (1.0 - 3e-4) <= best <= found.upper * (1.0 + 3e-4)
+        assert found.width <= 1e-4 * found.upper
+
+
+def test_the_notes_of_an_independent_prototype() -> None:
+    loss = compose([(LaplaceProfile(1.0, 20.0), 1000)])
+    for rate, known in ((0.1, 0.6128281), (1e-3, 0.0639242), (1e-5, 0.0034859)):
+        found = true_positive_rate(loss, rate)
+        assert found.lower - 5e-8 <= known <= found.upper + 5e-8
+
+
+def test_the_other_numbers_follow() -> None:
+    loss = compose([(GaussianProfile(1.0), 1)])
+    advantage = membership_advantage(loss)
+    accuracy = attack_accuracy(loss)
+    assert accuracy.lower == pytest.approx(0.5 + advantage.lower / 2.0, abs=1e-12)
+    # The best accuracy at prior p is the largest of p TPR + (1-p) (1-FPR) over all points of the curve.
+    rates = np.concatenate([np.geomspace(1e-9, 1e-3, 3000), np.linspace(1e-3, 0.9999, 4001)])
+    for prior in (0.02, 0.3, 0.8):
+        best = float(np.max(prior * ndtr(ndtri(rates) + 1.0) + (1.0 - prior) * (1.0 - rates)))
+        found = attack_accuracy(loss, prior)
+        assert best <= found.upper
+        assert found.lower == pytest.approx(max(best, prior, 1.0 - prior), abs=1e-6)
+    point = trade_off(loss, 0.1)
+    assert point.lower <= float(1.0 - ndtr(ndtri(0.1) + 1.0)) <= point.upper
+    assert reconstruction_success(loss, 1e-3) == true_positive_rate(loss, 1e-3)
+    assert posterior(0.5, 0.01, 0.1) == pytest.approx(0.05 / 0.059)
+    risk = risk_of(loss, (0.1,))
+    assert (risk.advantage, risk.accuracy) == (advantage, accuracy)
+    assert risk.true_positive_rates == {0.1: true_positive_rate(loss, 0.1)}
+
+
+def test_extremes() -> None:
+    assert true_positive_rate(compose([]), 0.25).upper == 0.25
+    assert membership_advantage(compose([])).upper == 0.0
+    open_book = true_positive_rate(compose([(LaplaceProfile(1.0, 0.01), 1)]), 1e-5)
+    assert open_book.lower > 1.0 - 1e-9
+    for rate in (0.0, 1.0, math.nan):
+        with pytest.raises(ParameterError, match="false_positive_rate"):
+            true_positive_rate(compose([(GaussianProfile(1.0), 1)]), rate)
+    with pytest.raises(ParameterError, match="prior"):
+        attack_accuracy(compose([]), 0.0)
+    for true, false, name in ((1.5, 0.1, "true_positive"), (0.5, 0.0, "false_positive")):
+        with pytest.raises(ParameterError, match=name):
+            posterior(true, false, 0.5)
+
+
+def test_the_least_noise_for_a_risk() -> None:
+    """Of n Gaussians μ√n = Φ⁻¹(TPR) - Φ⁻¹(FPR); of an advantage a, μ√n = 2 Φ⁻¹((1 + a)/2)."""
+
+    def compositions(factor: float) -> list[list[tuple[PrivacyProfile, int]]]:
+        return [[(GaussianProfile(1.0 / factor), 25)]]
+
+    factor = least_noise_for_risk(compositions, 0.02, 0.001)
+    assert factor == pytest.approx(5.0 / float(ndtri(0.02) - ndtri(0.001)), rel=1e-6)
+    assert true_positive_rate_at_most(compose(compositions(factor)[0]), 0.001) <= 0.02
+    factor = least_noise(compositions, 0.0, 0.1)
+    assert factor == pytest.approx(5.0 / (2.0 * float(ndtri(0.55))), rel=1e-6)
+    with pytest.raises(ParameterError, match="true_positive_rate"):
+        least_noise_for_risk(compositions, 0.001, 0.02)
