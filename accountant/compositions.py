@@ -1,6 +1,9 @@
-"""Composition theorems by name, so that a saved ledger finds its own."""
+"""Composition theorems by name, so that a saved ledger finds its own, and a claim names one in a word."""
 
 from __future__ import annotations
+
+import unicodedata
+from typing import Any
 
 from accountant.filters.advanced import AdvancedComposition
 from accountant.filters.composition_theorem import BasicComposition, Composition
@@ -20,3 +23,43 @@ COMPOSITIONS: dict[str, type[Composition]] = {
         PlannedComposition,
     )
 }
+
+
+def composition_named(words: str) -> Composition:
+    """Return a theorem by the first word of its name, with its settings: ``"zcdp"``, ``"renyi, failures=0.1"``.
+
+    Case and accents do not matter. A declared plan has no name in words.
+
+    Raises
+    ------
+    ValueError
+        If there is no such theorem, or a setting is none of its numbers.
+    """
+    named = {name: theorem for name, theorem in COMPOSITIONS.items() if theorem is not PlannedComposition}
+    known: dict[str, Any] = {_plain(name).split()[0]: theorem for name, theorem in named.items()}
+    if not isinstance(words, str):
+        raise ValueError(f"composition={words!r}: must be text, such as 'zcdp' or 'renyi, failures=0.1'")
+    name, *given = (part.strip() for part in words.split(","))
+    theorem: Any = known.get(_plain(name)) or named.get(name)
+    if theorem is None:
+        raise ValueError(f"composition={words!r}: must be one of {', '.join(known)}, settings after a comma")
+    settings: dict[str, Any] = {}
+    for each in given:
+        key, _, number = each.partition("=")
+        try:
+            settings[key.strip()] = float(number)
+        except ValueError:
+            raise ValueError(
+                f"composition={words!r}: {each!r} must be name=number, such as failures=0.1"
+            ) from None
+    try:
+        found: Composition = theorem(**settings)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"composition={words!r}: {error}") from None
+    return found
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters without accents."""
+    decomposed = unicodedata.normalize("NFKD", name.strip().lower())
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))

@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Literal, get_args
 
+from accountant import Budget
+from accountant.compositions import composition_named
 from mechanisms import Neighbouring
 
 Model = Literal["central", "local", "shuffle"]
@@ -59,12 +61,16 @@ class ClaimForm:
         When two data sets are neighbours.
     differ
         How two neighbouring data sets differ, where the subject says it more closely than the relation.
+    composition
+        The composition theorem under which the releases keep the claim, as `accountant.compositions.composition_named`
+        reads it ("zcdp", "renyi, failures=0.1"); by default a verifier takes basic composition, or for delta > 0 the
+        Gaussian filter if basic composition does not do.
 
     Raises
     ------
     ValueError
         If the model is none of the three, exactly as they are written, the view no `View` or none of the model's, the
-        neighbours no `Neighbouring`, or the unit or `differ` no text.
+        neighbours no `Neighbouring`, the unit or `differ` no text, or the composition none.
     """
 
     model: Model
@@ -73,6 +79,7 @@ class ClaimForm:
     source: str
     neighbours: Neighbouring = Neighbouring.REPLACE_ONE
     differ: str = ""
+    composition: str = ""
 
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, MODELS)
@@ -84,11 +91,21 @@ class ClaimForm:
         _check_seen(self.model, self.view)
         _check_unit(self.unit)
         _check_neighbours(self.neighbours, self.differ)
+        if self.composition != "":
+            composition_named(self.composition)
 
     def at(self, epsilon: float, delta: float = 0.0) -> Claim:
         """Return the claim with its numbers filled in."""
         return Claim(
-            self.model, epsilon, delta, self.unit, self.neighbours, self.view.value, self.source, self.differ
+            self.model,
+            epsilon,
+            delta,
+            self.unit,
+            self.neighbours,
+            self.view.value,
+            self.source,
+            self.differ,
+            self.composition,
         )
 
 
@@ -99,7 +116,8 @@ class Claim:
     Raises
     ------
     ValueError
-        If epsilon is not a positive finite number or delta is not a number in [0, 1); if the model is none of the
+        If epsilon is not a positive finite number or delta is not a number in [0, 1); if the composition theorem is
+        none, or can guarantee nothing of the kind; if the model is none of the
         three, the view not the words of a `View` of the model, the neighbours no `Neighbouring`, or the unit or
         `differ` no text.
     """
@@ -112,6 +130,7 @@ class Claim:
     view: str
     source: str = ""
     differ: str = ""
+    composition: str = ""
 
     def __post_init__(self) -> None:
         _check_one_of("model", self.model, MODELS)
@@ -126,6 +145,8 @@ class Claim:
             raise ValueError(f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0")
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta={self.delta!r}: a claim's delta must be in [0, 1)")
+        if self.composition != "":
+            _check_composition(self.composition, Budget(self.epsilon, self.delta))
 
     @property
     def neighbour_words(self) -> str:
@@ -145,6 +166,16 @@ def _check_seen(model: Model, view: View) -> None:
         raise ValueError(
             f"view=View.{view.name}: nobody sees {view.value} in the {model} model; it needs model={known}"
         )
+
+
+def _check_composition(composition: str, budget: Budget) -> None:
+    theorem = composition_named(composition)
+    try:
+        theorem.check(budget)
+    except ValueError as error:
+        raise ValueError(
+            f"composition={composition!r}: cannot keep ({budget.epsilon:g}, {budget.delta:g}): {error}"
+        ) from None
 
 
 def _check_unit(unit: object) -> None:

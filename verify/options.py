@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
+from accountant.compositions import composition_named
 from algorithms.blocks import BACKENDS, Executor, make_executor
 from algorithms.problems import LinearBandit, Problem, Value
 from mechanisms import Domain
@@ -102,6 +103,17 @@ class Options:
             rules.number(),
             help="The claimed delta; default: 0, or the specimen's own.",
             reads=float,
+        ),
+    )
+    composition: str | None = field(
+        default=None,
+        metadata=_facts(
+            "For learners: the composition theorem under which an accountant enforces the claim: ``'basic'``, "
+            "``'advanced'``, ``'zcdp'``, ``'renyi'`` or ``'gaussian'``, and its settings, as in "
+            "``'zcdp, failures=0.1'``. By default what the learner's own claim names; else basic composition, or for "
+            "delta > 0 the Gaussian filter.",
+            rules.made_by(composition_named),
+            help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
         ),
     )
     problem: Problem | LinearBandit | str | None = field(

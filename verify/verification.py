@@ -155,8 +155,13 @@ def _note(reports: Reports, answer: Answer) -> None:
 def _checked(data: Any, options: Options) -> Answer:
     """Read an answer, and see that it is one to what was asked."""
     answer = Answer.from_data(data)
-    asked = ((options.epsilon, answer.claim.epsilon), (options.delta, answer.claim.delta))
-    if any(number is not None and number != claimed for number, claimed in asked):
+    claim = answer.claim
+    asked = (
+        (options.epsilon, claim.epsilon),
+        (options.delta, claim.delta),
+        (options.composition, claim.composition),
+    )
+    if any(given is not None and given != claimed for given, claimed in asked):
         raise AnswerError("it is about another claim than was asked about")
     if options.wealth is None and answer.seed != options.seed:
         raise AnswerError("it is about another seed than was asked for")
@@ -219,12 +224,14 @@ def _answer(
 def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:
     """Find a subject, its claim and its adversary: whatever code of a user's is imported, it is here."""
     found = resolve(subject, options.neighbours)
-    claim = _claim(found, options.epsilon, options.delta)
+    of_learners = options.settings or options.problem is not None or options.horizon is not None
+    if (of_learners or options.composition is not None) and not isinstance(found, LearnerSubject):
+        raise ProblemError(
+            f"{found.name} is not a learner: it takes no problem, settings, horizon or composition"
+        )
+    claim = _claim(found, options)
     if options.adversary is not None and not isinstance(found, LearnerSubject | BanditSubject):
         raise SubjectError(f"{found.name} is no learner and no bandit: it takes no adversary")
-    of_learners = options.settings or options.problem is not None or options.horizon is not None
-    if of_learners and not isinstance(found, LearnerSubject):
-        raise ProblemError(f"{found.name} is not a learner: it takes no problem, settings or horizon")
     adversary = options.adversary
     if isinstance(adversary, str):
         adversary = named_adversary(adversary)
@@ -273,15 +280,18 @@ def _settings_of_law(
     return law if adversary is None else {**law, "adversary": adversary_words(adversary)}
 
 
-def _claim(found: Subject, epsilon: float | None, delta: float | None) -> Claim:
-    """Fill in a claim's numbers: those given, else the subject's own."""
+def _claim(found: Subject, options: Options) -> Claim:
+    """Fill in a claim's numbers and its theorem: those given, else the subject's own."""
     own_epsilon, own_delta = _own_numbers(found)
-    number = own_epsilon if epsilon is None else epsilon
+    number = own_epsilon if options.epsilon is None else options.epsilon
     if number is None:
         raise ValueError(
             f"epsilon: {found.name} claims no number of its own; say which epsilon to verify (--epsilon)"
         )
-    return found.form.at(number, own_delta if delta is None else delta)
+    form = found.form
+    if options.composition is not None:
+        form = replace(form, composition=options.composition)
+    return form.at(number, own_delta if options.delta is None else options.delta)
 
 
 def _own_numbers(found: Subject) -> tuple[float | None, float]:

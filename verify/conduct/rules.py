@@ -66,6 +66,15 @@ def being(holds: Callable[[Any], bool], words: str) -> Rule:
     return check
 
 
+def made_by(make: Callable[[Any], Any]) -> Rule:
+    """Return the rule that something can be made of a value: what makes it refuses in words of its own."""
+
+    def check(name: str, value: Any) -> None:
+        make(value)
+
+    return check
+
+
 def _refusal(name: str, value: Any, rule: str) -> ValueError:
     """Return the error of a value that breaks a rule."""
     return ValueError(f"{name}={_shown(value)}: {rule}")

@@ -30,6 +30,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
+from accountant.compositions import composition_named
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
@@ -349,14 +350,17 @@ def enforced_accounting(
 ) -> Accounting:
     """Run a learner under accountants that have its claim as their budget; without limit, if they refuse it.
 
-    The theorem is the first under which nothing is refused: basic composition, or for δ > 0 the Gaussian filter. Both
-    hold for charges that depend on what was released before (`accountant.filters`), so that an accountant with this
-    budget and theorem keeps every run within the claim, whatever is released. If each refuses, the runs without limit
-    say by how much the claim is exceeded, under basic composition or the better of both.
+    The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
+    or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
+    (`accountant.filters`), so that an accountant with this budget and theorem keeps every run within the claim,
+    whatever is released. If each refuses, the runs without limit say by how much the claim is exceeded, under the
+    named theorem, or the better of both.
     """
     trust = Trust(claim.model)
     theorems: list[Composition] = [BasicComposition()]
-    if claim.delta > 0.0:
+    if claim.composition:
+        theorems = [composition_named(claim.composition)]
+    elif claim.delta > 0.0:
         theorems.append(GaussianComposition())
     exceeded = None
     for theorem in theorems:
@@ -365,8 +369,12 @@ def enforced_accounting(
         if held.exceeded is None and not any(f.kind is FindingKind.REFUSED for f in held.findings):
             return replace(held, theorem=theorem, enforced=True)
         exceeded = exceeded or held.exceeded
-    free = run_accounting(build, runs, Terms(Budget.unlimited(), trust), rounds=rounds, seed=seed)
-    free.exceeded = exceeded
+    named = theorems[0]
+    no_limit = Budget.unlimited() if isinstance(named, BasicComposition) else Budget(math.inf, claim.delta)
+    free = run_accounting(build, runs, Terms(no_limit, trust, named), rounds=rounds, seed=seed)
+    free = replace(free, theorem=named, exceeded=exceeded)
+    if claim.composition:
+        return free
     if claim.delta > 0.0 and free.worst is not None and free.worst.epsilon is not None:
         terms = Terms(Budget(math.inf, claim.delta), trust, GaussianComposition())
         filtered = run_accounting(build, runs, terms, rounds=rounds, seed=seed)

@@ -275,6 +275,7 @@ def _claim(read: _Object) -> Claim:
         view=read.text("view"),
         source=read.text("source"),
         differ=read.text("differ"),
+        composition=read.text("composition"),
     )
 
 
