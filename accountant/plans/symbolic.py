@@ -500,7 +500,7 @@ def _proof(plan: SymbolicPlan, claim: Any) -> Proved | Unknown:
             if not case.is_never_above(totals[kind], claim):
                 return Unknown(f"{kind}: neither proved nor refuted that {plan.costs()[kind]} <= {claim}")
     made = dict.fromkeys(
-        f"{_named(step.release.make)} calibrates noise to epsilon = {step.release.epsilon} for all values"
+        f"noise is calibrated to epsilon = {step.release.epsilon} for all values, by {_named(step.release.make)}"
         for steps in plan.records.values()
         for step in steps
         if isinstance(step.release, SymbolicCalibrated)

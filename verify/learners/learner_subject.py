@@ -142,7 +142,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
             if name in LINEAR_PLANNED:
                 numbers = "For any actions, horizon, epsilon and delta"
             given = f", given that {'; '.join(proof.rests_on)}" if proof.rests_on else ""
-            return f"{looked} {numbers} the learner's plan says: {costs} (proved{given})."
+            return f"{looked} {numbers} the learner's plan says: {costs} (proved){given}."
     return looked
 
 

@@ -68,7 +68,12 @@ _KINDS: dict[Layer, tuple[FindingKind, ...]] = {
         FindingKind.WIDE,
     ),
     Layer.RUNS: (FindingKind.ACTION, FindingKind.CRASH, FindingKind.ENDS_PROCESS, FindingKind.WRONG_ARM),
-    Layer.LIMITS: (FindingKind.INTERRUPTED, FindingKind.TIME_LIMIT, FindingKind.WEALTH),
+    Layer.LIMITS: (
+        FindingKind.FEWER_DRAWS,
+        FindingKind.INTERRUPTED,
+        FindingKind.TIME_LIMIT,
+        FindingKind.WEALTH,
+    ),
 }
 _ROUNDED = 1.0 + 1e-9  # the two are computed in different ways
 

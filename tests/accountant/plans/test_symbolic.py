@@ -379,4 +379,4 @@ def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof():
     ):
         quiet.at({eps: 0.5}, "one round")
     (said,) = prove(quiet, eps).rests_on
-    assert "calibrates noise to epsilon = epsilon for all values" in said
+    assert "noise is calibrated to epsilon = epsilon for all values, by " in said
