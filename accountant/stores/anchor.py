@@ -8,6 +8,7 @@ from pathlib import Path
 
 from accountant.data_files import from_json
 from accountant.durable.whole_file import whole_file
+from accountant.stores.one_at_a_time import one_at_a_time
 from accountant.stores.refusals import StoreRefused
 
 
@@ -55,6 +56,10 @@ class Anchor:
             raise StoreRefused(f"{self.path}: not the anchor of a store ({error})") from None
 
     def write(self, mark: Mark) -> None:
-        """Write the head; it is on the disk when this returns."""
-        with whole_file(self.path) as file:
-            file.write(json.dumps(asdict(mark)).encode("ascii"))
+        """Write the head, unless a later one is there; it is on the disk when this returns."""
+        with one_at_a_time(f"{self.path}.lock"):
+            known = self.read()
+            if known is not None and (known.epoch, known.position) > (mark.epoch, mark.position):
+                return  # another process, whose commit came later, was faster here
+            with whole_file(self.path) as file:
+                file.write(json.dumps(asdict(mark)).encode("ascii"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,8 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from accountant.stores.one_at_a_time import one_at_a_time
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
 _SQLITE = b"SQLite format 3\0"
@@ -58,8 +53,6 @@ class Database:
             options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
-        self._lock: int | None = None
-        self._connecting = threading.Lock()
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
     @classmethod
@@ -163,19 +156,8 @@ class Database:
                 self._engine.dispose()  # after an error of the disk nothing on this connection can be believed
                 raise OutcomeUnknown(f"{self.name}: {error}") from error
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        if self.path is None or fcntl is None:
-            yield
-            return
-        with self._connecting:
-            if self._lock is None:
-                self._lock = os.open(f"{self.path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+    def _alone(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.path is None else one_at_a_time(f"{self.path}.lock")
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -229,9 +211,6 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose(close=os.getpid() == self._process)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:

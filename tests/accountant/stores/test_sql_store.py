@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from accountant import (
     Trust,
     ZeroConcentratedComposition,
 )
+from accountant.stores.anchor import Anchor
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged, OtherTerms, StoreMoved, StoreRefused
 from mechanisms import Gaussian, Interval, Laplace, Sensitivity
@@ -329,6 +331,10 @@ def test_who_meets_an_anchor_that_knows_more_spends_no_more(path: Path, tmp_path
     adopt(path, "a test", anchor)
     with pytest.raises(StoreMoved, match="adopted"):
         accountant.release(HALF, value(accountant))
+    later = Anchor(anchor).read()
+    assert later is not None
+    Anchor(anchor).write(replace(later, position=later.position - 1))  # of a slower process
+    assert Anchor(anchor).read() == later
     anchor.write_text("{}")
     with pytest.raises(StoreRefused, match="not the anchor"):
         open_store(path, anchor=anchor)
