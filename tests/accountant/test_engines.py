@@ -70,7 +70,7 @@ def test_intervals_from_different_abscissae_meet(loss: PrivacyLoss, delta: float
 @given(st.floats(0.3, 3.0), st.floats(0.5, 3.0), st.floats(1.0, 6.0), st.floats(0.0, 3.0))
 def test_trapezoid_sum_is_the_alias_sum(mu: float, s: float, period: float, epsilon: float) -> None:
     """Theorem 2 at coarse steps: S(ε) = Σ δ(ε + nT) e^{snT} exactly, so S >= δ."""
-    plan = ContourPlan(s, 2 * math.pi / period, 4000, 0.0, 0.0, 0.0)
+    plan = ContourPlan(s, 2 * math.pi / period, 4000, 0.0, 0.0, 0.0, (-math.inf,))
     total, _ = Contour(GaussianLoss(mu * mu), plan).estimate(epsilon)
     n = np.arange(-400, 60)
     profile = GaussianProfile(mu)
