@@ -1,13 +1,14 @@
-"""The command ``dpwitness simulate``: regret of a learner on a problem."""
+"""The command ``dpwitness simulate``: regret of learners on a problem."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.simulate import Trace, simulate
+from algorithms.problems import Parameter, SettingError, linear_problems, problems
 from verify.commands.command_options import (
     block_store,
     check_plot,
@@ -32,43 +32,75 @@ from verify.commands.command_options import (
     unique,
 )
 from verify.conduct.isolation import in_own_process
-from verify.conduct.progress import Progress
+from verify.conduct.progress import Progress, stretch
+from verify.experiments.configuration import Configuration, simulated
+from verify.experiments.csv_files import write_runs
+from verify.experiments.draw import draw_lines
+from verify.experiments.experiment import REGRET, Axis, Line
+from verify.experiments.lines import role_of
+from verify.experiments.simulated_runs import SimulatedRuns
 from verify.findings import Finding
-from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
-from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.printable import printable
 from verify.subject_error import SubjectError
-from verify.subjects.resolve import is_registered, resolve
+from verify.subjects.resolve import every_learner
 
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
-_REAL = (int, float)
-_CURVES = {"rounds": (int,), "regret_mean": _REAL, "regret_sem": (*_REAL, type(None)), "return_mean": _REAL}
-_FURTHER: dict[str, tuple[type, ...]] = {"best_kept": _REAL, "communication": (dict,), "phases": (dict,)}
-_NUMBERS = ("runs", "seed", "seconds", "lane_rounds_per_second")
-_WORDS = ("learner", "neighbours", "problem")
+
+
+class _Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers separated by commas."""
+
+    name = "x[,y...]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            name = "value" if param is None else param.opts[0]
+            raise SettingError(f"{name} {value}: must be a number, or numbers separated by commas") from None
 
 
 @click.command("simulate")
-@click.argument("learner")
+@click.argument("learners", nargs=-1, required=True)
 @flags("problem", "settings")
-@click.option("--epsilon", type=float, default=1.0, show_default=True, help="Privacy of a private learner.")
 @click.option(
-    "--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="Of learners that need a delta."
+    "--epsilon",
+    type=_Numbers(),
+    default=(1.0,),
+    show_default="1",
+    help="Privacy of private learners; 0.5,1,2 simulates each.",
+)
+@click.option(
+    "--delta",
+    type=_Numbers(),
+    default=(DEFAULT_DELTA,),
+    show_default=f"{DEFAULT_DELTA:g}",
+    help="Of learners that need a delta; several as for --epsilon.",
 )
 @click.option("--horizon", type=int, default=10_000, show_default=True, help="Rounds per run.")
 @click.option("--runs", type=int, default=20, show_default=True, help="Independent runs.")
 @click.option("--checkpoints", type=int, default=50, show_default=True, help="At how many rounds to report.")
 @flags("workers", "backend", "scheduler")
 @store_options
-@click.option("--plot", type=click.Path(path_type=Path), help="Draw mean and band to a PNG file.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw means and bands to a PNG file.")
+@click.option(
+    "--csv",
+    "csv_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every run to a CSV file.",
+)
 @flags("seed")
 @json_option
 def simulate_command(
-    learner: str,
+    learners: tuple[str, ...],
     problem: str | None,
     settings: tuple[tuple[str, str], ...],
-    epsilon: float,
-    delta: float,
+    epsilon: tuple[float, ...],
+    delta: tuple[float, ...],
     horizon: int,
     runs: int,
     checkpoints: int,
@@ -78,147 +110,199 @@ def simulate_command(
     store: Path | None,
     part: Part | None,
     plot: Path | None,
+    csv_file: Path | None,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Simulate LEARNER (a name, or path/to/file.py:object) and report its regret."""
+    """Simulate LEARNERS and report their regret, in one table, picture and CSV file.
+
+    A learner is a name, or path/to/file.py:object: a learner class, or a verify.PlainBandit of another library. A
+    problem may be path/to/file.py:problem, too. Several values of --epsilon, --delta or a number of --set, separated by
+    commas, are simulated each.
+    """
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
-    asked = _Asked(
-        learner, problem, unique(settings), epsilon, delta, horizon, runs, checkpoints, executor, blocks, seed
-    )
     if plot is not None:
         check_plot(plot)
-    with stored_runs(blocks), redirect_stdout(sys.stderr), shown_progress(learner) as tell:
-        if is_registered(learner):
-            found = _simulated(asked, tell)
-        else:
-            data = in_own_process(
-                lambda reports: _simulated(asked, reports.progress), tell, math.inf, errors=_ERRORS
-            )
-            found = _checked(data, learner)
+    common = Configuration("", horizon, runs, problem, seed=seed, checkpoints=checkpoints)
+    lines = _lines(learners, common, epsilon, delta, unique(settings))
+    results: dict[str, list[tuple[float, SimulatedRuns]]] = {}
+    missing: BlocksMissing | None = None
+    with stored_runs(blocks), redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
+        for number, line in enumerate(lines):
+            (x, configuration) = line.points[0]
+            share = stretch(tell, number / len(lines), (number + 1) / len(lines))
+            try:
+                results[line.name] = [(x, _one(configuration, executor, blocks, share))]
+            except BlocksMissing as error:  # this machine's part of the next is done all the same
+                missing = error
+        if missing is not None:
+            raise missing
+    found = [results[line.name][0][1] for line in lines]
     if plot is not None:
-        from verify.commands.regret_plot import plot_regret
-
-        plot_regret(found, plot)
-    show(as_json, lambda: found, partial(_render, found))
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is simulated, and how often."""
-
-    learner: str
-    problem: str | None
-    settings: Mapping[str, str]
-    epsilon: float
-    delta: float
-    horizon: int
-    runs: int
-    checkpoints: int
-    executor: Executor
-    store: BlockStore | None
-    seed: int
-
-
-def _simulated(asked: _Asked, tell: Progress) -> dict[str, Any]:
-    """Simulate, and return what the command prints as JSON; NaN is null."""
-    found = resolve(asked.learner)
-    if not isinstance(found, LearnerSubject):
-        raise SubjectError(f"{asked.learner}: only learners can be simulated")
-    numbers: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, "horizon": asked.horizon}
-    run: Callable[..., tuple[Trace, dict[str, Any]]]
-    if is_linear(found):
-        phased, linear, problem_name = build_linear(found, asked.problem, asked.settings, **numbers)
-        run = partial(simulate_linear, phased, linear)
-    else:
-        played, own, problem_name = choose_problem(found, asked.problem, asked.settings)
-        build = learner_builder(found.make, played, settings=own, **numbers)
-        initial_records(build, found)
-
-        def run(**keywords: Any) -> tuple[Trace, dict[str, Any]]:
-            return simulate(build, played, **keywords), {}
-
-    with blaming(found):
-        trace, further = run(
-            horizon=asked.horizon,
-            runs=asked.runs,
-            seed=asked.seed,
-            checkpoints=asked.checkpoints,
-            workers=asked.executor,
-            store=asked.store,
-            progress=lambda share: tell(share, "simulating"),
+        title = (
+            f"{found[0].learner} on {found[0].problem}"
+            if len(found) == 1
+            else f"Regret on {found[0].problem}"
         )
+        draw_lines(lines, results, plot, x=Axis("round t", logarithmic=True), y=REGRET, title=title)
+    if csv_file is not None:
+        write_runs(lines, results, csv_file)
+    show(as_json, partial(_data, lines, found), partial(_render, lines, found))
+
+
+def _lines(
+    learners: Sequence[str],
+    common: Configuration,
+    epsilons: Sequence[float],
+    deltas: Sequence[float],
+    settings: Mapping[str, str],
+) -> list[Line]:
+    """Return a line for each learner and each combination of the values, labelled by what differs between them.
+
+    A setting that only some of the learners have is theirs alone; learners without privacy are simulated at the first
+    epsilon and delta only.
+    """
+    own = {
+        name: {parameter.name for parameter in every_learner[name].parameters}
+        if name in every_learner
+        else set()
+        for name in learners
+    }
+    lines: dict[str, Line] = {}
+    for name in learners:
+        others = set().union(*(taken for other, taken in own.items() if other != name)) - own[name]
+        swept = {
+            key: _values(name, key, text, common.problem)
+            for key, text in settings.items()
+            if key not in others or not _is_own_only(key, common.problem, name)
+        }
+        private = name not in every_learner or role_of(name) != "baseline"
+        privacy = product(epsilons if private else epsilons[:1], deltas if private else deltas[:1])
+        for (epsilon, delta), values in product(privacy, product(*swept.values())):
+            chosen = dict(zip(swept, values, strict=True))
+            words = [name]
+            words += [f"ε = {epsilon:g}"] if private and len(epsilons) > 1 else []
+            words += [f"δ = {delta:g}"] if private and len(deltas) > 1 else []
+            words += [f"{key} = {chosen[key]}" for key in swept if len(swept[key]) > 1]
+            label = ", ".join(words)
+            role = role_of(name) if name in every_learner else "own"
+            configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
+            lines[label] = Line(label, label, role, ((epsilon, configuration),), len(lines))
+    return list(lines.values())
+
+
+def _is_own_only(key: str, problem: str | None, learner: str) -> bool:
+    """Whether a setting is no parameter of the problem that a learner plays."""
+    return key not in {parameter.name for parameter in _problem_parameters(problem, learner)}
+
+
+def _problem_parameters(problem: str | None, learner: str) -> tuple[Parameter, ...]:
+    entry = every_learner.get(learner)
+    name = problem or (entry.default_problem if entry is not None else "")
+    found = problems.get(name) or linear_problems.get(name)
+    return () if found is None else found.parameters
+
+
+def _values(learner: str, key: str, text: str, problem: str | None) -> list[str]:
+    """Return the values of a setting: several, separated by commas, if it is a number."""
+    entry = every_learner.get(learner)
+    known = (*(entry.parameters if entry is not None else ()), *_problem_parameters(problem, learner))
+    numeric = any(parameter.name == key and parameter.kind != "str" for parameter in known)
+    return [part.strip() for part in text.split(",")] if numeric else [text]
+
+
+def _one(
+    configuration: Configuration, executor: Executor, store: BlockStore | None, tell: Progress
+) -> SimulatedRuns:
+    """Simulate one configuration; a user's code runs in a process of its own."""
+    if not configuration.from_file:
+        return simulated(configuration, executor=executor, store=store, progress=tell)
+    data = in_own_process(
+        lambda reports: simulated(
+            configuration, executor=executor, store=store, progress=reports.progress
+        ).json(),
+        tell,
+        math.inf,
+        errors=_ERRORS,
+    )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{configuration.learner}: {data.message}")
+    try:
+        return SimulatedRuns.from_json(data)
+    except SubjectError as error:
+        raise SubjectError(f"{configuration.learner}: {error}") from None
+
+
+def _data(lines: Sequence[Line], found: Sequence[SimulatedRuns]) -> dict[str, Any]:
+    """Return one simulation as an object, several as a list of them with what differs; NaN is null."""
+    told = [
+        {
+            "learner": runs.learner,
+            "neighbours": runs.neighbours,
+            "problem": runs.problem,
+            "rounds": runs.trace.rounds.tolist(),
+            "regret_mean": runs.trace.regret_mean.tolist(),
+            "regret_sem": [None if value != value else value for value in runs.trace.regret_sem.tolist()],
+            "return_mean": runs.trace.return_mean.tolist(),
+            "runs": runs.trace.runs,
+            "seed": line.points[0][1].seed,
+            "seconds": runs.trace.seconds,
+            "lane_rounds_per_second": runs.trace.lane_rounds_per_second,
+            **runs.further,
+        }
+        for line, runs in zip(lines, found, strict=True)
+    ]
+    if len(told) == 1:
+        return told[0]
+    configurations = [line.points[0][1] for line in lines]
     return {
-        "learner": found.name,
-        "neighbours": found.form.neighbours.value,
-        "problem": problem_name,
-        "rounds": trace.rounds.tolist(),
-        "regret_mean": trace.regret_mean.tolist(),
-        "regret_sem": [None if value != value else value for value in trace.regret_sem.tolist()],
-        "return_mean": trace.return_mean.tolist(),
-        "runs": trace.runs,
-        "seed": asked.seed,
-        "seconds": trace.seconds,
-        "lane_rounds_per_second": trace.lane_rounds_per_second,
-        **further,
+        "simulations": [
+            {"epsilon": asked.epsilon, "delta": asked.delta, "settings": dict(asked.settings), **each}
+            for asked, each in zip(configurations, told, strict=True)
+        ]
     }
 
 
-def _checked(data: Any, learner: str) -> dict[str, Any]:
-    """Return what a user's learner did in a process of its own, if it has the form of a simulation.
-
-    Raises
-    ------
-    SubjectError
-        If it has another form, or the process left nothing.
-    """
-    if isinstance(data, Finding):
-        raise SubjectError(f"{learner}: {data.message}")
-    told = data if isinstance(data, dict) else {}
-    lists: list[Any] = [told.get(name) for name in _CURVES]
-    good = (
-        all(isinstance(values, list) and values for values in lists)
-        and len({len(values) for values in lists}) == 1
-        and all(type(value) in _CURVES[name] for name in _CURVES for value in told[name])
-        and all(type(told.get(name)) is str for name in _WORDS)
-        and all(type(told.get(name)) in _REAL for name in _NUMBERS)
-        and all(_is_known(name, told[name]) for name in told.keys() - {*_CURVES, *_NUMBERS, *_WORDS})
-    )
-    if not good:
-        raise SubjectError(f"{learner}: the process in which it ran reported what is no simulation")
-    return told
-
-
-def _is_known(name: str, value: Any) -> bool:
-    """Whether this may stand beside the curves, as it does for linear learners."""
-    numbers = value.values() if isinstance(value, dict) else [value]
-    if name == "phases":
-        numbers = [each for values in numbers for each in (values if isinstance(values, list) else [None])]
-    return (
-        name in _FURTHER
-        and isinstance(value, _FURTHER[name])
-        and all(type(each) in _REAL for each in numbers)
-    )
-
-
-def _render(found: Mapping[str, Any], console: Console) -> None:
-    title = printable(f"{found['learner']} on {found['problem']}, {found['runs']} runs")
+def _render(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Console) -> None:
+    if len(found) > 1:
+        _render_several(lines, found, console)
+        return
+    (runs,) = found
+    trace = runs.trace
+    title = printable(f"{runs.learner} on {runs.problem}, {trace.runs} runs")
     table = Table("round", "regret", "± s.e.", "reward per round", title=Text(title), title_justify="left")
-    rounds = found["rounds"]
-    for i in sorted({round(i * (len(rounds) - 1) / 11) for i in range(12)}):
-        error = found["regret_sem"][i]
+    for i in sorted({round(i * (len(trace.rounds) - 1) / 11) for i in range(12)}):
         table.add_row(
-            f"{rounds[i]:,}",
-            f"{found['regret_mean'][i]:.4g}",
-            "-" if error is None else f"{error:.2g}",
-            f"{found['return_mean'][i]:.4g}",
+            f"{trace.rounds[i]:,}",
+            f"{trace.regret_mean[i]:.4g}",
+            _error(trace.regret_sem[i]),
+            f"{trace.return_mean[i]:.4g}",
         )
     console.print(table)
-    speed = f"{found['lane_rounds_per_second']:,.0f} lane-rounds per second"
-    console.print(f"{found['seconds']:.2f} s, {speed}")
-    console.print(f"what it claims is for neighbours: {printable(found['neighbours'])}", highlight=False)
-    if "communication" in found:
-        sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in found["communication"].items() if count)
-        console.print(
-            f"clients sent {sent or 'nothing'} a run; best action kept in {found['best_kept']:.0%} of runs"
+    speed = f"{trace.lane_rounds_per_second:,.0f} lane-rounds per second"
+    console.print(f"{trace.seconds:.2f} s, {speed}")
+    console.print(f"what it claims is for neighbours: {printable(runs.neighbours)}", highlight=False)
+    if "communication" in runs.further:
+        counts = runs.further["communication"].items()
+        sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in counts if count)
+        kept = f"best action kept in {runs.further['best_kept']:.0%} of runs"
+        console.print(f"clients sent {sent or 'nothing'} a run; {kept}")
+
+
+def _render_several(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Console) -> None:
+    trace = found[0].trace
+    title = printable(f"{found[0].problem}, {trace.runs} runs of {trace.rounds[-1]:,} rounds")
+    table = Table("learner", "regret", "± s.e.", "reward per round", title=Text(title), title_justify="left")
+    for line, runs in zip(lines, found, strict=True):
+        table.add_row(
+            Text(printable(line.label)),
+            f"{runs.trace.regret_mean[-1]:.4g}",
+            _error(runs.trace.regret_sem[-1]),
+            f"{runs.trace.return_mean[-1]:.4g}",
         )
+    console.print(table)
+    console.print(f"{sum(runs.trace.seconds for runs in found):.2f} s")
+
+
+def _error(value: float) -> str:
+    return "-" if value != value else f"{value:.2g}"

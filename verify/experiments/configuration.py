@@ -24,7 +24,7 @@ from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
-from verify.subject_error import SubjectError
+from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.subjects.resolve import every_learner, load_object, names_file, resolve
 
 
@@ -163,12 +163,19 @@ def _own_problem(reference: str) -> Problem | LinearBandit:
 
     Raises
     ------
+    SubjectError
+        If there is no such file or object, or its function raises an error.
     ProblemError
-        If it is none.
+        If it is no problem.
     """
     found: Any = load_object(reference)
-    if callable(found) and not _is_problem(found):
-        found = found()
+    if callable(found) and not isinstance(found, type) and not _is_problem(found):
+        try:
+            found = found()
+        except Exception as error:  # whatever a user's function raises
+            raise SubjectError(
+                f"{reference} raised {words_of_error(error)} (at {failing_place(error)})"
+            ) from error
     if not _is_problem(found):
         raise ProblemError(
             f"{reference} is of type {type(found).__name__}; must be a problem (algorithms.problems.SemiBandit, "

@@ -13,8 +13,8 @@ from mechanisms.arrays import FloatArray
 from verify.experiments.experiment import Axis, Figure, Line, Quantity, Results, TableContent
 from verify.printable import printable
 
-_DASHES = {"baseline": "-", "published": "--", "certified": "-"}
-_MARKS = {"baseline": "", "published": " (as published)", "certified": " (certified)"}
+_DASHES = {"baseline": "-", "published": "--", "certified": "-", "own": "-."}
+_MARKS = {"baseline": "", "published": " (as published)", "certified": " (certified)", "own": ""}
 _STYLE = {
     "font.family": "serif",
     "mathtext.fontset": "cm",

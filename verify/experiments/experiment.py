@@ -12,7 +12,7 @@ from mechanisms.arrays import FloatArray
 from verify.experiments.configuration import Configuration
 from verify.experiments.simulated_runs import SimulatedRuns
 
-Role = Literal["baseline", "published", "certified"]
+Role = Literal["baseline", "published", "certified", "own"]
 Scale = Literal["quick", "paper"]
 
 
@@ -44,7 +44,7 @@ class Line:
     label
         For the legend.
     role
-        Whether it is a baseline without privacy, an algorithm as its paper prints it, or a certified learner.
+        Whether it is a baseline without privacy, an algorithm as its paper prints it, a certified learner, or a user's.
     points
         One configuration, or one for each value of the parameter on the horizontal axis.
     colour

@@ -89,6 +89,7 @@ class SimulatedRuns:
             "regret": self.trace.regret.tolist(),
             "reward": self.trace.reward.tolist(),
             "seconds": self.trace.seconds,
+            "stored": self.trace.stored,
             "further": dict(self.further),
         }
 
@@ -103,12 +104,12 @@ class SimulatedRuns:
         """
         told: dict[str, Any] = data if isinstance(data, dict) else {}
         words = ("learner", "problem", "neighbours")
-        seconds: Any = told.get("seconds")
+        numbers: list[Any] = [told.get("seconds"), told.get("stored")]
         rounds: Any = told.get("rounds")
         good = (
-            told.keys() == {*words, "rounds", "regret", "reward", "seconds", "further"}
+            told.keys() == {*words, "rounds", "regret", "reward", "seconds", "stored", "further"}
             and all(type(told[name]) is str for name in words)
-            and type(seconds) in _REAL
+            and all(type(number) in _REAL for number in numbers)
             and _are_rounds(rounds)
             and isinstance(told["further"], dict)
             and all(_is_known(name, value) for name, value in told["further"].items())
@@ -116,7 +117,7 @@ class SimulatedRuns:
         if good:
             regret, reward = _table(told["regret"], len(rounds)), _table(told["reward"], len(rounds))
             if regret is not None and reward is not None and regret.shape == reward.shape:
-                trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, float(seconds))
+                trace = Trace(np.array(rounds, dtype=np.int64), regret, reward, *map(float, numbers))
                 return cls(trace, told["learner"], told["problem"], told["neighbours"], told["further"])
         raise SubjectError("the process in which it ran reported what is no simulation")
 

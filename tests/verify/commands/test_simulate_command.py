@@ -1,40 +1,147 @@
-"""What a simulation in another process reports is taken only in the form of a simulation."""
+"""Several learners and values in one call, own problems and plain bandits: table, picture, CSV and JSON."""
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+import json
+import sys
 
 import pytest
 
-from verify import SubjectError
-from verify.commands.simulate_command import _checked
+from verify import command_line
 
-GOOD = {
-    "learner": "a", "neighbours": "replace one", "problem": "b", "rounds": [1, 2],
-    "regret_mean": [0.5, 1], "regret_sem": [None, 0.1],
-    "return_mean": [0.1, 0.2], "runs": 2, "seed": 0, "seconds": 0.1, "lane_rounds_per_second": 10.0,
-    "best_kept": 1.0, "communication": {"reals": 3.0, "bits": 0}, "phases": {"rounds": [1], "regret": [0.5]},
-}  # fmt: skip
+MINE = """
+import numpy as np
+
+from algorithms.problems import SemiBandit, TopK
+from verify import PlainBandit
+
+problem = SemiBandit(TopK(3, 1), [0.2, 0.5, 0.9])
 
 
-def test_a_simulation_is_taken_as_it_is() -> None:
-    assert _checked(GOOD, "mine.py:Mine") == GOOD
+def made():
+    return problem
+
+
+class Ucb:
+    def __init__(self, rng):
+        self.sums, self.counts, self.t = np.zeros(3), np.zeros(3), 0
+
+    def select_arm(self):
+        self.t += 1
+        if self.counts.min() == 0:
+            return int(self.counts.argmin())
+        return int(np.argmax(self.sums / self.counts + np.sqrt(2 * np.log(self.t) / self.counts)))
+
+    def update(self, arm, reward):
+        self.sums[arm] += reward
+        self.counts[arm] += 1
+
+
+ucb = PlainBandit(Ucb, arms=3, rounds=10)
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["dpwitness", "simulate", *arguments])
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def mine(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    return str(tmp_path / "mine.py")
+
+
+def test_learners_and_values_in_one_call(run, tmp_path):
+    picture, table = tmp_path / "regret.png", tmp_path / "runs.csv"
+    arguments = ("cucb", "cucb-ldp2", "--epsilon", "0.5,2", "--set", "arms=5,6", "--set", "size=2")
+    sizes = ("--horizon", "60", "--runs", "3", "--seed", "4", "--plot", str(picture), "--csv", str(table))
+    code, out, err = run(*arguments, *sizes, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)["simulations"]
+    # Without privacy nothing depends on epsilon.
+    assert [(each["learner"], each["epsilon"], each["settings"]["arms"]) for each in found] == [
+        ("cucb", 0.5, "5"), ("cucb", 0.5, "6"), ("cucb-ldp2", 0.5, "5"), ("cucb-ldp2", 0.5, "6"),
+        ("cucb-ldp2", 2.0, "5"), ("cucb-ldp2", 2.0, "6"),
+    ]  # fmt: skip
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["line"] for row in rows}) == 6
+    assert {row["run"] for row in rows} == {"0", "1", "2"}
+    last = [
+        float(row["regret"])
+        for row in rows
+        if (row["learner"], row["epsilon"], row["round"]) == ("cucb-ldp2", "2.0", "60")
+        and "arms=6" in row["settings"]
+    ]
+    assert sum(last) / 3 == pytest.approx(found[-1]["regret_mean"][-1])
+    single = run("cucb-ldp2", "--epsilon", "2", "--set", "arms=6", "--set", "size=2", *sizes[:6], "--json")[1]
+    assert json.loads(single)["regret_mean"] == found[-1]["regret_mean"]  # alone it is the same
+    code, out, _ = run(*arguments, *sizes[:6])
+    assert code == 0
+    assert "cucb-ldp2, ε = 2, arms = 6" in out
+
+
+def test_a_setting_of_one_learner_is_not_given_to_the_others(run):
+    code, out, err = run(
+        "cascade-ucb1", "published/cascade-ucb-ldp-laplace", "--set", "noise_multiplier=1,0.01", "--set",
+        "items=8", "--horizon", "20", "--runs", "2", "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    settings = [each["settings"] for each in json.loads(out)["simulations"]]
+    assert settings == [
+        {"items": "8"},
+        {"noise_multiplier": "1", "items": "8"},
+        {"noise_multiplier": "0.01", "items": "8"},
+    ]
+
+
+@pytest.mark.parametrize("name", ["problem", "made"])
+def test_a_problem_of_the_users(run, mine, name):
+    sizes = ("--horizon", "40", "--runs", "2", "--json")
+    code, out, err = run("cucb-ldp2", "--problem", f"{mine}:{name}", *sizes)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["problem"] == f"{mine}:{name}"
+    assert found["regret_mean"][-1] / 40 + found["return_mean"][-1] == pytest.approx(0.9)
+
+
+def test_a_plain_bandit_beside_a_learner(run, mine):
+    sizes = ("--horizon", "400", "--runs", "8")
+    code, out, err = run(f"{mine}:ucb", "cucb", "--problem", f"{mine}:problem", *sizes, "--json")
+    assert (code, err) == (0, "")
+    own, library = json.loads(out)["simulations"]
+    assert own["rounds"] == library["rounds"]
+    # Each arm is tried for some time, and then the best one: at random it would be 0.37 a round.
+    assert 5 < own["regret_mean"][-1] < 0.2 * 400
+    again = json.loads(run(f"{mine}:ucb", "--problem", f"{mine}:problem", *sizes, "--json")[1])
+    assert again["regret_mean"] == own["regret_mean"]
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("arguments", "words"),
     [
-        {"rounds": [1.5, 2]}, {"rounds": [1]}, {"regret_mean": ["0", 1]}, {"regret_mean": [None, 1]}, {"runs": "2"},
-        {"learner": 3}, {"best_kept": "all"}, {"communication": [1]}, {"communication": {"reals": "3"}},
-        {"phases": {"rounds": 3}}, {"verdict": "certified"},
+        (("cucb", "--epsilon", "1,x"), "--epsilon 1,x: must be a number"),
+        (("cucb-ldp2", "--epsilon", "1,-1"), "epsilon=-1"),
+        (("cucb", "--set", "arms=5,x"), "arms = x: must be an integer"),
+        (("cucb", "--set", "nothing=5"), "nothing"),
+        (("{mine}:ucb", "--set", "size=2"), "plays one of 3 arms, not 2 of 3"),
+        (("{mine}:ucb", "--problem", "cascade"), "plays one of 3 arms"),
+        (("cucb", "--problem", "{mine}:Ucb"), "must be a problem"),
+        (("cucb", "--problem", "{mine}:nothing"), "has no object 'nothing'"),
     ],
-)  # fmt: skip
-def test_everything_else_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(SubjectError, match="no simulation"):
-        _checked({**GOOD, **change}, "mine.py:Mine")
-
-
-@pytest.mark.parametrize("data", [None, [], "x", {}])
-def test_what_is_no_object_is_refused(data: Any) -> None:
-    with pytest.raises(SubjectError, match="no simulation"):
-        _checked(data, "mine.py:Mine")
+)
+def test_what_is_refused(run, mine, arguments, words):
+    code, out, err = run(*(part.format(mine=mine) for part in arguments), "--horizon", "5", "--runs", "1")
+    assert (code, out) == (2, "")
+    assert words in err
+    assert len(err.splitlines()) == 1
