@@ -21,7 +21,7 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-_TITLE = 84  # characters in a line
+_TITLE = 72  # characters in a line
 _LEAST = 1e-3  # share of the largest value, beneath which a logarithmic axis does not go
 
 
@@ -96,7 +96,8 @@ def draw_lines(
         elif not y.more_is_better:
             axes.set_ylim(bottom=0)
         if x.of is None:
-            axes.set_xlim(left=1 if x.logarithmic else 0)
+            longest = max(int(points[0][1].trace.rounds[-1]) for points in results.values())
+            axes.set_xlim(1 if x.logarithmic else 0, max(2, longest))
             axes.xaxis.set_major_formatter(_thousands) if not x.logarithmic else None
         axes.set_xlabel(x.label)
         axes.set_ylabel(y.label)
