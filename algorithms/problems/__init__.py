@@ -4,6 +4,7 @@ from algorithms.learner import Family
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
+from algorithms.problems.identical_paths import DisjointPaths, IdenticalPaths
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.linear_problems import linear_problems
@@ -29,8 +30,10 @@ from algorithms.problems.top_k import TopK
 
 __all__ = [
     "Cascade",
+    "DisjointPaths",
     "Family",
     "GraphicMatroid",
+    "IdenticalPaths",
     "LinearBandit",
     "LinearMatroid",
     "LoggedUsers",

@@ -13,6 +13,7 @@ from algorithms.learner import Family
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
+from algorithms.problems.identical_paths import DisjointPaths, IdenticalPaths
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.movielens import movielens
 from algorithms.problems.open_bandit import open_bandit, open_bandit_cascade
@@ -139,6 +140,12 @@ def _coverage(left: int, right: int, size: int, means: str) -> Problem:
     return SemiBandit(structure, _means(means, _spread(structure.arms, 0.05, 0.5)))
 
 
+def _identical_paths(paths: int, length: int, gap: float) -> Problem:
+    means = np.full(paths * length, 0.5 - gap / length)
+    means[-length:] = 0.5  # the last one, as ties go to the first
+    return IdenticalPaths(DisjointPaths(paths, length), means)
+
+
 def _uniform(elements: int, rank: int, good: float, other: float, means: str) -> Problem:
     return SemiBandit(UniformMatroid(elements, rank), _means(means, _two_levels(elements, rank, good, other)))
 
@@ -260,6 +267,19 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 MEANS,
             ),
             _coverage,
+        ),
+        ProblemEntry(
+            "identical-paths",
+            "walk one of several disjoint paths whose edges all say the same: where a lower bound has K squared",
+            "semi-bandit",
+            (
+                Parameter("paths", "int", 4, 2, 10_000, "disjoint paths; the last one is the best"),
+                Parameter("length", "int", 4, 1, 1_000, "edges of a path, K"),
+                Parameter(
+                    "gap", "float", 0.8, 0, 500, "by how much all others are worse, at most length / 2"
+                ),
+            ),
+            _identical_paths,
         ),
         ProblemEntry(
             "uniform-matroid",

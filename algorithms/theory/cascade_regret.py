@@ -179,6 +179,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         correction="2 (r + r') <= Delta gives 4 c^2 ln T / Delta^2 displays, twice the printed number, so 8 for 4: as "
         "printed it would beat CascadeUCB1's own 12 ln T / Delta as epsilon grows",
         unproved=_FEW_REPORTS,
+        printed_plays=2 * A**2 * sp.log(T) / Delta**2,
         confidence=_printed_laplace(K / epsilon),
     ),
     "published/cascade-ucb-ldp-gaussian": RegretBound(

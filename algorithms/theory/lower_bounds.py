@@ -31,6 +31,8 @@ class LowerBound:
         its constant open.
     source, regime, instance
         The theorem, where it applies, and the instance that attains it.
+    problem
+        The instance as options of the commands, of moderate size; empty where a source leaves it open.
     printed, correction
         The statement of the paper where it differs, and what was wrong with it.
     """
@@ -39,10 +41,12 @@ class LowerBound:
     source: str
     regime: str
     instance: str
+    problem: str = ""
     printed: str = ""
     correction: str = ""
 
 
+_EQUAL_GAPS = "--problem cascade --set items=8 --set positions=2 --set good=0.5 --set other=0.3"
 _LISTS = (L - K) * (1 - p) ** (K - 1)
 
 LOWER_BOUNDS: dict[str, LowerBound] = {
@@ -51,12 +55,14 @@ LOWER_BOUNDS: dict[str, LowerBound] = {
         "Chen et al. 2020, Theorem 5",
         "epsilon-LDP, consistent, 0 < Delta / B_inf < 0.35; with 128 epsilon^2 where epsilon <= 1/2",
         "one of m arms; Bernoulli, 1/2 on the best and 1/2 - Delta / B_inf elsewhere",
+        "--problem top-k --set arms=6 --set size=1 --set good=0.5 --set other=0.3",
     ),
     "semi-bandit local, B_1": LowerBound(
         B1**2 * (L - K) * K / (64 * (sp.exp(epsilon) - 1) ** 2 * Delta),
         "Chen et al. 2020, Theorem 6",
         "epsilon-LDP, consistent, m / K whole, 0 < Delta / (B_1 K) < 0.35",
         "m / K disjoint paths of K identical weights; Bernoulli, 1/2 on the best path, 1/2 - Delta / (B_1 K) elsewhere",
+        "--problem identical-paths --set paths=4 --set length=4 --set gap=0.8",
     ),
     "semi-bandit central, B_1": LowerBound(
         None,
@@ -75,6 +81,7 @@ LOWER_BOUNDS: dict[str, LowerBound] = {
         "cascading bandits paper, Theorem 11, corrected",
         "epsilon-LDP, consistent",
         "w = p for K items, p - Delta for the others",
+        _EQUAL_GAPS,
         printed="(L - K) p (1 - p)^K / (2 min(4, e^(2 epsilon)) (e^epsilon - 1)^2 Delta)",
         correction="d(p || p - Delta) <= Delta^2 / (p (1 - p)) is false for small p (p = .1, Delta = .09: .14 > .09); "
         "(p - Delta) (1 - p + Delta) is right",
@@ -84,6 +91,7 @@ LOWER_BOUNDS: dict[str, LowerBound] = {
         "cascading bandits paper, Theorem 12; the constant of its proof",
         "epsilon-DP, consistent",
         "w = p for K items, p - Delta for the others",
+        _EQUAL_GAPS,
         printed="Omega((L - K) (1 - p)^(K - 1) (ln T / Delta + ln T / epsilon))",
     ),
 }

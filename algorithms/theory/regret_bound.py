@@ -126,6 +126,8 @@ class RegretBound:
         What was wrong with that, or was left open.
     unproved
         What no proof covers; empty for a theorem.
+    printed_plays
+        How often an arm of gap Delta is played at most by the paper's own lemma, where that is wrong.
     confidence
         What its proof says of the learner's estimates, where a running learner can be held against it.
     """
@@ -141,6 +143,7 @@ class RegretBound:
     printed: str = ""
     correction: str = ""
     unproved: str = ""
+    printed_plays: sp.Expr | None = None
     confidence: ConfidenceTheorem | ClickTheorem | PhaseTheorem | None = None
 
     def covers(self, instance: Instance) -> bool:

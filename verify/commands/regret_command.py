@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -34,14 +34,21 @@ from verify.commands.command_options import (
     unique,
 )
 from verify.conduct.isolation import in_own_process
+from verify.conduct.progress import Progress
+from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding
-from verify.learners.learner_subject import LearnerSubject
+from verify.learners.learner_subject import LearnerSubject, blaming
 from verify.printable import printable, printable_texts
+from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
-from verify.regret_claims.regret import DEFAULT_ERROR, regret
+from verify.regret_claims.regret import DEFAULT_ERROR, regret, stated_value
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
+from verify.regret_claims.scaling import fit_scaling
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, resolve
+from verify.verdict.json_form import json_able
+
+_Found = TypeVar("_Found")
 
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 _TWINS = {"semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
@@ -78,6 +85,24 @@ _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bo
     type=float,
     help="Instead: is so little regret possible for a learner of this local epsilon? (2048 runs of 10000 rounds)",
 )
+@click.option(
+    "--growth",
+    is_flag=True,
+    help="Instead: does regret grow faster than log T? (1536 runs at each of three horizons)",
+)
+@click.option(
+    "--scaling",
+    metavar="VARIABLE=V1,V2,...",
+    help="Instead: the exponent of regret in epsilon, gap, size (K of K + 1 arms) or arms (one of so many), beside "
+    "the bound's.",
+)
+@click.option(
+    "--time-limit",
+    "seconds",
+    type=float,
+    default=math.inf,
+    help="Seconds for each learner, then it is stopped [default: none].",
+)
 @flags("seed", "workers", "backend", "scheduler")
 @store_options
 @json_option
@@ -89,6 +114,9 @@ def regret_command(
     every: bool,
     plot: Path | None,
     local_claim: float | None,
+    growth: bool,
+    scaling: str | None,
+    seconds: float,
     settings: tuple[tuple[str, str], ...],
     workers: int,
     backend: str,
@@ -102,16 +130,24 @@ def regret_command(
 
     Workers share the runs of a learner, and of --all the learners.
 
+    A learner of your own states its bound as a class attribute `regret_bound`: a function of an instance
+    (algorithms.theory.regret_bound.Instance: problem, epsilon, horizon, gaps) that returns a number, or a RegretBound.
+
     Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.
     """
     options["settings"] = unique(settings)
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
     if every == (learner is not None):
         raise SettingError("name a learner, or ask for --all")
-    if every and local_claim is not None:
-        raise SettingError("--local-claim: name a learner")
+    asked = [name for name, given in _asked(local_claim, growth, scaling) if given]
+    if not seconds > 0:
+        raise SettingError(f"--time-limit {seconds:g}: must be a number of seconds above 0")
+    if len(asked) > 1:
+        raise SettingError(f"{', '.join(asked)}: are questions of their own, one at a time")
+    if every and asked:
+        raise SettingError(f"{asked[0]}: name a learner")
     if plot is not None:
-        if every or local_claim is not None:
+        if every or asked:
             raise SettingError("--plot: draws one learner's regret against its theorem")
         check_plot(plot)
     if every and part is not None:
@@ -121,17 +157,33 @@ def regret_command(
     options["store"] = blocks
     with stored_runs(blocks):
         if every:
-            code = _show_all(executor, options, as_json)
-        elif local_claim is not None:
-            code = _show_local(str(learner), local_claim, {**options, "workers": executor}, as_json)
+            code = _show_all(executor, options, seconds, as_json)
         else:
-            code = _show_one(str(learner), plot, {**options, "workers": executor}, as_json)
+            options["workers"] = executor
+            if local_claim is not None:
+                code = _show_local(str(learner), local_claim, options, seconds, as_json)
+            elif growth:
+                code = _show_growth(str(learner), options, seconds, as_json)
+            elif scaling is not None:
+                code = _show_scaling(str(learner), scaling, options, seconds, as_json)
+            else:
+                code = _show_one(str(learner), plot, options, seconds, as_json)
     ctx.exit(code)
 
 
-def _show_one(learner: str, plot: Path | None, options: dict[str, Any], as_json: bool) -> int:
+def _asked(local_claim: float | None, growth: bool, scaling: str | None) -> tuple[tuple[str, bool], ...]:
+    """Return the questions beside the report, and which are asked."""
+    return (
+        ("--local-claim", local_claim is not None),
+        ("--growth", growth),
+        ("--scaling", scaling is not None),
+    )
+
+
+def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds: float, as_json: bool) -> int:
     """Show a learner's report, and return its exit code."""
-    report = _reported(learner, options)
+    data = _answer(learner, lambda tell: regret(learner, progress=tell, **options).json(), seconds)
+    report = RegretReport.from_json(data)
     if plot is not None:
         from verify.regret_claims.plot_claim import plot_claim
 
@@ -140,13 +192,13 @@ def _show_one(learner: str, plot: Path | None, options: dict[str, Any], as_json:
     return report.exit_code
 
 
-def _show_all(executor: Executor, options: dict[str, Any], as_json: bool) -> int:
+def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_json: bool) -> int:
     """Show the reports of all learners with a theorem, which workers share, and return the worst exit code."""
     reports: list[RegretReport] = []
     with (
         redirect_stdout(sys.stderr),
         shown_progress("all learners") as tell,
-        executor.open(partial(_registered, options), len(BOUNDS)) as workers,
+        executor.open(partial(_registered, options, seconds), len(BOUNDS)) as workers,
     ):
         for report in workers.results(BOUNDS):
             reports.append(report)
@@ -156,21 +208,16 @@ def _show_all(executor: Executor, options: dict[str, Any], as_json: bool) -> int
     return max((each.exit_code for each in reports), key=_severity)
 
 
-def _registered(options: Mapping[str, Any], learner: str) -> RegretReport:
-    return regret(learner, **options)
+def _registered(options: Mapping[str, Any], seconds: float, learner: str) -> RegretReport:
+    return _in_time(learner, lambda: regret(learner, **options), seconds)
 
 
-def _show_local(learner: str, claim: float, options: Mapping[str, Any], as_json: bool) -> int:
+def _show_local(learner: str, claim: float, options: Mapping[str, Any], seconds: float, as_json: bool) -> int:
     """Ask whether a learner's regret is possible under a claim of local privacy, and show the answer."""
-    if options["problem"] is not None or options["settings"]:
-        raise SettingError("--local-claim: plays two instances of its own")
-    names = ("horizon", "runs", "epsilon", "seed", "error", "workers", "store")
-    given = {name: options[name] for name in names if options[name] is not None}
+    given = _given("--local-claim", options, "horizon", "runs", "epsilon", "seed", "error")
 
-    def audited() -> dict[str, Any]:
-        subject = resolve(learner)
-        if not isinstance(subject, LearnerSubject):
-            raise SubjectError(f"{subject.name}: only learners have regret")
+    def audited(tell: Progress) -> dict[str, Any]:
+        subject = _learner(learner)
         found = audit_local_privacy(subject.make, claim, **given)
         return {
             "learner": learner,
@@ -179,15 +226,137 @@ def _show_local(learner: str, claim: float, options: Mapping[str, Any], as_json:
             "impossible": found.impossible,
         }
 
-    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
-        if is_registered(learner):
-            data = audited()
-        else:
-            data = in_own_process(lambda reports: audited(), tell, math.inf, errors=_ERRORS)
-    if isinstance(data, Finding):
-        raise SubjectError(f"{learner}: {data.message}")
+    data = _answer(learner, audited, seconds)
     show(as_json, lambda: data, partial(_render_local, data))
     return EXIT_CODES["violated" if data["impossible"] else "undecided"]
+
+
+def _show_growth(learner: str, options: Mapping[str, Any], seconds: float, as_json: bool) -> int:
+    """Ask whether regret grows faster than log T, and show the answer."""
+    given = _given("--growth", options, "runs", "epsilon", "seed", "error")
+
+    def measured(tell: Progress) -> dict[str, Any]:
+        subject = _learner(learner)
+        with blaming(subject):
+            found = measure_growth(
+                subject.make, name=subject.name, bound=stated_value(subject), progress=tell, **given
+            )
+        return {**asdict(found), "ratio": found.ratio, "faster": found.faster}
+
+    data = _answer(learner, measured, seconds)
+    show(as_json, lambda: json_able(data), partial(_render_growth, data))
+    return EXIT_CODES["violated" if data["faster"] else "consistent"]
+
+
+def _show_scaling(
+    learner: str, scaling: str, options: Mapping[str, Any], seconds: float, as_json: bool
+) -> int:
+    """Fit the exponent of regret in a variable, and show it."""
+    variable, _, listed = scaling.partition("=")
+    try:
+        values = tuple(float(value) for value in listed.split(","))
+    except ValueError:
+        raise SettingError(
+            f"--scaling {scaling!r}: must be a variable and its values, such as epsilon=0.5,1,2"
+        ) from None
+    given = _given("--scaling", options, "runs", "epsilon", "seed", "horizon")
+
+    def fitted(tell: Progress) -> dict[str, Any]:
+        subject = _learner(learner)
+        with blaming(subject):
+            found = fit_scaling(
+                subject.make,
+                variable,
+                values,
+                name=subject.name,
+                bound=stated_value(subject),
+                progress=tell,
+                **given,
+            )
+        return asdict(found)
+
+    data = _answer(learner, fitted, seconds)
+    show(as_json, lambda: json_able(data), partial(_render_scaling, data))
+    return EXIT_CODES["consistent"]
+
+
+def _given(asked: str, options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the options that were given, for a question that plays instances of its own."""
+    if options["problem"] is not None or options["settings"]:
+        raise SettingError(f"{asked}: plays instances of its own, without --problem or --set")
+    return {name: options[name] for name in (*names, "workers", "store") if options[name] is not None}
+
+
+def _learner(name: str) -> LearnerSubject:
+    """Return the learner of a name."""
+    subject = resolve(name)
+    if not isinstance(subject, LearnerSubject):
+        raise SubjectError(f"{subject.name}: only learners have regret")
+    return subject
+
+
+def _answer(learner: str, find: Callable[[Progress], dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """Return JSON data about a learner; a user's runs in a process of its own."""
+    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
+        if is_registered(learner):
+            return _in_time(learner, lambda: find(tell), seconds)
+        data: Any = in_own_process(
+            lambda reports: _in_time(learner, lambda: find(reports.progress), seconds),
+            tell,
+            seconds,
+            errors=_ERRORS,
+        )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{learner}: {data.message}")
+    return dict(data)
+
+
+def _in_time(learner: str, find: Callable[[], _Found], seconds: float) -> _Found:
+    """Return what is found of a learner, or refuse it after so many seconds."""
+    try:
+        with time_limit(seconds):
+            return find()
+    except TimeLimitReached:
+        raise SubjectError(f"{learner}: was stopped after {seconds:g} s, the time limit") from None
+
+
+def _render_growth(data: Mapping[str, Any], console: Console) -> None:
+    heading = "FASTER THAN LOG T" if data["faster"] else "NOT SEEN TO BE FASTER THAN LOG T"
+    console.print(Text(f"{heading}  {printable(str(data['learner']))} at epsilon = {data['epsilon']:g}"))
+    table = Table("rounds", "mean regret")
+    for rounds, mean in zip(data["horizons"], data["means"], strict=True):
+        table.add_row(f"{rounds:,}", _number(mean))
+    console.print(table)
+    first, second, third = data["means"]
+    console.print(
+        Text(
+            f"{data['runs']:,} runs of two arms, 0.6 apart, at each horizon. The second increment, "
+            f"{third - second:.4g}, is {data['ratio']:.3g} times the first, {second - first:.4g}: 1 for log T, 4 for "
+            "the root of T. What it exceeds twice the first by is at least "
+            f"{data['excess']:.4g}; above 0 is a false alarm with probability {data['error']:g} at most."
+        )
+    )
+
+
+def _render_scaling(data: Mapping[str, Any], console: Console) -> None:
+    variable = data["variable"]
+    table = Table(variable, "mean regret", "bound", "")
+    for value, mean, bound, learnt in zip(
+        data["values"], data["means"], data["bounds"], data["learnt"], strict=True
+    ):
+        table.add_row(
+            f"{value:g}", _number(mean), _number(bound), "" if learnt else "nothing learnt: left out"
+        )
+    console.print(table)
+    low, high = data["interval"]
+    bound = "" if math.isnan(data["bound_exponent"]) else f"; the bound's is {data['bound_exponent']:.3g}"
+    console.print(
+        Text(
+            f"{printable(str(data['learner']))}: the exponent in {variable} is {data['exponent']:.3g}, between "
+            f"{low:.3g} and {high:.3g} (99 %, bootstrapped){bound}. {data['runs']:,} runs of "
+            f"{data['horizon']:,} rounds in each cell."
+        )
+    )
 
 
 def _render_local(data: Mapping[str, Any], console: Console) -> None:
@@ -223,22 +392,6 @@ def _twin(report: RegretReport, options: Mapping[str, Any]) -> RegretReport | No
 def _severity(code: int) -> int:
     """Order exit codes: violated before not known before consistent."""
     return (EXIT_CODES["consistent"], EXIT_CODES["undecided"], EXIT_CODES["violated"]).index(code)
-
-
-def _reported(learner: str, options: dict[str, Any]) -> RegretReport:
-    """Return a learner's report; a user's learner runs in a process of its own."""
-    with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
-        if is_registered(learner):
-            return regret(learner, progress=tell, **options)
-        data = in_own_process(
-            lambda reports: regret(learner, progress=reports.progress, **options).json(),
-            tell,
-            math.inf,
-            errors=_ERRORS,
-        )
-    if isinstance(data, Finding):
-        raise SubjectError(f"{learner}: {data.message}")
-    return RegretReport.from_json(data)
 
 
 def _render(report: RegretReport, console: Console) -> None:

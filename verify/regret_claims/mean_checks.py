@@ -65,17 +65,8 @@ def check_means(
     ValueError
         If the theorem has no `confidence`, or the problem is another.
     """
-    theorem, problem = bound.confidence, instance.problem
-    if not isinstance(theorem, ConfidenceTheorem):
-        raise ValueError("bound: its theorem says nothing of the learner's estimates")
-    if theorem.feeds == "examined":
-        if not isinstance(problem, Cascade):
-            raise ValueError(f"problem={problem!r}: must be a cascade")
-    elif not isinstance(problem, SemiBandit) or not isinstance(problem.structure, TopK | Matroid):
-        raise ValueError(
-            f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets or a matroid"
-        )
-    run = _Run(bound, theorem, instance, problem, lanes)
+    run = MeanRun(bound, instance, lanes)
+    theorem = run.theorem
     contradiction = play_checked(run, build, lanes=lanes, seed=seed)
     if contradiction is not None:
         return (contradiction,)
@@ -91,20 +82,36 @@ def check_means(
     return run.tested(3 * level, noise, theorem.sides, further=further, lemmas=lemmas, radius=radius)
 
 
-class _Run(StructuredRun[Confidence]):
-    """What has been seen so far of a learner."""
+class MeanRun(StructuredRun[Confidence]):
+    """What has been seen so far of a learner.
 
-    def __init__(
-        self,
-        bound: RegretBound,
-        theorem: ConfidenceTheorem,
-        instance: Instance,
-        problem: SemiBandit | Cascade,
-        lanes: int,
-    ) -> None:
+    Attributes
+    ----------
+    feeds, total, open
+        How many outcomes of each arm were fed, what they sum to, and what those that wait for a release do (those of a
+        tree always wait); shape (lanes, arms).
+
+    Raises
+    ------
+    ValueError
+        If the theorem has no `confidence`, or the problem is another.
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+        theorem, problem = bound.confidence, instance.problem
+        if not isinstance(theorem, ConfidenceTheorem):
+            raise ValueError("bound: its theorem says nothing of the learner's estimates")
+        if theorem.feeds == "examined":
+            if not isinstance(problem, Cascade):
+                raise ValueError(f"problem={problem!r}: must be a cascade")
+        elif not isinstance(problem, SemiBandit) or not isinstance(problem.structure, TopK | Matroid):
+            raise ValueError(
+                f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets or a matroid"
+            )
         super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance, t=1.0))
         values = instance_values(instance)
-        self.theorem, self.problem = theorem, problem
+        self.theorem: ConfidenceTheorem = theorem
+        self.problem: SemiBandit | Cascade = problem
         defined = any(symbol == x for symbol, _ in bound.definitions)
         self.exponent = bound.number(x, instance) if defined else 1.0
         self.radius = theorem.radius_on(values, bound.definitions)
@@ -114,7 +121,7 @@ class _Run(StructuredRun[Confidence]):
         shape = (lanes, problem.structure.arms)
         self.least = float(problem.means[self.best].min())
         self.feeds: FloatArray = np.zeros(shape)
-        # True sums since the last release; of a tree, since the start.
+        self.total: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
         odds = float(np.exp(-instance.epsilon))
@@ -133,6 +140,7 @@ class _Run(StructuredRun[Confidence]):
     def started(self, state: Confidence, outcomes: FloatArray) -> None:
         """Take a learner's first values: they count like any others."""
         self.feeds += 1.0
+        self.total += outcomes
         everywhere = np.ones(self.feeds.shape, dtype=bool)
         self._counted(state, everywhere)
         if self.theorem.start == "raw":
@@ -235,7 +243,9 @@ class _Run(StructuredRun[Confidence]):
         rows, arms = np.broadcast_to(lanes, fed.shape)[here], fed[here]
         had = self.theorem.count(self.feeds)
         self.feeds[rows, arms] += 1.0
-        self.open[rows, arms] += np.take_along_axis(feedback, place, axis=1)[here]
+        outcomes = np.take_along_axis(feedback, place, axis=1)[here]
+        self.total[rows, arms] += outcomes
+        self.open[rows, arms] += outcomes
         count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds, self.round)
         due = count > 0 if self.theorem.counting == "fresh tree" else count != had
         self._counted(after, count > 0)

@@ -20,6 +20,7 @@ from verify.regret_claims.mean_checks import check_means
 from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
+from verify.regret_claims.worst_data import check_worst_data, worst_instance
 
 _MEANS = np.array(
     [0.3, 0.45, 0.6, 0.9]
@@ -66,16 +67,27 @@ def check_proof(
     else:
         return ()
     instance = replace(played, problem=problem, horizon=_ROUNDS)
-    build = learner_builder(
+    found: tuple[ProofCheck, ...] = checks(
+        _builder(make, instance), bound, instance, lanes=_LANES, seed=seed, error=error
+    )
+    if not isinstance(theorem, ConfidenceTheorem) or any(check.violated for check in found):
+        return found
+    worst = worst_instance(make.family, played)
+    if theorem.lemma == "none" or not bound.covers(worst):
+        return found
+    return found + check_worst_data(_builder(make, worst), bound, worst, seed=seed)
+
+
+def _builder(make: type[Any], instance: Instance) -> Any:
+    assert not isinstance(instance.problem, LinearBandit)
+    return learner_builder(
         make,
-        problem,
+        instance.problem,
         epsilon=instance.epsilon,
         delta=instance.delta,
-        horizon=_ROUNDS,
+        horizon=instance.horizon,
         settings=instance.settings,
     )
-    found: tuple[ProofCheck, ...] = checks(build, bound, instance, lanes=_LANES, seed=seed, error=error)
-    return found
 
 
 def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimension: int = 2) -> LinearBandit:

@@ -18,10 +18,10 @@ from scipy import stats
 
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
+from accountant.gates.simulation import lane_randomness
 from algorithms.learner import Learner
 from algorithms.play import start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
-from mechanisms import LaneStreams
 from mechanisms.arrays import FloatArray, IntArray
 
 State = TypeVar("State")
@@ -51,12 +51,15 @@ class ProofCheck:
         At or below which it is a violation; 0 for what is deterministic.
     words
         What was seen, with lane and round.
+    binding
+        Whether the theorem rests on it; not on a lemma as printed that the theorem corrects.
     """
 
     name: str
     p: float
     level: float
     words: str
+    binding: bool = True
 
     @property
     def violated(self) -> bool:
@@ -254,13 +257,22 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
 
 
 def play_checked(
-    run: StructuredRun[State], build: Callable[[Gate], Learner], *, lanes: int, seed: int
+    run: StructuredRun[State],
+    build: Callable[[Gate], Learner],
+    *,
+    lanes: int,
+    seed: int,
+    draw: Callable[[IntArray], FloatArray] | None = None,
 ) -> ProofCheck | None:
-    """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one."""
+    """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one.
+
+    Feedback is drawn from the problem, or what `draw` returns for an action.
+    """
     problem = run.instance.problem
     gate = Simulation(seed, lanes)
     learner = build(gate)
-    environment = LaneStreams(seed, lanes, 0, key=(RandomStream.ENVIRONMENT,))
+    environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
+    draw = draw or (lambda action: problem.draw_feedback(action, environment))  # type: ignore[union-attr]
     try:
         if hasattr(learner, "observe_initial"):
             outcomes = problem.draw_records(environment, lanes)  # type: ignore[union-attr]
@@ -270,7 +282,7 @@ def play_checked(
             before = run.state(learner)
             action = learner.act()
             run.acted(before, learner, action)
-            feedback = problem.draw_feedback(action, environment)  # type: ignore[union-attr]
+            feedback = draw(action)
             learner.observe(gate.private(feedback, learner.feedback_domain, record))
             run.observed(before, run.state(learner), action, feedback)
         run.ended()

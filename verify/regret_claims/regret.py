@@ -238,6 +238,12 @@ def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) ->
     return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
 
 
+def stated_value(subject: LearnerSubject) -> StatedBound | None:
+    """Return a learner's own bound as a function of an instance, infinite where it says nothing; None without one."""
+    theorem = _stated(subject, None)
+    return None if theorem.bound is None else theorem.value
+
+
 def _bound_at(asked: _Asked, rounds: int) -> float:
     """Return the bound after so many rounds.
 

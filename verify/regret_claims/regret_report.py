@@ -94,7 +94,7 @@ class RegretReport:
     @property
     def verdict(self) -> RegretVerdict:
         """What the layers say together: the first that applies of `reasons`."""
-        if any(check.violated for check in self.proof):
+        if any(check.violated and check.binding for check in self.proof):
             return "violated"
         if any(checkpoint.verdict == "violated" for checkpoint in self.outcome):
             return "violated"
@@ -113,7 +113,7 @@ class RegretReport:
     def reasons(self) -> tuple[str, ...]:
         """Why, in words."""
         theorem, last = self.theorem, self.outcome[-1]
-        said = [f"{check.name}: {check.words}" for check in self.proof if check.violated]
+        said = [f"{check.name}: {check.words}" for check in self.proof if check.violated and check.binding]
         for checkpoint in self.outcome:
             if checkpoint.verdict == "violated":
                 said.append(
@@ -138,6 +138,11 @@ class RegretReport:
                 f"expected regret is between {last.lower:.5g} and {last.upper:.5g}, and the bound, {last.bound:.5g}, "
                 "lies between: more runs tell"
             )
+        said += [
+            f"{check.name}: {check.words}. The lemma is false; the bound as corrected does not rest on it"
+            for check in self.proof
+            if check.violated and not check.binding
+        ]
         if theorem.unproved:
             said.append(f"the theorem has no complete proof: {theorem.unproved}")
         return tuple(said)

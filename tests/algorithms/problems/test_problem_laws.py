@@ -26,7 +26,8 @@ ALPHA = 1e-6
 
 
 def test_every_problem_has_a_small_instance():
-    assert SMALL.keys() == problems.keys()
+    dependent = {"identical-paths"}  # has tests of its own: its outcomes are not independent
+    assert SMALL.keys() | dependent == problems.keys()
 
 
 @pytest.fixture(params=sorted(SMALL))

@@ -3,6 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from algorithms.problems import build_problem
+from algorithms.theory.gaps import problem_gaps
 from algorithms.theory.lower_bounds import LOWER_BOUNDS, p, two_point_bound
 from algorithms.theory.regret_bound import B1, B, Delta, K, L, epsilon
 
@@ -45,3 +47,15 @@ def test_two_points_against_every_rule_that_looks_once(gap, eps):
             else:
                 sums += gap * (horizon - pulls)
         assert sums >= two_point_bound(horizon, gap, eps, plays)
+
+
+def test_instances_can_be_run_by_name():
+    """Each has the gap that its theorem speaks of."""
+    for bound in LOWER_BOUNDS.values():
+        if not bound.problem:
+            continue
+        words = bound.problem.split()
+        settings = dict(word.split("=") for word in words[2:] if "=" in word)
+        problem = build_problem(words[1], settings)
+        gaps = problem_gaps(problem)
+        assert 0 < gaps.least <= 0.8

@@ -135,6 +135,8 @@ def test_the_command(tmp_path):
     assert said.exit_code == 1
     assert "VIOLATED" in said.stdout
     assert runner.invoke(cli, ["regret", "cucb"]).exit_code == 0
+    assert runner.invoke(cli, ["regret", "cucb", "--time-limit", "600"]).exit_code == 0
+    assert "seconds above 0" in str(runner.invoke(cli, ["regret", "cucb", "--time-limit", "0"]).exception)
     assert isinstance(runner.invoke(cli, ["regret"]).exception, ValueError)
 
 

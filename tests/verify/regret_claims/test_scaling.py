@@ -1,0 +1,77 @@
+"""Exponents of regret beside those of the bound."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from algorithms import CUCBBatchLeast, CUCBLDPBit
+from algorithms.problems import ProblemError, SettingError
+from algorithms.theory.regret import BOUNDS
+from verify.commands.command_group import cli
+from verify.regret_claims.scaling import fit_scaling
+
+
+@pytest.mark.parametrize(
+    ("variable", "values", "epsilon", "least", "most"),
+    [
+        ("epsilon", (0.01, 0.02, 0.04), 1.0, -1.1, -0.9),  # central: 1 / epsilon
+        ("gap", (0.1, 0.2, 0.4), 50.0, -1.1, -0.5),
+        ("arms", (3, 5, 9), 0.1, 1.0, 1.5),
+        ("size", (1, 2, 4), 0.1, 0.2, 1.3),
+    ],
+)
+def test_exponents_of_a_central_learner(variable, values, epsilon, least, most):
+    report = fit_scaling(
+        CUCBBatchLeast, variable, values, bound=BOUNDS["cucb-batch-least"].evaluate, epsilon=epsilon, runs=64
+    )
+    low, high = report.interval
+    assert least <= low <= report.exponent <= high <= most
+    assert all(report.learnt)
+    assert report.means < report.bounds
+
+
+@pytest.mark.slow
+def test_local_privacy_costs_the_square():
+    report = fit_scaling(CUCBLDPBit, "epsilon", (0.25, 0.5, 1.0), bound=BOUNDS["cucb-ldp-bit"].evaluate)
+    assert -2.1 <= report.exponent <= -1.4
+    assert report.bound_exponent == pytest.approx(-1.9, abs=0.15)
+
+
+def test_cells_in_which_nothing_is_learnt_are_left_out():
+    with pytest.raises(ProblemError, match="is learnt within 64 rounds at 0 of these"):
+        fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), horizon=64, runs=8)
+
+
+@pytest.mark.parametrize(
+    ("variable", "values", "match"),
+    [
+        ("delta", (1, 2, 3), "delta"),
+        ("epsilon", (1.0, 2.0), "at least 3"),
+        ("gap", (0.1, 0.5, 1.5), "gap=1.5"),
+        ("size", (1, 2, 2.5), "size=2.5"),
+    ],
+)
+def test_wrong_grids(variable, values, match):
+    with pytest.raises(SettingError, match=match):
+        fit_scaling(CUCBBatchLeast, variable, values)
+
+
+def test_the_command():
+    runner = CliRunner()
+    asked = ["regret", "cucb-batch-least", "--scaling", "epsilon=0.01,0.02,0.04", "--runs", "32"]
+    said = runner.invoke(cli, asked)
+    assert said.exit_code == 0
+    assert "the exponent in epsilon is -" in said.stdout
+    data = json.loads(runner.invoke(cli, [*asked, "--json"]).stdout)
+    assert data["bound_exponent"] == pytest.approx(-1, abs=0.05)
+    growth = ["regret", "cucb-batch-least", "--growth", "--runs", "64"]
+    said = runner.invoke(cli, growth)
+    assert said.exit_code == 0
+    assert "NOT SEEN" in said.stdout
+    for wrong in (
+        ["--growth", "--scaling", "gap=1"],
+        ["--scaling", "gap"],
+        ["--growth", "--problem", "top-k"],
+    ):
+        assert isinstance(runner.invoke(cli, ["regret", "cucb", *wrong]).exception, SettingError)

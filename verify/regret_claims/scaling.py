@@ -1,0 +1,230 @@
+"""How regret scales with epsilon, the gap, K or the number of arms, beside how its bound does on the same instances.
+
+The powers of a theorem are asymptotic: at finite values there are lower-order terms, ``coth^2`` for ``1 / epsilon^2``,
+logarithms. So the exponent that is fitted to mean regret stands beside the one that is fitted to the bound in the same
+cells. Intervals are bootstrapped: runs are drawn again within their cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from algorithms.blocks import BlockStore, Executor
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.learner import Family
+from algorithms.problems import Cascade, Problem, ProblemError, SemiBandit, SettingError, TopK, UniformMatroid
+from algorithms.simulate import simulate
+from algorithms.theory.gaps import GapsUnavailable
+from algorithms.theory.regret_bound import Instance
+from mechanisms.arrays import FloatArray
+from verify.conduct.progress import Progress, silent
+from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
+
+Variable = Literal["epsilon", "gap", "size", "arms"]
+"""epsilon; the gap between arms; K of K + 1 arms; one of so many arms."""
+
+_RESAMPLED, _COVERED = 2000, 0.99
+_LONGEST = {False: 1 << 15, True: 1 << 30}  # rounds; of learners that hold their actions
+_LEARNT = 0.5  # of the worst regret; where there is more, nothing was learnt
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class ScalingReport:
+    """Regret over a grid of one variable, all other things equal.
+
+    Attributes
+    ----------
+    learner, variable, horizon, runs, seed
+        What was played.
+    values
+        The grid.
+    means, bounds
+        Mean regret and the bound in each cell; bounds are infinite without a theorem.
+    learnt
+        Whether regret is below half of the worst; the other cells are left out of the fit.
+    exponent, interval
+        The slope of log mean regret on log value, with a bootstrapped interval of 99 % (an approximation).
+    bound_exponent
+        The same of the bound; NaN without one.
+    """
+
+    learner: str
+    variable: Variable
+    horizon: int
+    runs: int
+    seed: int
+    values: tuple[float, ...]
+    means: tuple[float, ...]
+    bounds: tuple[float, ...]
+    learnt: tuple[bool, ...]
+    exponent: float
+    interval: tuple[float, float]
+    bound_exponent: float
+
+
+def fit_scaling(
+    make: type[Any],
+    variable: str,
+    values: tuple[float, ...],
+    *,
+    name: str = "",
+    bound: StatedBound | None = None,
+    epsilon: float = 1.0,
+    horizon: int | None = None,
+    runs: int = 256,
+    seed: int = 0,
+    workers: int | Executor = 1,
+    store: BlockStore | None = None,
+    progress: Progress = silent,
+) -> ScalingReport:
+    """Play a learner on a grid, and fit an exponent to its regret.
+
+    Parameters
+    ----------
+    make, name
+        The learner's class, and what it is called.
+    variable, values
+        What changes, and at least three values of it.
+    bound
+        Its theorem, if it has one.
+    epsilon
+        What the learner is built with, if that is not what changes.
+    horizon
+        Rounds; by default the fewest at which the bound speaks in all cells, or all that can be played.
+    runs, seed
+        In each cell.
+    workers, store
+        As `algorithms.simulate.simulate` takes them.
+    progress
+        Called with the share that is done.
+
+    Raises
+    ------
+    SettingError
+        If the variable is unknown, or a value is out of range.
+    ProblemError
+        If the learner plays neither arms nor lists, or learns nothing in more than all but two cells.
+
+    Examples
+    --------
+    >>> from algorithms import CUCBBatchLeast
+    >>> report = fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 30, runs=64)
+    >>> round(report.exponent, 1)
+    -1.0
+    """
+    cells = [_cell(make.family, variable, value, epsilon) for value in _checked(variable, values)]
+    longest = _LONGEST[hasattr(make, "committed")]
+    if horizon is None:
+        horizon = longest
+        if bound is not None:
+            spoken = [smallest_horizon(bound, Instance(*cell, longest), longest) or longest for cell in cells]
+            horizon = max(spoken)
+    regrets, worst = [], []
+    for number, (problem, own) in enumerate(cells):
+        build = learner_builder(make, problem, epsilon=own, horizon=horizon)
+        trace = simulate(
+            build,
+            problem,
+            horizon=horizon,
+            runs=runs,
+            seed=len(cells) * seed + number,
+            checkpoints=1,
+            workers=workers,
+            store=store,
+        )
+        regrets.append(trace.regret[-1])
+        worst.append(Instance(problem, own, horizon).trivial_regret)
+        progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
+    means = np.array([each.mean() for each in regrets])
+    learnt = means < _LEARNT * np.array(worst)
+    if learnt.sum() < _FEWEST:
+        raise ProblemError(
+            f"{variable}={','.join(f'{value:g}' for value in values)}: something is learnt within {horizon:,} rounds "
+            f"at {int(learnt.sum())} of these values only; at least {_FEWEST} are needed"
+        )
+    logs = np.log(np.array(values, dtype=np.float64))[learnt]
+    exponent, low, high = _fitted(
+        logs, [each for each, kept in zip(regrets, learnt, strict=True) if kept], seed
+    )
+    bounds = np.array([_stated(bound, Instance(*cell, horizon)) for cell in cells])
+    return ScalingReport(
+        learner=name or make.__name__,
+        variable=variable,  # type: ignore[arg-type]
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        values=tuple(values),
+        means=tuple(means.tolist()),
+        bounds=tuple(bounds.tolist()),
+        learnt=tuple(bool(each) for each in learnt),
+        exponent=exponent,
+        interval=(low, high),
+        bound_exponent=_slope(logs, np.log(bounds[learnt]))
+        if np.isfinite(bounds[learnt]).all()
+        else float("nan"),
+    )
+
+
+def _checked(variable: str, values: tuple[float, ...]) -> tuple[float, ...]:
+    """Refuse an unknown variable, and values that are out of range."""
+    if variable not in get_args(Variable):
+        raise SettingError(f"scaling in {variable!r}: must be one of {', '.join(get_args(Variable))}")
+    if len(set(values)) < _FEWEST:
+        raise SettingError(f"{variable}={values!r}: must be at least {_FEWEST} different values")
+    rules: Mapping[str, tuple[Callable[[float], bool], str]] = {
+        "epsilon": (lambda value: 0 < value < float("inf"), "a finite number above 0"),
+        "gap": (lambda value: 0 < value < 1, "a number in (0, 1)"),
+        "size": (lambda value: value >= 1 and value == int(value), "a whole number of at least 1"),
+        "arms": (lambda value: value >= 2 and value == int(value), "a whole number of at least 2"),
+    }
+    allowed, rule = rules[variable]
+    for value in values:
+        if not allowed(value):
+            raise SettingError(f"{variable}={value!r}: must be {rule}")
+    return values
+
+
+def _cell(family: Family, variable: str, value: float, epsilon: float) -> tuple[Problem, float]:
+    """Return the problem and the epsilon of a cell."""
+    size = int(value) if variable == "size" else 1
+    arms = int(value) if variable == "arms" else size + 1
+    gap = value if variable == "gap" else 0.6
+    means = np.full(arms, 0.5 - gap / 2)
+    means[-size:] = 0.5 + gap / 2
+    own = value if variable == "epsilon" else epsilon
+    if family == "cascade":
+        return Cascade(arms, size, means), own
+    if family not in ("semi-bandit", "matroid"):
+        raise ProblemError(f"family {family!r}: must be learners of arms, bases or lists")
+    return SemiBandit(UniformMatroid(arms, size) if family == "matroid" else TopK(arms, size), means), own
+
+
+def _stated(bound: StatedBound | None, instance: Instance) -> float:
+    try:
+        return float("inf") if bound is None else float(bound(instance))
+    except GapsUnavailable:
+        return float("inf")
+
+
+def _slope(logs: FloatArray, heights: FloatArray) -> float:
+    return float(np.polyfit(logs, heights, 1)[0])
+
+
+def _fitted(logs: FloatArray, regrets: list[FloatArray], seed: int) -> tuple[float, float, float]:
+    """Return the slope of log means, and its bootstrapped interval."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+    drawn = np.stack(
+        [rng.choice(each, (_RESAMPLED, len(each))).mean(axis=1) for each in regrets]
+    )  # (cells, resampled)
+    slopes = np.polyfit(logs, np.log(np.maximum(drawn, 1e-12)), 1)[0]
+    tail = (1 - _COVERED) / 2
+    return (
+        _slope(logs, np.log([each.mean() for each in regrets])),
+        float(np.quantile(slopes, tail)),
+        float(np.quantile(slopes, 1 - tail)),
+    )

@@ -1,0 +1,109 @@
+"""The worst data inside the good event: a test of a proof's lemmas, and of what they add up to, not of a learner.
+
+What a proof says of the good event it says of any data in it. So an adversary chooses the outcomes: ones of the bad arm
+and zeros of the best one, for as long as the estimates stay within their radii. Data drawn at random never come near a
+lemma's constant; these do, and a lemma that is wrong by a factor of two shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.arrays import FloatArray, IntArray
+from verify.regret_claims.mean_checks import BuildExplained, MeanRun
+from verify.regret_claims.proof_run import ProofCheck, play_checked
+
+WORST_EPSILON = 1000.0
+"""There is next to no noise, which an adversary does not choose."""
+
+_MEANS = np.array([0.3, 0.7])
+_ROUNDS = 1024
+
+
+def worst_instance(family: str, played: Instance) -> Instance:
+    """Return two arms, one of which is played at a time, with next to no noise."""
+    if family == "cascade":
+        problem: SemiBandit | Cascade = Cascade(2, 1, _MEANS)
+    else:
+        problem = SemiBandit(UniformMatroid(2, 1) if family == "matroid" else TopK(2, 1), _MEANS)
+    return replace(played, problem=problem, epsilon=WORST_EPSILON, horizon=_ROUNDS)
+
+
+def check_worst_data(
+    build: BuildExplained, bound: RegretBound, instance: Instance, *, seed: int
+) -> tuple[ProofCheck, ...]:
+    """Play a learner on the worst data inside the good event.
+
+    Parameters
+    ----------
+    build
+        Makes an `ExplainedLearner` on a gate.
+    bound, instance
+        A theorem with a `ConfidenceTheorem`, and a `worst_instance`.
+    seed
+        Of the noise.
+
+    Returns
+    -------
+    tuple
+        Whether lemmas and bound hold; and whether the lemma does that the paper printed, where it is another. Nothing
+        where the learner contradicts its theorem otherwise.
+    """
+    run = MeanRun(bound, instance, 1)
+    adversary = _Adversary(run)
+    contradiction = play_checked(run, build, lanes=1, seed=seed, draw=adversary.outcomes)
+    gap, plays = float(_MEANS[1] - _MEANS[0]), int(run.feeds[0, 0])
+    if contradiction is not None:
+        if contradiction.name not in ("gap lemma", "path"):
+            return ()
+        return (replace(contradiction, name="worst data"),)
+    if run.failed[0]:
+        return ()
+    most = bound.evaluate(instance)
+    words = (
+        f"an arm that is worse by {gap:g} is played {plays:,} times, at a regret of {plays * gap:.4g}; the bound is "
+        f"{most:.4g}"
+    )
+    checks = [ProofCheck("worst data", 1.0, 0.0, words)]
+    if bound.printed_plays is not None:
+        allowed = bound.number(bound.printed_plays, instance, Delta=gap)
+        said = (
+            f"inside the good event an arm that is worse by {gap:g} is played {plays:,} times; by the paper's lemma "
+            f"it is {allowed:,.0f} times at most"
+        )
+        checks.append(ProofCheck("printed lemma", float(plays <= allowed), 0.0, said, binding=False))
+    return tuple(checks)
+
+
+@dataclass
+class _Adversary:
+    """Chooses outcomes of two arms: the first looks as good, the second as bad, as the good event lets them."""
+
+    run: MeanRun
+
+    def outcomes(self, action: IntArray) -> FloatArray:
+        """Return the outcome of the arm played, shape (1, 1)."""
+        run, theorem, arm = self.run, self.run.theorem, int(action[0, 0])
+        feeds, total = float(run.feeds[0, arm]), float(run.total[0, arm])
+        had = float(theorem.count(np.array([feeds]))[0])
+        if theorem.counting == "accumulated batches":
+            due, inside = 2 * had + 1, feeds
+        elif theorem.counting == "last batch":
+            due, inside, total = max(2 * had, 1.0), feeds - max(2 * had - 1, 0.0), float(run.open[0, arm])
+        else:
+            due, inside = feeds + 1, feeds
+        noises = theorem.releases(np.array([feeds + due - inside]), run.round)
+        reach = due * float(run.radius(np.array([due]), noises, run.exponent)[0])
+        mean = due * float(run.problem.means[arm])
+        margin = 0.0 if theorem.noise == "bit" else 25 * run.scale * float(np.sqrt(noises[0]))
+        if arm == 0:
+            return np.array([[float(total + 1 <= mean + reach - margin)]])
+        if (
+            theorem.index == "Chernoff"
+        ):  # where the index of the best arm is valid, is less than its radius below
+            reach /= 2
+        return np.array([[float(total + due - inside - 1 < mean - reach + margin)]])
