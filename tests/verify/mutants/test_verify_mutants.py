@@ -25,9 +25,9 @@ MESSAGES = """
 LINEAR = """
     none doubled-noise no-noise half-noise-asked-for released-twice half-sensitivity released-again-if-implausible
 """
-SHORT = {"horizon": 60, "samples": 4_000}
+SHORT = {"horizon": 45, "samples": 4_000}
 PLANTED = {
-    "dp-pe-local": ({"delta": 1e-3}, LINEAR.split()),
+    "dp-pe-local": ({"delta": 1e-3, "horizon": 30}, LINEAR.split()),
     "cucb-ldp-laplace-one": (SHORT, MESSAGES.split()),
     "cascade-ucb-rr": (SHORT, ["none", "shared-noise-from-40"]),
     "cucb-batch-least": ({**SHORT, "horizon": 8}, ["never-cleared", "boundary-off-by-one"]),
