@@ -23,6 +23,7 @@ from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
+from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP
 from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
@@ -57,6 +58,9 @@ __all__ = [
     "Claim",
     "ClaimForm",
     "CodeChanged",
+    "DPBandit",
+    "DPBanditGaussian",
+    "DPBanditLDP",
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",

@@ -13,17 +13,18 @@ import numpy as np
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.learner import Family, check_horizon, check_rounds
-from algorithms.problems import Matroid, ProblemError, RankedLists, SuperArms
+from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
 from algorithms.tickets import OpenActions, Ticket
 from mechanisms import Box, Domain, OneHot
 from mechanisms.arrays import IntArray
 
 PLAYS: dict[str, tuple[Family, ...]] = {
-    "semi-bandit": ("semi-bandit", "matroid"),
+    "bandit": ("bandit",),
+    "semi-bandit": ("semi-bandit", "matroid", "bandit"),
     "matroid": ("matroid",),
     "cascade": ("cascade",),
 }
-"""Which structures each family of learners plays: a matroid's bases are super arms."""
+"""Which structures each family of learners plays: a matroid's bases are super arms, and so is one of some arms."""
 
 StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
@@ -41,6 +42,8 @@ def structure_kind(structure: object) -> Family:
         raise ProblemError(f"structure={structure!r}: must be a structure, such as TopK or RankedLists{of}")
     if isinstance(structure, RankedLists):
         return "cascade"
+    if isinstance(structure, Arms):
+        return "bandit"
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
 
 

@@ -114,3 +114,45 @@ def chernoff_upper(
         lower = (over > 0) & (gradient > 0)
         upper = np.maximum(upper - np.where(lower, over, 0.0) / np.where(lower, gradient, 1.0), 0.0)
     return upper
+
+
+_EXPONENT_STEPS = 24
+
+
+def chernoff_exponent(
+    mean: FloatArray, n: FloatArray, m: FloatArray, total: FloatArray, *, noise: NoiseTail
+) -> FloatArray:
+    """Return with which exponent Chernoff's inequality rejects that n values have at least some mean.
+
+    ``I(u) = sup_{0 <= s < 1/b} g(s)``, ``g(s) = -s y - n ln(1 - u + u e^-s) - m k(s)``: at the true mean of the values,
+    ``P(I > x) <= e^-x`` for y their total with m noises of log moment k. 0 where ``y >= n u``.
+
+    g is concave with g(0) = 0; s makes Newton steps to its maximum, or where they leave what is known to hold it the
+    geometric mean of both ends. g at any s is a lower bound.
+
+    Parameters
+    ----------
+    mean
+        u in [0, 1].
+    n, m, total
+        n > 0, m and y, of the same shape.
+    noise
+        The law of the noises.
+    """
+    rejects = n * mean > total
+    u, n, m, y = mean[rejects], n[rejects], m[rejects], total[rejects]
+    variance = n * u * (1.0 - u) + noise.proxy * m
+    s = np.minimum((n * u - y) / np.maximum(variance, 1e-300), 0.5 * noise.limit)
+    low, high = np.zeros_like(s), np.full_like(s, noise.limit)
+    for _ in range(_EXPONENT_STEPS):
+        decayed = np.exp(-s)
+        share = u * decayed / ((1.0 - u) + u * decayed)
+        _, own, curvature = noise.log_moment(s)
+        slope = n * share - y - m * own
+        low, high = np.where(slope > 0, s, low), np.where(slope > 0, high, s)
+        step = s + slope / np.maximum(n * share * (1.0 - share) + m * curvature, 1e-300)
+        s = np.where((step > low) & (step < high), step, np.where(low > 0, np.sqrt(low * high), 0.1 * high))
+    exponent = np.zeros_like(mean)
+    found = -s * y - n * np.log((1.0 - u) + u * np.exp(-s)) - m * noise.log_moment(s)[0]
+    exponent[rejects] = np.maximum(found, 0.0)
+    return exponent

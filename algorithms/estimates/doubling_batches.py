@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -74,11 +76,15 @@ class DoublingBatches:
         try:
             sums = self._gate.release(self._mechanism, self._sums, where=full)
             self._learn(full, sums[full], self._next_size[full])
-            self._next_size[full] *= 2
+            self._next_size[full] = self._following(full)
         finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
             self._filled[full] = 0.0
             self._sums.clear(full)
         return full
+
+    def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return the sizes of the batches that follow those just released."""
+        return 2.0 * self._next_size[full]
 
     def _learn(self, full: npt.NDArray[np.bool_], sums: FloatArray, sizes: FloatArray) -> None:
         """Keep the means of the released batches."""
@@ -104,3 +110,45 @@ class AccumulatedBatches(DoublingBatches):
         self.size[full] += sizes
         self.releases[full] += 1.0
         self.mean[full] = self.total[full] / self.size[full]
+
+
+class GrowingBatches(AccumulatedBatches):
+    """Accumulated batches of which the first is long, and each later one a share of what was released before.
+
+    On n values in j releases, ``n >= (1 + growth)^(j - 1) first_size``: how many noises there are depends on
+    ``n / first_size``. An element of which n values were released has been fed ``(1 + growth) n + 1`` at most, or
+    `first_size`.
+
+    Parameters
+    ----------
+    gate, elements, mechanism, first_size
+        As for `DoublingBatches`.
+    growth
+        The share, in (0, 1].
+    """
+
+    def __init__(
+        self, gate: Gate, elements: int, mechanism: Mechanism, *, first_size: int, growth: float
+    ) -> None:
+        super().__init__(gate, elements, mechanism)
+        self.growth = growth
+        self._next_size[:] = float(first_size)
+
+    def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        """Return ``max(1, ceil(growth n))``."""
+        return np.maximum(np.ceil(self.growth * self.size[full]), 1.0)
+
+
+def released_counts(most: int, first_size: int, growth: float) -> list[int]:
+    """Return how many values `GrowingBatches` has of an element after each of its releases, up to `most` values.
+
+    Examples
+    --------
+    >>> released_counts(20, 1, 0.5)
+    [1, 2, 3, 5, 8, 12, 18]
+    """
+    counts, n = [], first_size
+    while n <= most:
+        counts.append(n)
+        n += max(1, math.ceil(growth * n))
+    return counts

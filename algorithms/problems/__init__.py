@@ -1,6 +1,7 @@
 """Problems to run learners on: structures with oracles, laws of records, a catalogue of named instances."""
 
 from algorithms.learner import Family
+from algorithms.problems.arms import Arms
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
@@ -29,6 +30,7 @@ from algorithms.problems.super_arms import SuperArms
 from algorithms.problems.top_k import TopK
 
 __all__ = [
+    "Arms",
     "Cascade",
     "DisjointPaths",
     "Family",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.learner import Family
+from algorithms.problems.arms import Arms
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
@@ -126,6 +127,10 @@ def _edges(text: str) -> list[tuple[str, str]]:
     return edges
 
 
+def _arms(arms: int, good: float, other: float, means: str) -> Problem:
+    return SemiBandit(Arms(arms), _means(means, _two_levels(arms, 1, good, other)))
+
+
 def _top_k(arms: int, size: int, good: float, other: float, means: str) -> Problem:
     return SemiBandit(TopK(arms, size), _means(means, _two_levels(arms, size, good, other)))
 
@@ -229,6 +234,18 @@ _LOGGED_ITEMS = Parameter("items", "int", 80, 1, 80, "keep the items 0 .. items 
 problems: dict[str, ProblemEntry[Problem]] = {
     entry.name: entry
     for entry in (
+        ProblemEntry(
+            "arms",
+            "choose the best of some arms, one at a time",
+            "bandit",
+            (
+                Parameter("arms", "int", 10, 1, 100_000, "number of arms m"),
+                _good(0.5, "one arm"),
+                _other(0.3),
+                MEANS,
+            ),
+            _arms,
+        ),
         ProblemEntry(
             "top-k",
             "choose the best K arms; the reward is the sum of their outcomes",

@@ -13,11 +13,12 @@ from typing import ClassVar
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans, least_counted
+from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import HorizonLearner
-from mechanisms import Above, Interval, Laplace, RandomizedResponse
+from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
 
@@ -84,20 +85,13 @@ class CUCBLDPBit(_OneValueLearner):
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
-        self._threshold: FloatArray | None = None
-        self.randomizer = RandomizedResponse(size=2, epsilon=check_epsilon(epsilon))
-        self.gain = 1.0 / math.tanh(epsilon / 2)  # coth
-        self.estimates = MessageMeans(
-            gate.lanes, structure.arms, root=self.gain * math.sqrt(self.exponent / 2)
-        )
+        self.bit = RandomizedBit(gate, check_epsilon(epsilon))
+        self.randomizer = self.bit.randomizer
+        root = self.bit.gain * math.sqrt(self.exponent / 2)
+        self.estimates = MessageMeans(gate.lanes, structure.arms, root=root)
 
     def _message(self, value: Private) -> FloatArray:
-        # The rounding needs no secrecy: for every threshold the bit is a function of the value.
-        if self._threshold is None:  # else it was drawn for a user who was refused
-            self._threshold = self.gate.random.random((self.gate.lanes, 1))
-        sent = self.gate.release(self.randomizer, value.map(Above(self._threshold)))
-        self._threshold = None
-        return 0.5 + (sent - 0.5) * self.gain
+        return 0.5 + (self.bit.send(value) - 0.5) * self.bit.gain
 
 
 class CUCBLDPLaplaceOne(_OneValueLearner):

@@ -99,6 +99,12 @@ def _moved_clicks() -> sp.Expr:
     return sympy.Min(2, symbols()[0])
 
 
+def _one() -> sp.Expr:
+    import sympy
+
+    return sympy.S.One
+
+
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
     """So many coordinates with N(0, moved / mu²)."""
     return SymbolicStep(SymbolicGaussian(moved / gaussian_mu() ** 2, coordinates=moved), moved, why)
@@ -195,6 +201,15 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-batch-gaussian": lambda: _central(
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
+    "dp-bandit": lambda: _central(
+        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
+    ),
+    "dp-bandit-gaussian": lambda: _central(
+        lambda: _gaussian(_one(), "one outcome enters one batch, released once"),
+        "this library",
+        gaussian=True,
+    ),
+    "dp-bandit-ldp": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
     "cucb-dp": lambda: _tree(symbols()[0]),
     "cucb-dp-least": lambda: _tree(1),
     "dpucb-mat": lambda: _central(

@@ -6,13 +6,20 @@
 
 from __future__ import annotations
 
+from algorithms.theory.bandit_regret import BANDIT_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
 from algorithms.theory.regret_bound import RegretBound
 from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 
-BOUNDS: dict[str, RegretBound] = {**SEMI_BANDIT_BOUNDS, **MATROID_BOUNDS, **CASCADE_BOUNDS, **LINEAR_BOUNDS}
+BOUNDS: dict[str, RegretBound] = {
+    **BANDIT_BOUNDS,
+    **SEMI_BANDIT_BOUNDS,
+    **MATROID_BOUNDS,
+    **CASCADE_BOUNDS,
+    **LINEAR_BOUNDS,
+}
 """Regret bounds by the learner's registered name."""
 
 WITHOUT_BOUND: dict[str, str] = {

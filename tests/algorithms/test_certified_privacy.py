@@ -9,13 +9,14 @@ import pytest
 from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComposition, Trust
 from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
-from algorithms.problems import Cascade, SemiBandit, TopK
+from algorithms.problems import Arms, Cascade, SemiBandit, TopK
 from mechanisms import GaussianProfile
 
 DELTA = 1e-3
 EPSILONS = [0.1, 1 / 3, 1.0, 2.0, 17.3]
 SIZES = [1, 2, 3, 4]
 PURE = [
+    "dp-bandit-ldp",
     "cucb-ldp-bit",
     "cucb-ldp-laplace-one",
     "cucb-ldp-laplace-all",
@@ -37,6 +38,8 @@ LOCAL = [name for name in PURE + APPROXIMATE if learners[name].claim.model == "l
 
 def problem_for(name, arms, size):
     means = np.linspace(0.1, 0.9, arms)
+    if learners[name].family == "bandit":
+        return SemiBandit(Arms(arms), means)
     return (
         Cascade(arms, size, means)
         if learners[name].family == "cascade"

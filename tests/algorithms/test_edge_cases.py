@@ -6,10 +6,16 @@ import pytest
 from accountant import Accountant, Budget, Simulation
 from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_fresh, play_records
-from algorithms.problems import Cascade, GraphicMatroid, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Arms, Cascade, GraphicMatroid, SemiBandit, TopK, UniformMatroid
+from algorithms.structured_learner import PLAYS
 from mechanisms import DomainError, LaneStreams
 
 SMALLEST = {
+    "bandit": {
+        "one arm": SemiBandit(Arms(1), [0.5]),
+        "equal arms": SemiBandit(Arms(3), [0.5, 0.5, 0.5]),
+        "certain outcomes": SemiBandit(Arms(3), [0.0, 1.0, 0.0]),
+    },
     "semi-bandit": {
         "one arm": SemiBandit(TopK(1, 1), [0.5]),
         "all arms": SemiBandit(TopK(3, 3), [0.5, 0.1, 0.9]),
@@ -71,7 +77,7 @@ def test_one_lane_under_an_accountant_plays_as_in_simulation(name):
         accountant.private(outside, learner.feedback_domain, 21)
 
 
-@pytest.mark.parametrize("name", [n for n, e in learners.items() if e.family != "cascade"])
+@pytest.mark.parametrize("name", [n for n, e in learners.items() if "matroid" in PLAYS[e.family]])
 def test_a_loop_is_never_played_however_large_its_mean(name):
     problem = SMALLEST["matroid"]["one edge and a self-loop"]
     gate = Simulation(3, 64)

@@ -10,13 +10,15 @@ from accountant import Accountant, BasicComposition, Budget, GaussianComposition
 from algorithms.catalogue.structured_entries import learners
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.play import play_fresh, play_phases
-from algorithms.problems import Cascade, SemiBandit, ShortestPath, TopK, UniformMatroid
+from algorithms.problems import Arms, Cascade, SemiBandit, ShortestPath, TopK, UniformMatroid
 from algorithms.simulate import simulate
 from mechanisms import LaneStreams
 from mechanisms.parameters import ParameterError
 
 PATHS = ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
 CASES = {
+    "dp-bandit": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
+    "dp-bandit-gaussian": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "cucb-batch-all": SemiBandit(PATHS, [0.3, 0.6, 0.7]),
     "cucb-batch-gaussian": SemiBandit(TopK(4, 2), [0.2, 0.9, 0.5, 0.4]),
     "cucb-batch-least": SemiBandit(TopK(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),
@@ -118,7 +120,7 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
     nothing = gate.private(np.zeros((64, size)), learner.feedback_domain, 1)
     for rounds, message in (
         (learner.committed + 1, "must be from 0 to the"),
-        (learner.committed - 2, r"rounds\[0\]=-1"),
+        (learner.committed * 0 - 1, r"rounds\[0\]=-1"),
         (np.ones(64), "must be whole numbers"),
         (np.ones((64, 1), dtype=np.int64), "must be whole numbers"),
     ):

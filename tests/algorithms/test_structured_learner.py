@@ -23,11 +23,12 @@ from algorithms import (
 )
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.play import play_phases, start_warm
-from algorithms.problems import ProblemError, RankedLists, TopK, build_problem
+from algorithms.problems import Arms, ProblemError, RankedLists, TopK, build_problem
 from algorithms.structured_learner import PLAYS
 from mechanisms import HorizonExceeded
 
 STRUCTURES = {
+    "bandit": Arms(3),
     "semi-bandit": build_problem("shortest-path", {}).structure,
     "matroid": build_problem("linear-matroid", {}).structure,
     "cascade": RankedLists(items=6, positions=2),

@@ -51,7 +51,7 @@ from verify.verdict.json_form import json_able
 _Found = TypeVar("_Found")
 
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
-_TWINS = {"semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
+_TWINS = {"bandit": "cucb", "semi-bandit": "cucb", "matroid": "omm", "cascade": "cascade-ucb1"}
 
 _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bold red"}
 

@@ -27,7 +27,12 @@ from verify.conduct.effort import Effort
 from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.transcripts.neighbours import InitialOutcomes
 
-_DEFAULT_PROBLEMS = {"semi-bandit": "top-k", "matroid": "linear-matroid", "cascade": "cascade"}
+_DEFAULT_PROBLEMS = {
+    "bandit": "arms",
+    "semi-bandit": "top-k",
+    "matroid": "linear-matroid",
+    "cascade": "cascade",
+}
 
 
 def choose_problem(

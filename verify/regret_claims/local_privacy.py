@@ -15,7 +15,7 @@ import numpy as np
 from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import check_epsilon
-from algorithms.problems import Cascade, Problem, ProblemError, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Arms, Cascade, Problem, ProblemError, SemiBandit, TopK, UniformMatroid
 from algorithms.simulate import simulate
 from algorithms.theory.lower_bounds import two_point_bound
 from verify.statistics.betting_means import mean_at_most
@@ -124,6 +124,8 @@ def _two_arms(make: type[Any], means: np.ndarray) -> Problem:
     family = getattr(make, "family", None)
     if family == "cascade":
         return Cascade(2, 1, means)
+    if family == "bandit":
+        return SemiBandit(Arms(2), means)
     if family in ("semi-bandit", "matroid"):
         return SemiBandit(UniformMatroid(2, 1) if family == "matroid" else TopK(2, 1), means)
     raise ProblemError(f"{make.__name__}: must play arms, bases or lists, for one of two is a bit")

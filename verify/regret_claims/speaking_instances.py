@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.learner import Family
-from algorithms.problems import Cascade, LinearBandit, Problem, SemiBandit, TopK, UniformMatroid, Value
+from algorithms.problems import Arms, Cascade, LinearBandit, Problem, SemiBandit, TopK, UniformMatroid, Value
 from algorithms.theory.regret_bound import Instance
 
 StatedBound = Callable[[Instance], float]
@@ -34,7 +34,7 @@ def speaking_problem(family: Family, *, dimension: int = 1) -> Problem | LinearB
     if family == "linear":
         e1 = np.eye(dimension)[0]
         return LinearBandit(np.array([e1, -e1]), e1, 0.0, 1, "signs")
-    return SemiBandit(TopK(2, 1), np.array(_MEANS))
+    return SemiBandit(Arms(2) if family == "bandit" else TopK(2, 1), np.array(_MEANS))
 
 
 def smallest_horizon(bound: StatedBound, instance: Instance, most: int) -> int | None:

@@ -12,6 +12,7 @@ from algorithms.catalogue.structured_entries import check_family, family_of, lea
 from algorithms.claim import ClaimForm
 from algorithms.play import play_fresh
 from algorithms.problems import ProblemError, build_problem, problems
+from algorithms.structured_learner import PLAYS
 from mechanisms import LaneStreams
 
 
@@ -54,7 +55,7 @@ def test_entries_are_complete(name):
 @pytest.mark.parametrize("problem", problems)
 def test_a_learner_plays_its_families_and_refuses_the_others(name, problem):
     entry, instance = learners[name], build_problem(problem)
-    plays = {"semi-bandit": ("semi-bandit", "matroid")}.get(entry.family, (entry.family,))
+    plays = PLAYS[entry.family]
     assert family_of(instance) == problems[problem].family
     if problems[problem].family not in plays:
         with pytest.raises(ProblemError, match=f"{entry.make.__name__} plays"):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ChernoffNoiseBound
-from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
+from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent, chernoff_upper
 from mechanisms import Gaussian, Laplace, Sensitivity
 
 UNIT = Sensitivity(1, 1, 1)
@@ -139,3 +139,27 @@ def test_the_additive_bound_is_the_largest_solution(positions):
             assert over(upper[i] + 1.0, i) > 0
     assert np.isfinite(upper).any()
     assert (upper < 0).any()
+
+
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
+def test_the_exponent_is_the_supremum(law):
+    rng = np.random.default_rng(11)
+    size = 300
+    n = np.floor(10 ** rng.uniform(0, 7, size))
+    u, m = rng.random(size), np.floor(rng.uniform(1, 30, size))
+    u[:3] = [0.0, 1.0, 1.0]
+    total = n * u * rng.uniform(-0.2, 1.05, size) - 5 * rng.random(size)
+    width = 10 ** rng.uniform(-2, 1)
+    noise = NoiseTail.of(
+        Laplace(scale=width, sensitivity=UNIT) if law == LAPLACE else Gaussian(sigma=width, sensitivity=UNIT)
+    )
+    found = chernoff_exponent(u, n, m, total, noise=noise)
+    for i in range(size):
+        if total[i] >= n[i] * u[i]:
+            assert found[i] == 0
+            continue
+        best = rate(u[i], u[i], n[i], m[i], total[i], n[i], law, width, 0)
+        if law == GAUSSIAN and found[i] > best:
+            continue  # the plain search ends at s = 400
+        assert found[i] <= best * (1 + 1e-6) + 1e-6
+        assert found[i] >= best * (1 - 1e-4) - 1e-6

@@ -11,7 +11,7 @@ from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, 
 from accountant.plans.symbolic import Proved, Refuted
 from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
-from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Arms, Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.plans import (
     PLANNED,
     gaussian_mu,
@@ -25,6 +25,7 @@ from mechanisms import Gaussian, Sensitivity
 CERTIFIED = [name for name in PLANNED if not name.startswith("published/") and "gaussian" not in name]
 GAUSSIAN = [name for name in PLANNED if not name.startswith("published/") and "gaussian" in name]
 PROBLEMS = {
+    "bandit": lambda arms, size: SemiBandit(Arms(arms), np.linspace(0.1, 0.9, arms)),
     "semi-bandit": lambda arms, size: SemiBandit(TopK(arms, size), np.linspace(0.1, 0.9, arms)),
     "matroid": lambda arms, size: SemiBandit(UniformMatroid(arms, size), np.linspace(0.1, 0.9, arms)),
     "cascade": lambda arms, size: Cascade(arms, size, np.linspace(0.1, 0.9, arms)),

@@ -9,6 +9,7 @@ from algorithms import CascadeUCBRR, DPUCBMat, simulate
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import (
+    Arms,
     Cascade,
     LinearBandit,
     MaximumCoverage,
@@ -161,6 +162,7 @@ def test_paths_and_coverage_have_bounds_too():
 def test_every_bound_says_which_of_its_terms_is_largest(name):
     family = {**learners, **linear_learners}[name].family
     problem = {
+        "bandit": SemiBandit(Arms(3), [0.2, 0.5, 0.9]),
         "semi-bandit": SemiBandit(TopK(3, 2), [0.2, 0.5, 0.9]),
         "matroid": MATROID,
         "cascade": Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3]),
@@ -176,6 +178,7 @@ def test_every_bound_says_which_of_its_terms_is_largest(name):
 # --- learning ---------------------------------------------------------------------------------------
 
 EASY = {
+    "bandit": SemiBandit(Arms(4), [0.05, 0.95, 0.1, 0.9]),
     "semi-bandit": SemiBandit(TopK(4, 2), [0.05, 0.95, 0.1, 0.9]),
     "matroid": SemiBandit(UniformMatroid(4, 2), [0.05, 0.95, 0.1, 0.9]),
     "cascade": Cascade(4, 2, [0.02, 0.55, 0.05, 0.5]),

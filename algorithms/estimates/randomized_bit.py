@@ -1,0 +1,41 @@
+"""One randomized bit about a number in [0, 1]: what a user of the local learners sends."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from accountant import Gate, Private
+from mechanisms import Above, RandomizedResponse
+from mechanisms.arrays import FloatArray
+
+
+class RandomizedBit:
+    """The user rounds X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 + e^epsilon)``.
+
+    Given X, the message is a mixture of the two randomized-response laws: epsilon-locally differentially private, and
+    no better. It is 1 with probability ``q + (1 - 2 q) E X``, ``q = 1 / (1 + e^epsilon)``, exactly.
+
+    Parameters
+    ----------
+    gate
+        Where values come from.
+    epsilon
+        The privacy of one message, above 0.
+    """
+
+    def __init__(self, gate: Gate, epsilon: float) -> None:
+        self.randomizer = RandomizedResponse(size=2, epsilon=epsilon)
+        self.gain = 1.0 / math.tanh(epsilon / 2)  # coth = 1 / (1 - 2 q)
+        self._gate = gate
+        self._threshold: FloatArray | None = None
+
+    def send(self, value: Private) -> FloatArray:
+        """Return the messages about values in [0, 1], shape (lanes, 1)."""
+        # The rounding needs no secrecy: for every threshold the bit is a function of the value.
+        if self._threshold is None:  # else it was drawn for a user who was refused
+            self._threshold = self._gate.random.random((self._gate.lanes, 1))
+        sent = self._gate.release(self.randomizer, value.map(Above(self._threshold)))
+        self._threshold = None
+        return sent.astype(np.float64)

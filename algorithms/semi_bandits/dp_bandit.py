@@ -1,0 +1,216 @@
+"""Private K-armed bandits by indexed minimum empirical divergence: on batches, or on users' randomized bits.
+
+An arm's index is how much speaks against its being the best one: I_i, the exponent with which Chernoff's inequality
+for its noisy data rejects the largest empirical mean, and the logarithm of its count (Honda & Takemura 2015). No
+confidence level has to be chosen, and all that is known of the noise is in I_i.
+
+*Central.* Every arm's first batch has f values, later ones half of what was released before; a batch is played
+through, and its sum released once. With y the sum of the releases of n values with j noises, and ``k(s) = -ln(1 - b^2
+s^2)`` (Laplace) or ``sigma^2 s^2 / 2`` (Gaussian),
+
+``I(u) = sup_{0 <= s < 1/b} -s y - n ln(1 - u + u e^-s) - j k(s)``,
+
+and after a release the arm of least ``I_i(max_k y_k / n_k) + ln n_i`` is played. Nothing but the batches is observed,
+each record is in one of them, and which one follows from releases before: a record pays for one release of one
+number.
+
+*Local.* Every user sends one bit; ``n kl(mean, largest mean)`` takes the place of I, and every message counts at
+once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from accountant import Gate, Private
+from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, View
+from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
+from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.randomized_bit import RandomizedBit
+from algorithms.lanes import gather, scatter_add
+from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
+from algorithms.problems import Arms
+from algorithms.structured_learner import HorizonLearner
+from mechanisms import Gaussian, Interval, Laplace
+from mechanisms.arrays import FloatArray, IntArray
+
+
+class _BatchBandit(HorizonLearner[Arms]):
+    """Play one arm's batch after the other's."""
+
+    family: ClassVar[Family] = "bandit"
+    growth: ClassVar[float] = 0.5
+    """By which share of what was released an arm's data grow with its next batch."""
+
+    def __init__(
+        self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int, first: float
+    ) -> None:
+        super().__init__(structure, gate, horizon)
+        self.mechanism = mechanism
+        self.noise = NoiseTail.of(mechanism)
+        self.first = max(1, math.ceil(first))
+        self.batches = GrowingBatches(
+            gate, structure.arms, mechanism, first_size=self.first, growth=self.growth
+        )
+        self.arm: IntArray = np.zeros((gate.lanes, 1), dtype=np.int64)
+        self.released = np.zeros(gate.lanes, dtype=np.bool_)  # the arm's batch: another one is chosen
+
+    def choose(self) -> IntArray:
+        """Return the arm whose batch is open; after its release, the one of least index."""
+        if self.released.any():
+            arm = self.arm.copy()
+            arm[self.released, 0] = self._index(self.released).argmin(axis=1)
+            self.arm, self.released = arm, np.zeros_like(self.released)
+        return self.arm
+
+    @property
+    def committed(self) -> IntArray:
+        """The rounds until the arm's batch is full."""
+        return self.batches.room(self.arm)
+
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Put the outcome in its arm's batch, or the total of some rounds."""
+        full = self.batches.add(action, feedback, rounds)
+        if full is not None:
+            self.released = self.released | gather(full, self.arm)[:, 0]
+
+    def _index(self, lanes: np.ndarray) -> FloatArray:
+        """Return ``I_i + ln n_i`` in some lanes; -inf before an arm's first release."""
+        n, total, noises = self.batches.size[lanes], self.batches.total[lanes], self.batches.releases[lanes]
+        known = n > 0
+        count = np.maximum(n, 1.0)
+        largest = np.where(known, total / count, -np.inf).max(axis=1, keepdims=True)
+        best = np.broadcast_to(np.clip(largest, 0.0, 1.0), n.shape)
+        evidence = chernoff_exponent(best, count, noises, total, noise=self.noise)
+        return np.where(known, evidence + np.log(count), -np.inf)
+
+
+class DPBandit(_BatchBandit):
+    """K arms under central pure differential privacy: exactly epsilon for every round.
+
+    ``Lap(1 / epsilon)`` on every batch, whose first has ``f = ln(T) / epsilon`` values. For every gap Delta the arm is
+    played about ``1.5 ln(T) / d_eps`` times (`algorithms.theory.bandit_regret` has the theorem at every T), where no
+    epsilon-private learner of Bernoulli rewards plays it less than ``ln(T) / d_eps`` times in the limit (Azize, Wu,
+    Honda, Orabona, Ito & Basu 2025).
+
+    Parameters
+    ----------
+    structure
+        The arms.
+    gate
+        Where feedback comes from: a number in [0, 1] for the arm played.
+    epsilon
+        The privacy of one round's outcome, in the view of everything released.
+    horizon
+        The number of rounds T.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from accountant import Accountant, Budget
+    >>> from algorithms import DPBandit
+    >>> from algorithms.problems import Arms
+    >>> accountant = Accountant(Budget(epsilon=1.0), noise=np.random.default_rng(1))
+    >>> learner = DPBandit(Arms(3), accountant, epsilon=1.0, horizon=1000)
+    >>> for user in range(100):
+    ...     arm = learner.act()[0, 0]
+    ...     reward = accountant.private([float(arm == 1)], learner.feedback_domain, record=user)
+    ...     learner.observe(reward)
+    >>> int(learner.act()[0, 0]), accountant.worst()[1].epsilon == 1
+    (1, True)
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Laplace noise",
+    )
+
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
+        super().__init__(
+            structure, gate, mechanism, horizon, mechanism.scale * math.log(check_horizon(horizon))
+        )
+
+
+class DPBanditGaussian(_BatchBandit):
+    """K arms under central differential privacy with Gaussian noise: exactly (epsilon, delta) for every round.
+
+    ``N(0, sigma^2)`` on every batch, whose first has ``f = sigma sqrt(2 ln T)`` values: privacy costs nothing in the
+    limit of large T.
+
+    Parameters
+    ----------
+    structure, gate, epsilon, horizon
+        As for `DPBandit`.
+    delta
+        The delta of one round, in (0, 1).
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="central",
+        view=View.ACTIONS,
+        unit=ONE_ROUND_CENTRAL,
+        source="this library: IMED (Honda & Takemura 2015) on accumulated batches with Gaussian noise",
+    )
+
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int) -> None:
+        mechanism = Gaussian.for_epsilon_delta(
+            check_epsilon(epsilon), check_delta(delta), sensitivity=Interval(0, 1).sensitivity
+        )
+        first = mechanism.sigma * math.sqrt(2 * math.log(check_horizon(horizon)))
+        super().__init__(structure, gate, mechanism, horizon, first)
+
+
+class DPBanditLDP(HorizonLearner[Arms]):
+    """K arms under local differential privacy: every user sends one randomized bit.
+
+    Every arm is played ``ceil(sqrt(ln T))`` times first. Then the arm of least ``n kl(o / n, largest o / n) + ln n`` is
+    played, with o the ones among an arm's n messages. An arm is played ``ln(T) / kl(p, p*)`` times in the limit, p the
+    means of the bits: the least for this message.
+
+    Parameters
+    ----------
+    structure, gate, horizon
+        As for `DPBandit`.
+    epsilon
+        The privacy of one user's message.
+    """
+
+    family: ClassVar[Family] = "bandit"
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        model="local",
+        view=View.MESSAGE,
+        unit=ONE_USER_LOCAL,
+        source="this library: IMED (Honda & Takemura 2015) on randomized bits",
+    )
+
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
+        super().__init__(structure, gate, horizon)
+        self.bit = RandomizedBit(gate, check_epsilon(epsilon))
+        self.randomizer = self.bit.randomizer
+        self.first = max(1, math.ceil(math.sqrt(math.log(self.horizon))))
+        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.ones: FloatArray = np.zeros((gate.lanes, structure.arms))
+
+    def choose(self) -> IntArray:
+        """Return the least played arm while it has fewer than the first messages; then the one of least index."""
+        count = np.maximum(self.count, 1.0)
+        mean = self.ones / count
+        best = mean.max(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ones = np.where(self.ones > 0, self.ones * np.log(mean / best), 0.0)
+            zeros = np.where(mean < 1, (count - self.ones) * (np.log1p(-mean) - np.log1p(-best)), 0.0)
+        index = np.where(mean < best, ones + zeros, 0.0) + np.log(count)
+        index = np.where(self.count < self.first, self.count - self.first, index)
+        return np.asarray(index.argmin(axis=1)[:, np.newaxis], dtype=np.int64)
+
+    def learn(self, action: IntArray, feedback: Private) -> None:
+        """Count one bit about the arm."""
+        sent = self.bit.send(feedback)
+        scatter_add(self.ones, action, sent)
+        scatter_add(self.count, action, 1.0)
