@@ -18,7 +18,7 @@ from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import PhasedTrace, simulate_phases
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
-from algorithms.semi_bandits.cucb_batch import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
 from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
@@ -41,6 +41,7 @@ __all__ = [
     "PE",
     "REWARD_DOMAIN",
     "AmbiguousFeedback",
+    "CUCBBatch",
     "CUCBBatchAll",
     "CUCBBatchGaussian",
     "CUCBBatchLeast",

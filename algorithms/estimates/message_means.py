@@ -47,11 +47,14 @@ class MessageMeans:
         scatter_set(self.index, arms, np.clip(upper, 0.0, 1.0))
 
 
-def least_counted(count: FloatArray, super_arm: IntArray) -> IntArray:
-    """Return where in each lane's super arm the arm of least count stands, shape (lanes, 1); ties by lowest id.
+def least_counted(count: FloatArray, super_arm: IntArray, many: int = 1) -> IntArray:
+    """Return where in each lane's super arm the arms of least count stand, shape (lanes, many); ties by lowest id.
 
-    A function of public numbers. Arms need not stand in the order of their ids (a path's edges do not).
+    A function of public numbers. Arms need not stand in the order of their ids (a path's edges do not). Where a super
+    arm has fewer arms, padding is counted last.
     """
     rank = gather(count, super_arm) * count.shape[1] + super_arm
     rank[super_arm < 0] = np.inf
-    return np.asarray(rank.argmin(axis=1)[:, np.newaxis], dtype=np.int64)
+    if many == 1:
+        return np.asarray(rank.argmin(axis=1)[:, np.newaxis], dtype=np.int64)
+    return np.asarray(rank.argsort(axis=1, kind="stable")[:, :many], dtype=np.int64)

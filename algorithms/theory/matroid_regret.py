@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sympy as sp
+from sympy.utilities.lambdify import implemented_function
 
+from algorithms.estimates.doubling_batches import released_counts
+from algorithms.problems import Matroid, TopK
+from algorithms.semi_bandits.cucb_batch import CUCBBatch
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
 from algorithms.theory.regret_bound import (
     Delta,
+    Delta_0,
     Delta_max,
+    F,
     FloorLog2,
     K,
     L,
@@ -23,6 +29,22 @@ from algorithms.theory.regret_bound import (
 
 _batches = FloorLog2(T + 1)
 _matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
+
+Releases = implemented_function(
+    "Releases", lambda horizon: float(len(released_counts(int(horizon), 1, CUCBBatch.growth)))
+)
+"""The most batches of one element in T rounds, J."""
+
+# A few elements fed: radius at most sqrt(x / 2n) + F / n, so n <= nu = 2 x / u^2 + 4 F / u at gap u, and an element of
+# which nu values were released was fed 3 nu / 2 + 1 times at most.
+_few = sp.Min(K, sp.ceiling(epsilon / 4))
+_unfed = sp.Max(0, sp.Min(K - _few, L - K))
+
+
+def _charged(gap: sp.Expr, largest: sp.Expr) -> sp.Expr:
+    """Return the regret of the rounds that charge one element, of gaps from `gap` to `largest`."""
+    return 3 * x * (2 / gap - 1 / largest) + 6 * F * (1 + sp.log(largest / gap)) + largest
+
 
 MATROID_BOUNDS: dict[str, RegretBound] = {
     "omm": RegretBound(
@@ -59,6 +81,19 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
             failure=1 / T,
             sides=1.5,  # e^-x for the values, and half of that for the noise
         ),
+    ),
+    "cucb-batch": RegretBound(
+        constant=2 * R_max + L * _unfed / _few * _charged(Delta_0, R_max),
+        per_arm=_charged(Delta, Delta_max),
+        definitions=(
+            (b, _few / epsilon),
+            (x, sp.log(L * Releases(T) * T)),
+            (F, b * (2 * sp.sqrt(Releases(T) * x) + x)),
+        ),
+        source="bijective exchange, growing batches of the least-counted elements; a bad element that is not fed "
+        "charges those that are",
+        regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
+        applies=lambda instance: isinstance(instance.problem.structure, TopK | Matroid),  # type: ignore[union-attr]
     ),
     "dpts-mat": RegretBound(
         constant=K + 1,

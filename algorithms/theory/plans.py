@@ -54,6 +54,14 @@ def horizon_symbol() -> sp.Symbol:
 
 
 @functools.cache
+def fed_symbol() -> sp.Symbol:
+    """Return q: of how many arms a round feeds the outcomes, in learners that choose it."""
+    import sympy
+
+    return sympy.Symbol("q", positive=True)
+
+
+@functools.cache
 def gaussian_mu() -> sp.Symbol:
     """Return mu: the one of Gaussian DP with which exactly the claimed (epsilon, delta) holds."""
     import sympy
@@ -67,12 +75,14 @@ def _plan(
     *,
     gaussian: bool = False,
     least_horizon: int | None = None,
+    few: bool = False,
 ) -> SymbolicPlan:
-    """Make a plan; with `least_horizon` it has T, at least that, for a further symbol."""
+    """Make a plan; with `least_horizon` it has T, at least that, for a further symbol, with `few` q."""
     size, arms, epsilon = symbols()
     parameter = gaussian_mu() if gaussian else epsilon
     horizon = {} if least_horizon is None else {horizon_symbol(): Whole(least_horizon)}
-    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon})
+    fed = {fed_symbol(): Whole(1)} if few else {}
+    values = Values({size: Whole(1), arms: Whole(size), parameter: Above(0), **horizon, **fed})
     return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
 
 
@@ -85,6 +95,12 @@ def _all_outcomes(why: str, coordinates: sp.Expr | None = None) -> SymbolicStep:
 def _one_outcome(why: str) -> SymbolicStep:
     """One coordinate with Lap(1 / epsilon)."""
     return SymbolicStep(SymbolicLaplace(1 / symbols()[2]), 1, why)
+
+
+def _few_outcomes(why: str) -> SymbolicStep:
+    """As many coordinates as are fed, q, with Lap(q / epsilon)."""
+    few = fed_symbol()
+    return SymbolicStep(SymbolicLaplace(few / symbols()[2], coordinates=few), few, why)
 
 
 def _clicks(why: str) -> SymbolicStep:
@@ -181,6 +197,7 @@ def _cucb_gaussian_as_printed() -> SymbolicPlan:
 
 _SENT = "each of at most K played outcomes is sent once"
 _BATCHED = "each of the K outcomes enters one batch, whose sum is released once"
+_FED = "each of the q outcomes fed enters one batch, whose sum is released once"
 _CLICKED = "the click vector is sent once"
 
 _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
@@ -201,6 +218,7 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cucb-batch-gaussian": lambda: _central(
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
+    "cucb-batch": lambda: _plan({"one round": (_few_outcomes(_FED),)}, "this library", few=True),
     "dp-bandit": lambda: _central(
         lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
     ),

@@ -19,6 +19,7 @@ PATHS = ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
 CASES = {
     "dp-bandit": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "dp-bandit-gaussian": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
+    "cucb-batch": SemiBandit(TopK(5, 3), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "cucb-batch-all": SemiBandit(PATHS, [0.3, 0.6, 0.7]),
     "cucb-batch-gaussian": SemiBandit(TopK(4, 2), [0.2, 0.9, 0.5, 0.4]),
     "cucb-batch-least": SemiBandit(TopK(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7]),

@@ -4,10 +4,21 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from accountant import Simulation
-from algorithms import CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from accountant import Accountant, Budget, Coupled, Simulation
+from algorithms import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import play_fresh
-from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
+from algorithms.problems import (
+    GraphicMatroid,
+    MaximumCoverage,
+    SemiBandit,
+    ShortestPath,
+    TopK,
+    UniformMatroid,
+)
+from algorithms.simulate import simulate
+from algorithms.theory.regret import BOUNDS
+from algorithms.theory.regret_bound import Instance
 from mechanisms import GaussianProfile, LaneStreams
 
 PATHS = ShortestPath([("c", "t"), ("s", "b"), ("b", "t"), ("a", "c"), ("s", "a"), ("s", "t")], "s", "t")
@@ -19,7 +30,7 @@ PROBLEMS = {
     "paths of different length": SemiBandit(PATHS, [0.8, 0.6, 0.7, 0.9, 0.8, 0.3]),
     "coverage": SemiBandit(MaximumCoverage(4, 2, 2), [0.1, 0.5, 0.4, 0.3, 0.9, 0.2, 0.1, 0.6]),
 }
-LEARNERS = [CUCBBatchAll, CUCBBatchLeast, CUCBBatchGaussian]
+LEARNERS = [CUCBBatch, CUCBBatchAll, CUCBBatchLeast, CUCBBatchGaussian]
 DELTA = 1e-3
 
 
@@ -62,27 +73,39 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
     """Batches, feeding and totals by hand; indices by plain search (to 1e-4: Newton stops after 12 steps)."""
     problem = PROBLEMS[name]
     m, size = problem.structure.arms, problem.structure.size
-    run = recorded_run(lambda s, g: build(learner, s, g, EPSILON, HORIZON), problem, HORIZON, 3)
+    epsilon = 6.0 if learner is CUCBBatch else EPSILON
+    run = recorded_run(lambda s, g: build(learner, s, g, epsilon, HORIZON), problem, HORIZON, 3)
     (mechanism,) = {release.mechanism for release in run.releases}
     gaussian = learner is CUCBBatchGaussian
     if gaussian:
         b = mechanism.sigma
         assert GaussianProfile(math.sqrt(size) / b).delta(EPSILON) == pytest.approx(DELTA, rel=1e-7)
     else:
-        b = (1 if learner is CUCBBatchLeast else size) / EPSILON
+        independent = isinstance(problem.structure, TopK | UniformMatroid)
+        few = {CUCBBatchLeast: 1, CUCBBatch: min(size, 2) if independent else 1}.get(learner, size)
+        b = few / epsilon
         assert mechanism.scale == pytest.approx(b, rel=1e-15)
-    x = exponent(m, HORIZON)
+    x, first = exponent(m, HORIZON), 1
+    if learner is CUCBBatch:
+        most = len(released_counts(HORIZON, 1, 0.5))
+        x = math.log(size * most * HORIZON)
+        first = math.ceil(b * x)
+        assert first > 1
+
+    def batch_size(n, j):
+        return max(1, math.ceil(n / 2)) if learner is CUCBBatch and j else first * 2**j
+
     for lane in (0, 63):
         noise = run.noise(lane)
         n, j, y = [0] * m, [0] * m, [0.0] * m
         batch, held = [0] * m, [0.0] * m
         for t in range(1, HORIZON + 1):
             played = [int(i) for i in run.actions[t - 1, lane] if i >= 0]
-            fed = [min(played, key=lambda i: (n[i], i))] if learner is CUCBBatchLeast else played
+            fed = played if gaussian else sorted(played, key=lambda i: (n[i], i))[:few]
             for i in fed:
                 batch[i] += 1
                 held[i] += run.records[t, lane, i]
-                if batch[i] == 2 ** j[i]:
+                if batch[i] == batch_size(n[i], j[i]):
                     y[i] += held[i] + noise.pop((t, i))
                     n[i] += batch[i]
                     j[i] += 1
@@ -119,8 +142,9 @@ def test_no_confidence_bound_fails(learner):
     gate = Simulation(7, 256)
     built = build(learner, problem.structure, gate, 3.0, 1000)
     failed = np.zeros(256, dtype=bool)
+    matter = [1, 2, 4] if learner is CUCBBatch else [0, 1, 2, 3, 4, 5]  # an index is for the best arms only
     for _ in play_fresh(built, problem, gate, LaneStreams(7, 256, key=(2,)), 1000):
-        failed |= (built.index < problem.means).any(axis=1)
+        failed |= (built.index < problem.means)[:, matter].any(axis=1)
     assert failed.sum() <= 4
     assert (built.index < 1).any(axis=1).all()
 
@@ -137,3 +161,83 @@ def test_a_small_mean_has_a_smaller_index_than_by_the_additive_bound():
     x, b = learner.exponent, 1 / 5
     additive = (y + np.sqrt(2 * x * (n / 4 + 2 * b * b * j)) + b * x) / n
     assert (learner.index[:, 0] - 0.02 < 0.6 * (additive - 0.02)).all()
+
+
+@pytest.mark.parametrize(("epsilon", "few"), [(0.01, 1), (4.0, 1), (4.1, 2), (10.0, 3), (1e6, 4)])
+def test_how_many_arms_are_fed(epsilon, few):
+    gate = Simulation(1, 64)
+    learner = CUCBBatch(TopK(9, 4), gate, epsilon=epsilon, horizon=100)
+    assert learner.act().shape == (64, 4)
+    assert learner.fed.shape == (64, few)
+    assert learner.mechanism.scale == pytest.approx(few / epsilon, rel=1e-15)
+    assert CUCBBatch(PATHS, gate, epsilon=epsilon, horizon=100).few == 1
+
+
+@pytest.mark.parametrize("record", [1, 2])
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_a_record_loses_epsilon_at_most_and_a_record_of_full_batches_all_of_it(epsilon, record):
+    """Exact losses in 1,280 lanes: q = 1 of 2 arms is fed at epsilon = 1, and both at 10."""
+    gate = Coupled(8, 64 * 20, 1)
+    learner = CUCBBatch(TopK(3, 2), gate, epsilon=epsilon, horizon=60)
+    for t in range(1, 61):
+        learner.act()
+        values = np.zeros((2, gate.lanes, 2))
+        values[0] = t == record
+        learner.observe(gate.private(values, learner.feedback_domain, t))
+    assert not gate.divergences
+    assert gate.loss.max() == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 9.0])
+def test_the_worst_record_pays_epsilon(epsilon):
+    accountant = Accountant(Budget(epsilon), noise=np.random.default_rng(5), seed=6)
+    learner = CUCBBatch(TopK(5, 3), accountant, epsilon=epsilon, horizon=100)
+    for t in range(100):
+        learner.act()
+        learner.observe(accountant.private([1.0, 0.5, 0.0], learner.feedback_domain, t))
+    assert epsilon * (1 - 1e-15) <= accountant.worst()[1].epsilon <= epsilon
+
+
+def final_regret(learner, problem, epsilon):
+    trace = simulate(
+        lambda gate: learner(problem.structure, gate, epsilon=epsilon, horizon=20_000),
+        problem,
+        horizon=20_000,
+        runs=64,
+        seed=1,
+        checkpoints=1,
+    )
+    return trace.regret_mean[-1]
+
+
+COMPARED = {
+    "sets": SemiBandit(TopK(20, 4), [0.2] * 4 + [0.05] * 16),
+    "a graph": SemiBandit(
+        GraphicMatroid(4, [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]), np.linspace(0.9, 0.2, 6)
+    ),
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 10.0])
+@pytest.mark.parametrize("name", COMPARED)
+def test_it_has_less_regret_than_its_siblings(name, epsilon):
+    """Measured: 1.2 to 1.9 times less; a ratio has a standard error of 0.03."""
+    mine = final_regret(CUCBBatch, COMPARED[name], epsilon)
+    assert 1.05 * mine <= min(
+        final_regret(each, COMPARED[name], epsilon) for each in (CUCBBatchAll, CUCBBatchLeast)
+    )
+
+
+def test_its_theorem():
+    """By hand, on three of five arms of two means: q = 2 of 3 are fed at epsilon = 5."""
+    problem, horizon = SemiBandit(TopK(5, 3), [0.9, 0.9, 0.9, 0.4, 0.4]), 10**6
+    most = len(released_counts(horizon, 1, 0.5))
+    x, b = math.log(5 * most * horizon), 2 / 5
+    tail = b * (2 * math.sqrt(most * x) + x)
+    one = 3 * x / 0.5 + 6 * tail + 0.5
+    shared = 3 * x * (2 / 0.5 - 1 / 1.0) + 6 * tail * (1 + math.log(2)) + 1.0
+    expected = 2 * 1.0 + 5 * 1 / 2 * shared + 2 * one
+    assert BOUNDS["cucb-batch"].evaluate(Instance(problem, 5.0, horizon)) == pytest.approx(
+        expected, rel=1e-12
+    )
+    assert not BOUNDS["cucb-batch"].covers(Instance(PROBLEMS["coverage"], 5.0, horizon))

@@ -14,6 +14,7 @@ from algorithms.play import play_records
 from algorithms.problems import Arms, Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.plans import (
     PLANNED,
+    fed_symbol,
     gaussian_mu,
     horizon_symbol,
     privacy_proof,
@@ -51,7 +52,9 @@ def run(name, size, arms, epsilon, delta=None, **options):
 
 def at(name, size, arms, epsilon, kind):
     K, L, eps = symbols()
-    return symbolic_plan(name).at({K: size, L: arms, eps: epsilon, horizon_symbol(): ROUNDS}, kind)
+    few = min(size, math.ceil(epsilon / 4))
+    values = {K: size, L: arms, eps: epsilon, horizon_symbol(): ROUNDS, fed_symbol(): few}
+    return symbolic_plan(name).at(values, kind)
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
