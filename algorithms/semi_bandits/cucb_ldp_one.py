@@ -86,7 +86,6 @@ class CUCBLDPBit(_OneValueLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
         self.bit = RandomizedBit(gate, check_epsilon(epsilon))
-        self.randomizer = self.bit.randomizer
         root = self.bit.gain * math.sqrt(self.exponent / 2)
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root)
 

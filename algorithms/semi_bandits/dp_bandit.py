@@ -192,7 +192,6 @@ class DPBanditLDP(HorizonLearner[Arms]):
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
         self.bit = RandomizedBit(gate, check_epsilon(epsilon))
-        self.randomizer = self.bit.randomizer
         self.first = max(1, math.ceil(math.sqrt(math.log(self.horizon))))
         self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
         self.ones: FloatArray = np.zeros((gate.lanes, structure.arms))

@@ -117,7 +117,8 @@ class LoudNoise:
 
     def __init__(self, structure, gate, **keywords):
         super().__init__(structure, gate, **keywords)
-        for holder, name in ((self, "randomizer"), (getattr(self, "batches", None), "_mechanism")):
+        holders = (self, "randomizer"), (getattr(self, "bit", None), "randomizer")
+        for holder, name in (*holders, (getattr(self, "batches", None), "_mechanism")):
             if hasattr(holder, name):
                 setattr(holder, name, self._louder(getattr(holder, name)))
 
