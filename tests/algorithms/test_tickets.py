@@ -327,6 +327,28 @@ def test_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    interleave(10_000, 20)
+def test_ten_thousand_interleavings() -> None:
+    """Up to eight users at once; each outcome says whose it is, and the sums of arms say what was credited."""
+    rng = np.random.default_rng(3)
+    for _ in range(10_000):
+        learner = messages(accountant(ALMOST_EXACT))
+        expected, held, user = np.zeros(ARMS), [], 0
+        for step in rng.integers(3, size=16).tolist():
+            if step == 0 or not held:
+                held.append(learner.issue())
+                continue
+            ticket = held.pop(int(rng.integers(len(held))))
+            if step == 1:
+                learner.withdraw(ticket)
+                continue
+            values = rng.integers(5, size=SIZE) / 4
+            send(learner, f"user-{user}", values.tolist(), ticket)
+            expected[ticket.action[0]] += values
+            user += 1
+        credited = learner.estimates.mean * learner.estimates.count
+        assert credited[0] == pytest.approx(expected, abs=1e-4)
+        assert set(learner.tickets) == {ticket.number for ticket in held}
+        assert len(learner.gate.ledger) == user
+        assert all(
+            learner.gate.spent(f"user-{i}").epsilon == pytest.approx(ALMOST_EXACT) for i in range(user)
+        )

@@ -120,6 +120,7 @@ MATROID_ROWS = (
     Row("dpts-mat"),
     Row("cucb-batch-all"),
     Row("cucb-batch-least"),
+    Row("cucb-batch"),
 )
 
 
@@ -174,7 +175,22 @@ SETTINGS: dict[str, Setting] = {
             Row("cucb-dp-least"),
             Row("cucb-batch-all"),
             Row("cucb-batch-least"),
+            Row("cucb-batch"),
             Row("cucb-batch-gaussian"),
+        ),
+    ),
+    "arms": Setting(
+        partial(build_problem, "arms"),
+        100_000,
+        (0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
+        (
+            Row("cucb"),
+            Row("cucb-ldp-bit"),
+            Row("dp-bandit-ldp"),
+            Row("cucb-batch-least"),
+            Row("cucb-batch"),
+            Row("dp-bandit"),
+            Row("dp-bandit-gaussian"),
         ),
     ),
     "matroid": Setting(reversed_table_2, 10_000, (0.5, 2.0, 8.0), MATROID_ROWS),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from algorithms.problems import ProblemEntry, SettingError, linear_problems, problems
+from algorithms.catalogue.suggestion import Suggestion, TrustModel, suggest
+from algorithms.problems import ProblemEntry, SettingError, known_name, linear_problems, problems
 from verify.commands.command_options import json_option, show
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
@@ -21,16 +23,50 @@ if TYPE_CHECKING:
 
 @click.command("list")
 @click.argument("words", nargs=-1)
+@click.option(
+    "--for", "played", metavar="PROBLEM", help="Say which learner to import for this problem, and why."
+)
+@click.option("--trust", type=click.Choice(get_args(TrustModel)), default="central", show_default=True)
+@click.option("--epsilon", type=float, default=1.0, show_default=True)
+@click.option("--delta", type=float, default=0.0, show_default=True)
+@click.option("--horizon", type=int, default=100_000, show_default=True)
 @json_option
-def list_command(words: tuple[str, ...], as_json: bool) -> None:
+def list_command(
+    words: tuple[str, ...],
+    played: str | None,
+    trust: TrustModel,
+    epsilon: float,
+    delta: float,
+    horizon: int,
+    as_json: bool,
+) -> None:
     """Show learners, problems with their parameters, and the zoo: all, or those that WORDS describe.
 
-    As in ``dpwitness list local cascade``: names, models, families, sources and verdicts are looked through.
+    As in ``dpwitness list local cascade``: names, models, families, sources and verdicts are looked through. With
+    ``--for``, WORDS are none, and trust, epsilon, delta and horizon count.
     """
+    if played is not None:
+        if words:
+            raise SettingError(f"words: {' '.join(words)!r} cannot be looked for with --for")
+        catalogue: dict[str, ProblemEntry[Any]] = {**problems, **linear_problems}
+        entry = catalogue[known_name("problem", played, catalogue)]
+        suggestion = suggest(entry.build(), trust=trust, epsilon=epsilon, horizon=horizon, delta=delta)
+        show(as_json, lambda: asdict(suggestion), partial(_say, suggestion))
+        return
     found = _catalogue(words)
     if not as_json and not any(found.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
     show(as_json, lambda: found, partial(_render, words))
+
+
+def _say(suggestion: Suggestion, console: Console) -> None:
+    entry = every_learner[suggestion.name]
+    console.print(f"[bold]{suggestion.name}[/bold]  from algorithms import {entry.make.__name__}")
+    console.print(f"{suggestion.why}; {entry.summary}")
+    if suggestion.bound is not None:
+        console.print(
+            f"its theorem: regret at most {suggestion.bound:.5g} here, and the worst is {suggestion.trivial:.5g}"
+        )
 
 
 def _render(words: Sequence[str], console: Console) -> None:

@@ -1,0 +1,155 @@
+"""Which learner to import for a problem, and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from algorithms.catalogue.structured_entries import family_of
+from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
+from algorithms.problems import LinearBandit, Matroid, Problem, TopK
+from algorithms.theory.regret import BOUNDS
+from algorithms.theory.regret_bound import Instance, unit_mu
+from mechanisms import Gaussian, Sensitivity
+
+TrustModel = Literal["central", "local", "shuffle", "none"]
+
+_UNIT = Sensitivity(1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A learner and the reason for it.
+
+    Attributes
+    ----------
+    name
+        As registered: what ``dpwitness list`` shows.
+    why
+        A sentence.
+    bound
+        Its regret theorem at the problem, or None where it has none there.
+    trivial
+        The regret of the worst play, which a bound may exceed; None where there is no bound.
+    """
+
+    name: str
+    why: str
+    bound: float | None
+    trivial: float | None
+
+
+def suggest(
+    problem: Problem | LinearBandit, *, trust: TrustModel, epsilon: float, horizon: int, delta: float = 0.0
+) -> Suggestion:
+    """Return the learner of least known regret among the certified ones here.
+
+    The reasons are theorems where they decide, and measurements (`tests/benchmarks/compare_learners.py`) elsewhere;
+    they say which.
+
+    Parameters
+    ----------
+    problem
+        What is to be played.
+    trust
+        Who sees raw data: "central", a server that is trusted; "local", nobody but the user; "shuffle", nobody, and
+        messages are shuffled; "none" for no privacy.
+    epsilon, delta
+        The privacy of one record; linear learners need a delta above 0.
+    horizon
+        T.
+
+    Raises
+    ------
+    ValueError
+        If there is no learner for the problem under this trust, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> from algorithms.problems import build_problem
+    >>> suggest(build_problem("top-k"), trust="central", epsilon=1.0, horizon=100_000).name
+    'cucb-batch'
+    """
+    if trust not in get_args(TrustModel):
+        raise ValueError(f"trust={trust!r}: must be one of {', '.join(get_args(TrustModel))}")
+    check_epsilon(epsilon)
+    check_horizon(horizon)
+    if delta:
+        check_delta(delta)
+    if isinstance(problem, LinearBandit):
+        name, why = _linear(trust, delta)
+    else:
+        name, why = _structured(problem, trust, epsilon, delta, horizon)
+    instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)
+    bound = BOUNDS.get(name)
+    if bound is None or not bound.covers(instance):
+        return Suggestion(name, why, None, None)
+    return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret)
+
+
+def _linear(trust: TrustModel, delta: float) -> tuple[str, str]:
+    if trust == "none":
+        return "dpe", "phased elimination without noise"
+    if not delta:
+        raise ValueError("delta=0.0: linear learners add Gaussian noise, and need a delta above 0")
+    return (
+        f"dp-dpe-{trust}",
+        "exact widths, noise for one report of each client; dp-pe-"
+        f"{trust} where every round is another client's",
+    )
+
+
+def _structured(
+    problem: Problem, trust: TrustModel, epsilon: float, delta: float, horizon: int
+) -> tuple[str, str]:
+    family, structure = family_of(problem), problem.structure
+    if trust == "shuffle":
+        raise ValueError(
+            f"trust='shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
+        )
+    if trust == "none":
+        return {"matroid": "omm", "cascade": "cascade-ucb1"}.get(family, "cucb"), "no privacy is asked for"
+    if family == "bandit":
+        return _bandit(trust, epsilon, delta, horizon)
+    if family == "cascade":
+        return _cascade(trust, epsilon, delta)
+    if trust == "local":
+        return (
+            "cucb-ldp-bit",
+            "one randomized bit about one outcome has the least variance of the certified messages at every epsilon "
+            "(theorems)",
+        )
+    if isinstance(structure, TopK | Matroid):
+        measured = "the least regret measured on sets and matroids, at every epsilon from 0.5 to 10"
+        single = "; one arm at a time is better played as Arms(m), by dp-bandit"
+        return "cucb-batch", measured + (single if structure.size == 1 else "")
+    return (
+        "cucb-batch-least",
+        "a theorem for every reward that is smooth in the largest error; noise 1/epsilon",
+    )
+
+
+def _bandit(trust: TrustModel, epsilon: float, delta: float, horizon: int) -> tuple[str, str]:
+    if trust == "local":
+        return "dp-bandit-ldp", "the least regret that randomized bits allow, as T grows (theorem)"
+    if delta:
+        gaussian = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=_UNIT).sigma
+        logarithm = math.log(max(horizon, 2))
+        if gaussian * math.sqrt(2 * logarithm) < logarithm / epsilon:
+            return (
+                "dp-bandit-gaussian",
+                "a shorter first batch than with Laplace noise at this delta and horizon",
+            )
+    return "dp-bandit", "1.5 times the least regret that epsilon allows, as T grows (theorem)"
+
+
+def _cascade(trust: TrustModel, epsilon: float, delta: float) -> tuple[str, str]:
+    if trust == "local":
+        return (
+            "cascade-ucb-rr",
+            "one symbol about the click has less variance than a noisy click vector (measured)",
+        )
+    if delta and unit_mu(epsilon, delta) > epsilon / 2:
+        return "cascade-ucb-batch-gaussian", "less noise on a histogram than Laplace's at this delta"
+    return "cascade-ucb-batch", "one histogram for every phase of a list, released once (theorem)"

@@ -1,0 +1,86 @@
+"""Whatever problem is named, the learner that is suggested plays it, under the trust that was asked for."""
+
+import json
+import math
+
+import pytest
+from click.testing import CliRunner
+
+from accountant import Simulation
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import learners
+from algorithms.catalogue.suggestion import suggest
+from algorithms.problems import linear_problems, problems
+from verify.commands.command_group import cli
+
+NAMES = [
+    name for name in (*problems, *linear_problems) if not name.startswith("movielens")
+]  # they read a folder
+
+
+def built(name):
+    return {**problems, **linear_problems}[name].build()
+
+
+@pytest.mark.parametrize("trust", ["central", "local", "none"])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
+    problem = built(name)
+    found = suggest(
+        problem, trust=trust, epsilon=1.0, horizon=1000, delta=1e-5 if name in linear_problems else 0.0
+    )
+    entry = {**learners, **linear_learners}[found.name]
+    assert not found.name.startswith("published/")
+    if trust != "none":
+        assert entry.claim.model == trust
+    assert (found.bound is None) == (found.trivial is None)
+    if name in problems:
+        assert entry.build(problem, epsilon=1.0, horizon=1000)(Simulation(0, 64)).act().shape[0] == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "expected"),
+    [
+        ("arms", {}, "dp-bandit"),
+        ("arms", {"delta": 1e-2, "epsilon": 0.1}, "dp-bandit-gaussian"),
+        ("arms", {"delta": 1e-9, "epsilon": 5.0}, "dp-bandit"),
+        ("arms", {"trust": "local"}, "dp-bandit-ldp"),
+        ("graphic-matroid", {}, "cucb-batch"),
+        ("shortest-path", {}, "cucb-batch-least"),
+        ("cascade", {"delta": 0.5, "epsilon": 1.0}, "cascade-ucb-batch-gaussian"),
+        ("cascade", {"delta": 1e-6}, "cascade-ucb-batch"),
+        ("linear", {"delta": 1e-6, "trust": "shuffle"}, "dp-dpe-shuffle"),
+    ],
+)
+def test_reasons(name, settings, expected):
+    given = {"trust": "central", "epsilon": 1.0, "horizon": 100_000} | settings
+    assert suggest(built(name), **given).name == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("arms", {"trust": "nobody"}, "trust='nobody'"),
+        ("arms", {"trust": "shuffle"}, "no learner of bandit problems shuffles"),
+        ("linear", {}, "need a delta above 0"),
+        ("arms", {"epsilon": -1.0}, "epsilon=-1.0"),
+        ("arms", {"horizon": 0}, "horizon=0"),
+        ("arms", {"delta": 2.0}, "delta=2.0"),
+    ],
+)
+def test_what_cannot_be_suggested_is_refused(name, settings, words):
+    given = {"trust": "central", "epsilon": 1.0, "horizon": 100} | settings
+    with pytest.raises(ValueError, match=words):
+        suggest(built(name), **given)
+
+
+def test_the_command():
+    said = CliRunner().invoke(cli, ["list", "--for", "top-k", "--epsilon", "2"])
+    assert said.exit_code == 0
+    assert said.stdout.startswith("cucb-batch  from algorithms import CUCBBatch")
+    found = json.loads(
+        CliRunner().invoke(cli, ["list", "--for", "arms", "--trust", "local", "--json"]).stdout
+    )
+    assert found["name"] == "dp-bandit-ldp"
+    assert 0 < found["bound"] < math.inf
+    assert "top-k" in str(CliRunner().invoke(cli, ["list", "--for", "nothing"]).exception)
