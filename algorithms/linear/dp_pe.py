@@ -91,6 +91,9 @@ class StandardElimination(abc.ABC):
         self._number = 0
         self._phase: RewardPhase | None = None
         self._reports = 0
+        self._received: IntArray = np.zeros(
+            0, dtype=np.int64
+        )  # rewards of each action of the open phase's support
         # The first phase has h_1 = S rounds, so T/S + 1 >= 2^L for L completed ones.
         first = self.length(1)
         self.phases = max(1, math.floor(math.log2(horizon / first + 1)))
@@ -136,6 +139,7 @@ class StandardElimination(abc.ABC):
         phase = RewardPhase(self._number, support, counts, 0 if cut else rounds, bounds)
         if not cut:
             self._phase, self._reports = phase, 0
+            self._received = np.zeros_like(phase.counts)
             self._open(phase)
         return phase
 
@@ -150,21 +154,41 @@ class StandardElimination(abc.ABC):
         return None if self._phase is None else int(self._phase.support[self._coordinate(self._phase)])
 
     def _coordinate(self, phase: RewardPhase) -> int:
-        """Return the place in the support of the action whose reward is next."""
-        return int(np.searchsorted(np.cumsum(phase.counts), self._reports, side="right"))
+        """Return the place in the support of the first action whose rewards have not all come."""
+        return int(np.argmax(self._received < phase.counts))
+
+    def _place(self, phase: RewardPhase, action: int) -> int:
+        """Return the place in the support of an action that a client played."""
+        found = np.flatnonzero(phase.support == action)
+        if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
+            known = "is not played in this phase" if found.size == 0 else "has all its rewards in this phase"
+            raise ValueError(f"action={action!r}: {known}; waited for are {self._waited_for(phase)}")
+        return int(found[0])
+
+    def _waited_for(self, phase: RewardPhase) -> list[int]:
+        return [int(each) for each in phase.support[self._received < phase.counts]]
 
     @property
     def _settled(self) -> bool:
         """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
         return self.active.size == 1 or not self.actions[self.active].any()
 
-    def observe(self, report: Private) -> None:
-        """Take the next client's report, in `RewardPhase.domain`, shape (1, 1); clients come in play order.
+    def observe(self, report: Private, *, action: int | None = None) -> None:
+        """Take a client's report, in `RewardPhase.domain`, shape (1, 1).
+
+        Parameters
+        ----------
+        report
+            The client's reward.
+        action
+            What the client played, where clients come in any order; by default `next_action`.
 
         Raises
         ------
         RuntimeError
             If no phase waits for rewards.
+        ValueError
+            If the phase does not play the action, or has all its rewards; nothing changes.
         ForeignValue, DomainError, ValueError
             If the report is not private or comes from another domain; nothing changes.
         RecordWaiting, BudgetExceeded
@@ -172,7 +196,11 @@ class StandardElimination(abc.ABC):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
-        self.observe_many(report, 1)
+        if self._phase is None:
+            raise RuntimeError("no phase waits for rewards: call act first")
+        self._observe(
+            report, 1, self._coordinate(self._phase) if action is None else self._place(self._phase, action)
+        )
 
     def observe_many(self, reports: Private, clients: int) -> None:
         """Take the rewards of the next clients side by side; all play the same action.
@@ -187,12 +215,16 @@ class StandardElimination(abc.ABC):
         """
         if self._phase is None:
             raise RuntimeError("no phase waits for rewards: call act first")
+        self._observe(reports, clients, self._coordinate(self._phase))
+
+    def _observe(self, reports: Private, clients: int, coordinate: int) -> None:
         phase = self._phase
-        coordinate = self._coordinate(phase)
-        left = int(phase.counts[: coordinate + 1].sum()) - self._reports
+        assert phase is not None
+        left = int(phase.counts[coordinate] - self._received[coordinate])
         check_reports(self.gate, reports, phase, clients, left)
         self._add(reports, coordinate, clients)
         self._reports += clients
+        self._received[coordinate] += clients
         if self._reports == phase.clients:
             self._phase = None
             sums, noise = self.read(phase, self._close())

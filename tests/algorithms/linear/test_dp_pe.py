@@ -212,3 +212,39 @@ def test_a_phase_says_who_plays_what_and_what_is_reported(make: type) -> None:
     )
     assert learner.next_action is None
     assert learner.open_phase is None
+
+
+def test_rewards_may_come_in_any_order_if_they_say_what_was_played():
+    """At an epsilon whose noise cannot be told from none: the sums of the actions are those of their own clients."""
+    learners, rewards = [], {}
+    for order in (1, -1):
+        accountant = Accountant(Budget(1e7, 1e-3), noise=np.random.default_rng(0))
+        learner = DPPECentral(np.eye(3), accountant, epsilon=1e7, delta=1e-3, horizon=2_000)
+        phase = learner.act()
+        for client, action in list(enumerate(phase.order))[::order]:
+            rewards.setdefault(client, (-1.0) ** client * (action + 1) / 4)
+            before = learner.played, learner.communication
+            unplayed = accountant.private([[0.0]], phase.domain, "nobody")
+            with pytest.raises(ValueError, match="action=7: is not played in this phase; waited for are"):
+                learner.observe(unplayed, action=7)
+            assert (learner.played, learner.communication) == before
+            report = accountant.private(phase.report([rewards[client]])[np.newaxis], phase.domain, client)
+            learner.observe(report, action=int(action))
+        assert learner.open_phase is None
+        assert accountant.spent("nobody").epsilon == 0
+        learners.append(learner)
+    assert learners[0].learned.averages == pytest.approx(learners[1].learned.averages, abs=1e-4)
+
+
+def test_an_action_with_all_its_rewards_takes_no_more():
+    accountant = Accountant(Budget(1.0, 1e-3), noise=np.random.default_rng(0))
+    learner = DPPECentral(np.eye(3), accountant, epsilon=1.0, delta=1e-3, horizon=2_000)
+    phase = learner.act()
+    first = int(phase.support[0])
+    for client in range(int(phase.counts[0])):
+        learner.observe(accountant.private([[0.0]], phase.domain, client), action=first)
+    late = accountant.private([[0.0]], phase.domain, "late")
+    with pytest.raises(ValueError, match=f"action={first}: has all its rewards in this phase"):
+        learner.observe(late, action=first)
+    assert accountant.spent("late").epsilon == 0
+    assert learner.next_action == int(phase.support[1])
