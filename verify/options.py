@@ -12,7 +12,7 @@ import inspect
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
@@ -70,6 +70,13 @@ def _facts(words: str, rule: rules.Rule, **facts: Any) -> dict[str, OptionFacts]
 
 def _is_count(value: float) -> bool:
     return math.isfinite(value) and value == int(value) and value >= 1
+
+
+def _are_names(value: Any) -> bool:
+    """Return whether a value is a list of names of modules."""
+    return isinstance(value, list | tuple) and all(
+        isinstance(name, str) and all(part.isidentifier() for part in name.split(".")) for name in value
+    )
 
 
 def _check_time_limit(name: str, value: Any) -> None:
@@ -228,6 +235,16 @@ class Options:
         metadata=_facts(
             "For functions: which data sets are neighbours, in place of what the function itself declares.",
             rules.being(lambda value: True, ""),  # checked where the subject is found
+        ),
+    )
+    stub: Sequence[str] = field(
+        default=(),
+        metadata=_facts(
+            "For files: names of modules that it imports and that need not be there (plots, progress bars). Those that "
+            "are not installed are replaced by mocks.",
+            rules.being(_are_names, "a list of names of modules"),
+            help="A module that the file imports and that need not be there.",
+            reads=list,
         ),
     )
     seed: int = field(

@@ -27,7 +27,7 @@ def reproduction(subject: object, found: Subject, options: Options) -> str:
     changed = {
         name: (facts, getattr(options, name))
         for name, default, facts in each_option(type(options))
-        if name == "seed" or (facts.repeats and getattr(options, name) not in (default, {}))
+        if name == "seed" or (facts.repeats and getattr(options, name) not in (default, {}, []))
     }
     if arguments:
         changed.pop("neighbours", None)  # they are among the arguments
@@ -40,7 +40,7 @@ def reproduction(subject: object, found: Subject, options: Options) -> str:
 
 
 def _has_words(value: Any) -> bool:
-    return isinstance(value, str | numbers.Real | Mapping)
+    return isinstance(value, str | numbers.Real | Mapping | list | tuple)
 
 
 def _flag(name: str, facts: OptionFacts, value: Any) -> list[str]:
@@ -48,6 +48,8 @@ def _flag(name: str, facts: OptionFacts, value: Any) -> list[str]:
     flag = facts.spelling(name)
     if isinstance(value, Mapping):
         return [part for key, each in value.items() for part in (flag, f"{key}={each}")]
+    if isinstance(value, list | tuple):
+        return [part for each in value for part in (flag, str(each))]
     if value is True:
         return [flag]
     return [flag, str(value) if isinstance(value, str) else str(value).removesuffix(".0")]

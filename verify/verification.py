@@ -41,6 +41,7 @@ from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.resolve import Subject, registered_name, resolve
+from verify.subjects.stubs import stubbed
 from verify.subjects.subject_identity import adversary_words, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
@@ -177,7 +178,7 @@ def _answer(
         None if options.wealth is None else Path(options.wealth).absolute()
     )  # a subject may change the folder
     try:
-        with time_limit(options.time_limit):
+        with time_limit(options.time_limit), stubbed(options.stub):
             found, claim, adversary = _found(subject, options)
     except TimeLimitReached:
         raise SubjectError(

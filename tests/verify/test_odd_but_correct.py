@@ -1,0 +1,162 @@
+"""Functions that keep what they claim in unusual ways: none is refuted.
+
+What they return drifts, wraps around, comes in strange types or from strange arithmetic, and hardly leaves room below
+the claim, which is ε = 1. Each is refuted with a probability of at most 1e-4 for each seed.
+"""
+
+import itertools
+import math
+import time
+from collections import Counter, OrderedDict, namedtuple
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mechanisms import Interval
+from verify import Listed, verify
+
+COUNTS, CLOCK = itertools.count(), time.perf_counter
+KEEP = math.e / (1.0 + math.e)  # of the truth in a randomized response
+Point = namedtuple("Point", ["x", "y"])
+
+
+@dataclass(frozen=True)
+class Release:
+    """A value and where it comes from."""
+
+    value: object
+    source: str = "here"
+
+
+def response(data, rng):
+    """Return a bit of the data by randomized response."""
+    return bool(data > 0.5) == bool(rng.random() < KEEP)
+
+
+def noisy(data, rng, scale=1.0):
+    """Return the data with Laplace noise."""
+    return data + rng.laplace(scale=scale)
+
+
+def geometric(data, rng):
+    """Return the nearest whole number with two-sided geometric noise."""
+    p = 1.0 - math.exp(-1.0)
+    return round(data) + int(rng.geometric(p)) - int(rng.geometric(p))
+
+
+def spread_over_many(data, rng, modulus):
+    """Return a large number whose remainder is a randomized response."""
+    return int(rng.integers(10**9)) * modulus + int(response(data, rng))
+
+
+def rejection(data, rng):
+    """Return Laplace noise made by rejection, whose number of tries is the same for all data."""
+    while abs(noise := rng.laplace()) > 30.0:
+        pass
+    return data + noise
+
+
+def mixture(data, rng):
+    """Return with probability 1/2 a response of ε = 1, and else nothing."""
+    return response(data, rng) if rng.random() < 0.5 else None
+
+
+def growing(data, rng):
+    """Return a list whose length is a geometric variable that knows nothing of the data."""
+    return [noisy(data, rng, 1.0), *rng.normal(size=int(rng.geometric(0.4)))]
+
+
+def split(data, rng):
+    """Return two answers of half the budget each."""
+    return [noisy(data, rng, 2.0), noisy(1.0 - data, rng, 2.0)]
+
+
+def caught(data, rng):
+    """Raise with a probability that a response decides."""
+    if response(data, rng):
+        raise ValueError("too large")
+    return 0.0
+
+
+def two_calls_mixed(data, rng):
+    """Return a sum of two half answers, and their order without their values."""
+    first, second = noisy(data, rng, 2.0), noisy(data, rng, 2.0)
+    return {"sum": first + second, "first": first > second}
+
+
+SUBJECTS = {
+    "counter": lambda data, rng: [next(COUNTS), noisy(data, rng)],
+    "counter-in-a-dictionary": lambda data, rng: {"n": next(COUNTS), "x": response(data, rng)},
+    "counter-as-a-word": lambda data, rng: [f"run-{next(COUNTS)}", noisy(data, rng)],
+    "negative-counter": lambda data, rng: [-next(COUNTS), geometric(data, rng)],
+    "noisy-counter": lambda data, rng: [next(COUNTS) + rng.normal(), noisy(data, rng)],
+    "clock": lambda data, rng: [CLOCK(), noisy(data, rng)],
+    "clock-in-nanoseconds": lambda data, rng: [time.perf_counter_ns(), response(data, rng)],
+    "process-time": lambda data, rng: {"at": time.process_time(), "x": noisy(data, rng)},
+    "address": lambda data, rng: [repr(object()), noisy(data, rng)],
+    "identity": lambda data, rng: [id(object()), geometric(data, rng)],
+    "parity-by-response": lambda data, rng: spread_over_many(data, rng, 2),
+    "remainder-by-response": lambda data, rng: spread_over_many(data, rng, 97),
+    "remainder-of-a-large-number": lambda data, rng: spread_over_many(data, rng, 10**7),
+    "multiples": lambda data, rng: 12 * geometric(data, rng),
+    "powers": lambda data, rng: 2 ** (geometric(data, rng) % 40),
+    "wrapped": lambda data, rng: geometric(data, rng) % 17,
+    "digits": lambda data, rng: list(map(int, str(abs(geometric(data, rng)) + 100))),
+    "hexadecimal": lambda data, rng: hex(geometric(data, rng) + 1_000),
+    "decimal": lambda data, rng: Decimal(str(noisy(data, rng))),
+    "decimal-of-a-bit": lambda data, rng: Decimal(int(response(data, rng))) / 7,
+    "fraction": lambda data, rng: Fraction(geometric(data, rng), 3),
+    "fraction-of-a-float": lambda data, rng: Fraction(noisy(data, rng)),
+    "dataclass": lambda data, rng: Release(noisy(data, rng)),
+    "nested-dataclass": lambda data, rng: Release(Release(response(data, rng)), "there"),
+    "named-tuple": lambda data, rng: Point(noisy(data, rng, 2.0), noisy(data, rng, 2.0)),
+    "ordered": lambda data, rng: OrderedDict(a=noisy(data, rng), b=1),
+    "order-of-keys": lambda data, rng: {"a": 1, "b": 2} if response(data, rng) else {"b": 2, "a": 1},
+    "counts": lambda data, rng: dict(Counter(["x" if response(data, rng) else "y"])),
+    "set": lambda data, rng: {int(response(data, rng)), 5},
+    "bytes": lambda data, rng: bytes([int(response(data, rng)), *rng.bytes(3)]),
+    "complex-parts": lambda data, rng: [noisy(data, rng), rng.normal()],
+    "half-precision": lambda data, rng: np.float16(noisy(data, rng)),
+    "whole-array": lambda data, rng: np.array([geometric(data, rng), 3], dtype=np.int64),
+    "truths": lambda data, rng: np.array([response(data, rng), True]),
+    "rejection": rejection,
+    "mixture": mixture,
+    "growing": growing,
+    "split": split,
+    "caught": caught,
+    "two-calls-mixed": two_calls_mixed,
+    "far-away": lambda data, rng: 2.0**30 + noisy(data, rng),
+    "huge": lambda data, rng: 1e300 * noisy(data, rng),
+    "tiny": lambda data, rng: 1e-300 * noisy(data, rng),
+    "logarithm": lambda data, rng: math.exp(min(noisy(data, rng), 700.0)),
+    "reciprocal": lambda data, rng: 1.0 / noisy(data, rng),
+    "sign-and-size": lambda data, rng: [math.copysign(1.0, x := noisy(data, rng)), abs(x)],
+    "clipped": lambda data, rng: min(max(noisy(data, rng), 0.0), 1.0),
+    "or-nothing": lambda data, rng: x if (x := noisy(data, rng)) > 1.0 else math.nan,
+    "or-infinity": lambda data, rng: x if (x := noisy(data, rng)) > 0.0 else -math.inf,
+    "quarters": lambda data, rng: round(4.0 * noisy(data, rng)) / 4.0,
+    "mod-one": lambda data, rng: noisy(data, rng) % 1.0,
+    "uuid-like": lambda data, rng: f"{rng.integers(2**62):016x}-{int(response(data, rng))}",
+    "sentence": lambda data, rng: f"about {noisy(data, rng):.1f} of them",
+    "own-generator": lambda data, rng: noisy(data, np.random.default_rng(int(rng.integers(2**62)))),
+    "global-noise": lambda data, rng: data + np.random.laplace(),  # noqa: NPY002
+}
+FEW = ("counter", "address", "parity-by-response", "decimal", "nested-dataclass", "or-nothing")
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_few_with_few_draws(name):
+    assert (
+        verify(SUBJECTS[name], epsilon=1.0, neighbours=Interval(0, 1), samples=20_000).verdict == "unproven"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_none_is_refuted(name, seed):
+    result = verify(SUBJECTS[name], epsilon=1.0, neighbours=Listed([(0.0, 1.0)]), effort="quick", seed=seed)
+    assert result.verdict == "unproven"
