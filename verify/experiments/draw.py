@@ -69,7 +69,9 @@ def draw_lines(
         for number, line in enumerate(lines):
             places, mean, spread = _curve(results[line.name], x, y, band)
             several = several or bool(spread.any())
-            colour = "black" if line.role == "baseline" else f"C{line.colour}"
+            first = next((each for each in lines if each.role == "baseline"), None)
+            black = "black" if line is first else "0.55"  # a second baseline is grey
+            colour = black if line.role == "baseline" else f"C{line.colour}"
             (drawn,) = axes.plot(
                 places,
                 mean,
