@@ -15,11 +15,11 @@ from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.rounding import up
-from mechanisms.subsampled import SubsampledDirection, check_sampled
+from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
 
 
 @dataclass(frozen=True)
-class FixedSizeProfile(PrivacyProfile):
+class FixedSizeProfile(SampledProfile):
     """Profile of a mechanism run on m of n records, for replacing one of the n.
 
     With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
@@ -53,11 +53,6 @@ class FixedSizeProfile(PrivacyProfile):
                 "replacing a record of it by another, twice the norm of what a record contributes"
             )
 
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Replacing a record alone."""
-        return frozenset({Neighbouring.REPLACE_ONE})
-
     @cached_property
     def _upper_side(self) -> SubsampledDirection:
         """The pair ((1-q) Q + q P, Q), whose curve is this one's at ε >= 0."""
@@ -65,11 +60,6 @@ class FixedSizeProfile(PrivacyProfile):
             self.base, Neighbouring.ADD_OR_REMOVE
         )  # for its curve, which is not stated anew
         return SubsampledDirection(removed, self.rate, False)
-
-    @property
-    def bound(self) -> str:
-        """The base's."""
-        return self.base.bound
 
     @property
     def pure_epsilon(self) -> Fraction | None:

@@ -21,12 +21,12 @@ from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
-from mechanisms.subsampled import check_sampled
+from mechanisms.subsampled import SampledProfile, check_sampled
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
 
 @dataclass(frozen=True)
-class PoissonReplacedProfile(PrivacyProfile):
+class PoissonReplacedProfile(SampledProfile):
     """Profile of a mechanism run on a Poisson subsample, for replacing one record by another.
 
     One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}), D the movement of the query when a record *joins or
@@ -76,16 +76,6 @@ class PoissonReplacedProfile(PrivacyProfile):
                 f"coordinates = {self.coordinates!r}: with Laplace noise the pair for replacing a record of a "
                 f"Poisson sample is proved for a query of one number (coordinates = 1) only; else {hint}"
             )
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Replacing a record alone."""
-        return frozenset({Neighbouring.REPLACE_ONE})
-
-    @property
-    def bound(self) -> str:
-        """The base's."""
-        return self.base.bound
 
     @cached_property
     def _laplace_ends(self) -> tuple[float, float] | None:

@@ -19,6 +19,23 @@ from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled_gaussian_loss import log_mixture
 
+
+class SampledProfile(PrivacyProfile):
+    """What every profile on a sample has of its base: it is a bound where that is, and is for one relation alone."""
+
+    base: PrivacyProfile
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Its own relation alone: how far another kind of neighbour moves the query is another question."""
+        return frozenset({self.neighbouring})
+
+    @property
+    def bound(self) -> str:
+        """The base's."""
+        return self.base.bound
+
+
 _FOR_REPLACING = (
     "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins or leaves it, stated as "
     "RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
@@ -26,7 +43,7 @@ _FOR_REPLACING = (
 
 
 @dataclass(frozen=True)
-class SubsampledDirection(PrivacyProfile):
+class SubsampledDirection(SampledProfile):
     """One direction of a Poisson-subsampled mechanism, for every real ε.
 
     The pair is ((1-q) Q + q P, Q) if a record is removed and (Q, (1-q) Q + q P) if one is added, (P, Q) the
@@ -49,16 +66,6 @@ class SubsampledDirection(PrivacyProfile):
     def neighbouring(self) -> Neighbouring:
         """The base's."""
         return self.base.neighbouring
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """The base's alone."""
-        return frozenset({self.base.neighbouring})
-
-    @property
-    def bound(self) -> str:
-        """The base's."""
-        return self.base.bound
 
     @cached_property
     def _largest(self) -> Fraction | None:
@@ -153,7 +160,7 @@ class SubsampledDirection(PrivacyProfile):
 
 
 @dataclass(frozen=True)
-class SubsampledProfile(PrivacyProfile):
+class SubsampledProfile(SampledProfile):
     """Profile of a mechanism run on a Poisson subsample, for adding, removing or zeroing out one record.
 
     The sample must be secret and fresh for this one release. δ is the larger of both directions; a composition composes
@@ -191,16 +198,6 @@ class SubsampledProfile(PrivacyProfile):
     def neighbouring(self) -> Neighbouring:
         """The base's."""
         return self.base.neighbouring
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """The base's alone."""
-        return frozenset({self.base.neighbouring})
-
-    @property
-    def bound(self) -> str:
-        """The base's."""
-        return self.base.bound
 
     @cached_property
     def _sides(self) -> tuple[SubsampledDirection, SubsampledDirection]:
