@@ -60,7 +60,7 @@ def test_commands_of_the_page_on_scale_run(tmp_path, monkeypatch, capsys):
         assert not exit_.value.code
         err = capsys.readouterr().err
         assert not err or "--part" in command
-    assert len(shown) == 5
+    assert len(shown) == 6
 
 
 DEAR = ("verify zoo/svt5", "verify published/cascade-ucb-ldp-laplace")

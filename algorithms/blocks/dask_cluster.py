@@ -17,7 +17,7 @@ from algorithms.blocks.identity import environment
 
 _AHEAD = 2  # tasks a thread of a worker that are in hand at once
 _LOOK = 50  # after so many tasks it is asked how many workers there are by now
-_PATIENCE = 60.0  # seconds until somebody answers, and until the first worker is there
+_PATIENCE = 30.0  # seconds until somebody answers, and until the first worker is there
 
 
 class ClusterError(ValueError):
