@@ -188,6 +188,7 @@ def quick_families(fit: WorldSamples, choose: WorldSamples, score: Reading) -> I
     for cell, number in _cells(columns, kinds):
         yield from quadrant_family(fit, choose, cell, number)
     yield from relation_families(fit, choose)
+    yield from residue_families(fit, choose, [values[i] for i in kinds.smooth])
     yield score_family(score, choose)
     if len(values) > 1:
         yield from row_families(fit, choose, values)

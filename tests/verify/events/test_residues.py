@@ -71,3 +71,12 @@ def test_whole_numbers_with_correct_noise_are_not_refuted():
         return 7 * (round(data) + rng.geometric(p, lanes) - rng.geometric(p, lanes))
 
     assert verify(geometric, epsilon=1.0, neighbours=Interval(0, 1), samples=100_000).verdict == "unproven"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_for_neighbours_sees_a_parity_that_only_some_pairs_change(seed):
+    def parity(data, rng, lanes):
+        return 2 * rng.integers(1_000_000_000, size=lanes) + int(data > 0.5)
+
+    result = verify(parity, epsilon=1.0, neighbours=Interval(0, 1), samples=200_000, seed=seed)
+    assert result.verdict == "refuted"

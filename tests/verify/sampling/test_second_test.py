@@ -133,3 +133,22 @@ def test_draws_that_were_said_are_spent_in_one_test():
     result = verify(BANDIT, epsilon=1.0, effort="quick", samples=20_000, seed=1)
     assert "first_test" not in result.details
     assert result.details["black_box"]["looks"] == 1
+
+
+@pytest.mark.slow
+def test_both_tests_together_refute_a_tight_true_claim_no_more_often_than_said():
+    """400 runs at a false-alarm rate of 5 %: more than 38 refutations have a probability below 1e-4 even at 5 %."""
+
+    def response(other, n, seed):
+        bits = np.random.default_rng(seed).random(n) < (1.0 if other else np.e) / (1.0 + np.e)
+        return ViewSample(bits[:, np.newaxis].astype(np.float64), (Column("x", "x", "category"),))
+
+    candidates = Candidates([NeighbouringWorlds(("D", "D′"), response)], 2_000)
+    effort = replace(EFFORTS["quick"], false_alarm=0.05)
+    claim, held_twice, refuted = replace(CLAIM, epsilon=1.0), 0, 0
+    for seed in range(400):
+        results = list(hold_tests(SingleLook(), candidates, claim, Conduct(effort, seed, ""), second=4_000))
+        held_twice += len(results) == 2
+        refuted += results[-1].refuted
+    assert refuted <= 38
+    assert 20 <= held_twice <= 160
