@@ -14,6 +14,7 @@ from mechanisms.assumptions import Assumption, AssumptionKind, assumptions_of, l
 from mechanisms.atomic import AtomicProfile, MixtureProfile
 from mechanisms.binomial import Binomial
 from mechanisms.binomial_profile import BinomialProfile
+from mechanisms.bounded_range import BoundedRangeProfile
 from mechanisms.bounds import (
     ApproximateProfile,
     BasicCompositionProfile,
@@ -77,6 +78,7 @@ __all__ = [
     "BinaryTree",
     "Binomial",
     "BinomialProfile",
+    "BoundedRangeProfile",
     "Box",
     "BufferedCounter",
     "BuiltInMechanism",

@@ -12,6 +12,7 @@ from typing import Any
 
 from mechanisms import (
     ApproximateProfile,
+    BoundedRangeProfile,
     BuiltInMechanism,
     PrivacyProfile,
     PureProfile,
@@ -88,6 +89,10 @@ def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(Fraction(nonnegative("epsilon", parameters["epsilon"])))
 
 
+def _bounded_range(parameters: Mapping[str, Any]) -> PrivacyProfile:
+    return BoundedRangeProfile(Fraction(nonnegative("epsilon", parameters["epsilon"])))
+
+
 def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
     epsilon = Fraction(nonnegative("epsilon", parameters["epsilon"]))
     return ApproximateProfile(epsilon, delta_of_approximate("delta", parameters["delta"]))
@@ -98,7 +103,7 @@ def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
 
 
 def _kinds() -> dict[str, Kind]:
-    """Return every mechanism that is described by numbers alone, and three privacy notions."""
+    """Return every mechanism that is described by numbers alone, and four privacy notions."""
     simple = (int, float, str)
     found = {}
     for name, mechanism in BuiltInMechanism._registry.items():
@@ -107,6 +112,7 @@ def _kinds() -> dict[str, Kind]:
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()] = _built_in(mechanism)
     notions = (
         _notion("pure", ("epsilon",), _pure),
+        _notion("bounded-range", ("epsilon",), _bounded_range),
         _notion("approximate", ("epsilon", "delta"), _approximate),
         _notion("zcdp", ("rho",), _concentrated),
     )

@@ -27,6 +27,7 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.atomic_loss import AtomicLoss
+from mechanisms.bounded_range import BoundedRangeLoss, BoundedRangeProfile
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
@@ -204,6 +205,7 @@ LOSSES = [
     SubsampledLaplaceLoss(0.2, Fraction(1), True),
     AtomicLoss((Fraction(1), Fraction(-1)), (math.e / (1 + math.e), 1 / (1 + math.e))),
     DiscreteGaussianLoss(1, 2.0),
+    BoundedRangeLoss(Fraction(3, 4)),
     *(
         add_losses(
             [SubsampledGaussianLoss(0.03 * k, 0.7 + 0.1 * k, added) for k in range(1, 16)], [1, 2, 3] * 5
@@ -244,6 +246,7 @@ def test_real_line_and_points_agree_with_the_line(loss: PrivacyLoss) -> None:
         DiscreteGaussianProfile(2, 3.0),
         RandomizedResponse(size=4, epsilon=1.0).profile(),
         PureProfile(Fraction(1, 2)),
+        BoundedRangeProfile(Fraction(5, 4)),
         *subsampled(LaplaceProfile(1.0, 1.0), 0.2).directions(),
         *subsampled(GaussianProfile(1.0), 0.2).directions(),
         *subsampled(RandomizedResponse(size=3, epsilon=1.0).profile(), 0.2).directions(),

@@ -126,6 +126,7 @@ def test_json_says_the_same(read):
         ('"randomized-response"\nepsilon = 4\nk = 2', "epsilon", -1),
         ('"pure"\nepsilon = 4', "epsilon", -1),
         ('"zcdp"\nrho = 4', "rho", -2),
+        ('"bounded-range"\nepsilon = 4', "epsilon", -1),
     ],
 )
 def test_a_noise_factor_changes_the_noise_parameters(read, kind, name, power):

@@ -24,6 +24,7 @@ from mechanisms import (
     ApproximateProfile,
     AtomicProfile,
     BinomialProfile,
+    BoundedRangeProfile,
     DiscreteLaplaceProfile,
     LaplaceProfile,
     MixtureProfile,
@@ -292,6 +293,16 @@ def _laplace_removed(e: mp.mpf, q: mp.mpf) -> Curve:
     )
 
 
+def bounded_range(draw: random.Random) -> Kind:
+    epsilon = Fraction(10.0 ** draw.uniform(-3, 1.5))
+    e = number(epsilon)
+
+    def delta(x: float) -> mp.mpf:
+        return mp.expm1((mp.mpf(x) - e) / 2) ** 2 / -mp.expm1(-e) if mp.mpf(x) < e else mp.mpf(0)
+
+    return BoundedRangeProfile(epsilon), [Curve(delta, e)]
+
+
 def subsampled_laplace(draw: random.Random) -> Kind:
     profile, (law,) = laplace(draw)
     rate = _rate(draw)
@@ -329,7 +340,14 @@ def poisson_replaced_laplace(draw: random.Random) -> Kind:
 
 KINDS = [
     *(laplace, discrete_laplace, response, pure, approximate, binomial, binomial_shift, atoms, mixture),
-    *(subsampled, fixed_size, subsampled_laplace, fixed_size_laplace, poisson_replaced_laplace),
+    *(
+        subsampled,
+        fixed_size,
+        subsampled_laplace,
+        fixed_size_laplace,
+        poisson_replaced_laplace,
+        bounded_range,
+    ),
 ]
 COMPOSED = [
     *(laplace, discrete_laplace, response, pure, approximate, binomial, atoms, mixture),

@@ -1,0 +1,137 @@
+"""Mechanisms whose privacy loss stays in an interval of length ε: the exponential mechanism and its kin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+from mechanisms.atomic_loss import NO_LOSS
+from mechanisms.parameters import ParameterError, check_largest_loss, nonnegative
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.profile import PrivacyProfile
+from mechanisms.rounding import Ceiling, up
+
+
+@dataclass(frozen=True)
+class BoundedRangeLoss(PrivacyLoss):
+    """The loss with density e^{(l+ε)/2} / (2(e^ε - 1)) on [-ε, ε]: M(z) = sinh(εy) / (2y sinh(ε/2)), y = z + 1/2.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        Positive.
+    """
+
+    epsilon: Fraction
+
+    @property
+    def supremum(self) -> float:
+        """ε, rounded up."""
+        return up(self.epsilon)
+
+    @property
+    def infimum(self) -> float:
+        """-ε, rounded down."""
+        return -up(self.epsilon)
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return ln M = εz + ln(1 - e^{-2εy}) - ln 2y - ln(1 - e^{-ε}).
+
+        εz has 3u; x = -2εy has 3u, which moves 1 - e^x by 3u |x e^x| and is divided by it; the rest a few u.
+        """
+        e = float(self.epsilon)
+        z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
+        x = -e * (2.0 * z + 1.0)
+        rest = -np.expm1(x)
+        value = e * z + np.log(rest) - np.log(2.0 * z + 1.0) - math.log(-math.expm1(-e))
+        parts = np.abs(e * z) + np.abs(np.log(2.0 * z + 1.0)) + abs(math.log(-math.expm1(-e)))
+        error = 8.0 * parts + 12.0 + 6.0 * (np.abs(x) + 1.0) * np.exp(x.real) / np.abs(rest)
+        return value, ROUNDING * (error + 4.0 * np.abs(value))
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return the same on the real line."""
+        e = float(self.epsilon)
+        y = s + 0.5
+        return np.asarray(
+            e * s + np.log(-np.expm1(-2.0 * e * y)) - np.log(2.0 * y) - math.log(-math.expm1(-e))
+        )
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln(cosh(εx) / (2|y| sinh(ε/2))), x = Re y, or ln M(s): |sinh(εy)|² = sinh²(εx) + sin²(εt)."""
+        e, x = float(self.epsilon), s + 0.5
+        log_cosh = e * x + math.log1p(math.exp(-2.0 * e * x))
+        log_sinh = 0.5 * e + math.log(-math.expm1(-e))
+        bound = log_cosh - log_sinh - np.log(2.0 * np.hypot(x, heights))
+        slack = 16 * ROUNDING * (e * (x + 1.0) + abs(math.log(-math.expm1(-e))) + 8.0)
+        return np.asarray(np.minimum(bound + slack + 8 * ROUNDING * np.abs(bound), self.log_top(s)))
+
+
+@dataclass(frozen=True)
+class BoundedRangeProfile(PrivacyProfile):
+    """Bound for any mechanism whose loss lies in [t - ε, t] for some t (Durfee & Rogers 2019, "bounded range").
+
+    The exponential mechanism with weights e^{η score}, and noisy max with Gumbel noise of scale 1/η, which is the same:
+    ε = η (largest - smallest change of a score over all outputs), at most 2η times the sensitivity of a score, and
+    once that if all scores move in the same direction (monotone).
+
+    Theorem. δ(x) = (1 - e^{(x-ε)/2})² / (1 - e^{-ε}) for |x| <= ε.
+
+        *Proof.* (1 - e^{x-L})^+ is convex in e^{-L}, whose mean is 1: for a given t the two ends of the interval are
+        worst, t with probability (E - Y)/(E - 1), E = e^ε, Y = e^t. That has δ = (E-Y)(1 - w/Y)/(E-1) at w = e^x, which
+        is largest at Y = √(Ew). The supremum over t is convex in w, so it is the curve of a pair, whose loss has
+        the density w² δ''(w) of `BoundedRangeLoss`. []
+
+    Each of several releases, chosen adaptively, is dominated by the pair, and all of them by the product.
+
+    Parameters
+    ----------
+    epsilon : Fraction (or a float or int, taken exactly)
+        The length of the interval, nonnegative and finite.
+    """
+
+    epsilon_bound: Fraction
+    bound: str = "bounded range"
+
+    def __post_init__(self) -> None:
+        if math.isinf(nonnegative("epsilon", self.epsilon_bound)):
+            raise ParameterError("epsilon = inf: must be finite")
+        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
+        check_largest_loss("epsilon", self.epsilon_bound)
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """The ε it was built from."""
+        return self.epsilon_bound
+
+    @property
+    def rho(self) -> float:
+        """ε²/8 (Cesar & Rogers 2021, "Bounding, concentrating, and truncating", Lemma 3.2), rounded up."""
+        return up(self.epsilon_bound**2 / 8)
+
+    def loss(self) -> PrivacyLoss:
+        """Return the loss of the dominating pair."""
+        return BoundedRangeLoss(self.epsilon_bound) if self.epsilon_bound else NO_LOSS
+
+    @property
+    def relative_error(self) -> float:
+        """1e-14: the square of an exponential of a distance, and a quotient."""
+        return 1e-14
+
+    @cached_property
+    def _ceiling(self) -> Ceiling:
+        return Ceiling.of(self.epsilon_bound)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        if not self.epsilon_bound:
+            return np.zeros_like(epsilon)
+        gap = np.maximum(self._ceiling.gap(epsilon), 0.0)
+        return np.expm1(-0.5 * gap) ** 2 / -math.expm1(-float(self.epsilon_bound))
+
+    def _invert(self, delta: float) -> float:
+        size = float(self.epsilon_bound)
+        return max(0.0, size + 2.0 * math.log1p(-math.sqrt(min(1.0, delta * -math.expm1(-size)))))
