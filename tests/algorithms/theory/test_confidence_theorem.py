@@ -35,9 +35,9 @@ def test_values_and_noises_after_feeds():
     one, all_, last = (BOUNDS[name].confidence for name in ("cucb-ldp-bit", "cucb-batch-all", "dpucb-mat"))
     assert one.count(feeds).tolist() == list(range(9))
     assert all_.count(feeds).tolist() == [0, 1, 1, 3, 3, 3, 3, 7, 7]
-    assert all_.releases(feeds).tolist() == [0, 1, 1, 2, 2, 2, 2, 3, 3]
+    assert all_.releases(feeds, 9).tolist() == [0, 1, 1, 2, 2, 2, 2, 3, 3]
     assert last.count(feeds).tolist() == [0, 1, 1, 2, 2, 2, 2, 4, 4]
-    assert last.releases(feeds).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 1]
+    assert last.releases(feeds, 9).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 1]
 
 
 def test_the_worst_data_on_the_good_event_attain_the_count():
