@@ -9,6 +9,7 @@ from scipy.stats import chisquare
 from algorithms.problems import Cascade, Matroid, ProblemError, SemiBandit, TopK, problems
 
 SMALL = {
+    "arms": {"arms": 3},
     "top-k": {"arms": 4, "size": 2, "good": 0.7, "other": 0.4},
     "shortest-path": {"edges": "s-t,s-a,a-t,a-b,b-t"},
     "coverage": {"left": 3, "right": 2, "size": 2},
@@ -26,7 +27,11 @@ ALPHA = 1e-6
 
 
 def test_every_problem_has_a_small_instance():
-    dependent = {"identical-paths"}  # has tests of its own: its outcomes are not independent
+    dependent = {
+        "identical-paths",
+        "movielens",
+        "synthetic-movies",
+    }  # outcomes are not independent: tests of their own
     assert SMALL.keys() | dependent == problems.keys()
 
 
