@@ -16,7 +16,16 @@ import numpy as np
 from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import Family
-from algorithms.problems import Cascade, Problem, ProblemError, SemiBandit, SettingError, TopK, UniformMatroid
+from algorithms.problems import (
+    Arms,
+    Cascade,
+    Problem,
+    ProblemError,
+    SemiBandit,
+    SettingError,
+    TopK,
+    UniformMatroid,
+)
 from algorithms.simulate import simulate
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance
@@ -199,6 +208,10 @@ def _cell(family: Family, variable: str, value: float, epsilon: float) -> tuple[
     own = value if variable == "epsilon" else epsilon
     if family == "cascade":
         return Cascade(arms, size, means), own
+    if family == "bandit":
+        if size > 1:
+            raise ProblemError("size: this learner plays one arm at a time")
+        return SemiBandit(Arms(arms), means), own
     if family not in ("semi-bandit", "matroid"):
         raise ProblemError(f"family {family!r}: must be learners of arms, bases or lists")
     return SemiBandit(UniformMatroid(arms, size) if family == "matroid" else TopK(arms, size), means), own

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from algorithms import CUCBBatchLeast, CUCBLDPBit
+from algorithms import CUCBBatchLeast, CUCBLDPBit, DPBandit
 from algorithms.problems import ProblemError, SettingError
 from algorithms.theory.regret import BOUNDS
 from verify.commands.command_group import cli
@@ -36,6 +36,13 @@ def test_local_privacy_costs_the_square():
     report = fit_scaling(CUCBLDPBit, "epsilon", (0.25, 0.5, 1.0), bound=BOUNDS["cucb-ldp-bit"].evaluate)
     assert -2.1 <= report.exponent <= -1.4
     assert report.bound_exponent == pytest.approx(-1.9, abs=0.15)
+
+
+def test_learners_of_single_arms_have_a_size_of_one():
+    with pytest.raises(ProblemError, match="one arm at a time"):
+        fit_scaling(DPBandit, "size", (1, 2, 3), runs=8)
+    report = fit_scaling(DPBandit, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 20, runs=64)
+    assert -1.1 < report.exponent < -0.6  # 1 / epsilon, and a part without it
 
 
 def test_cells_in_which_nothing_is_learnt_are_left_out():
