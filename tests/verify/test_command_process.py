@@ -159,7 +159,7 @@ def test_a_full_disk_is_said_and_is_no_verdict(file) -> None:
     os.close(full)
 
 
-def fails(*_: object) -> None:
+def fails(*_: object, **__: object) -> None:
     raise ZeroDivisionError("of ours\x1b[31m")
 
 

@@ -230,7 +230,7 @@ def _slope(logs: FloatArray, heights: FloatArray) -> float:
 
 def _fitted(logs: FloatArray, regrets: list[FloatArray], seed: int) -> tuple[float, float, float]:
     """Return the slope of log means, and its bootstrapped interval."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+    rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
     drawn = np.stack(
         [rng.choice(each, (_RESAMPLED, len(each))).mean(axis=1) for each in regrets]
     )  # (cells, resampled)

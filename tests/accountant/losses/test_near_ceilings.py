@@ -359,6 +359,7 @@ WITHOUT = {
     *("GaussianProfile", "DiscreteGaussianProfile"),
     # another profile's curve
     *("SameCurve", "RelatedProfile", "HeldProfile", "GroupOfTwoProfile", "SubsampledDirection"),
+    "SampledProfile",  # what its subclasses share
 }
 
 

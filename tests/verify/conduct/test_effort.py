@@ -8,10 +8,19 @@ import pytest
 from verify.conduct.effort import EFFORTS, FALSE_ALARM
 
 
+def _sizes(settings, path=""):
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _sizes(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
 def test_a_larger_effort_is_smaller_nowhere():
     assert list(EFFORTS) == ["quick", "default", "thorough"]
     for smaller, larger in pairwise(EFFORTS.values()):
-        assert all(asdict(larger)[name] >= size for name, size in asdict(smaller).items())
+        sizes = dict(_sizes(asdict(smaller)))
+        assert all(size >= sizes[name] for name, size in _sizes(asdict(larger)))
         assert larger.samples > smaller.samples
     assert {effort.false_alarm for effort in EFFORTS.values()} == {FALSE_ALARM} == {1e-4}
 

@@ -58,6 +58,7 @@ def test_drawn_views_are_those_of_the_learner(name: str) -> None:
             if name == "dp-pe-central":
                 learner._open(phase)
                 learner._phase, learner._reports = phase, 0
+                learner._received = np.zeros_like(phase.counts)
                 means = np.repeat(sums / phase.counts, phase.counts)
                 reports = [np.array([[mean]]) for mean in means]
             else:
