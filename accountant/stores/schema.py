@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, Table, Text
 
 VERSION = 1
-"""The version of these tables; `accountant/stores/migrations` has one file for each."""
+"""The version of these tables; a store of another version is refused by its number."""
 
 METADATA = MetaData()
 
