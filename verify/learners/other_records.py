@@ -51,22 +51,21 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
     common are put in two sets by turns, and once the records of the one set stay, once those of the other: whatever
     reaches a release from records before it shows in one of the two.
     """
-    records = np.array([record for record, _ in run.inputs], dtype=object)
-    free = dict.fromkeys(records.tolist(), True)
+    records = [record for record, _ in run.inputs]
+    free = set(records)
     chosen = []
     for number in rng.permutation(len(run.published)).tolist():
         members = run.published[number].records
-        if all(free.get(record, False) for record in members):
-            free.update(dict.fromkeys(members, False))
+        if members <= free:
+            free -= members
             chosen.append(number)
-    everyone = np.full(len(records), True)
     groups = [
-        Group("when all records are others", everyone),
+        Group("when all records are others", np.full(len(records), True)),
         Group("when half of the records are others", rng.random(len(records)) < 0.5),
     ]
     for first in (0, 1):
         kept = {record for number in sorted(chosen)[first::2] for record in run.published[number].records}
-        members = np.array([record not in kept for record in records.tolist()], dtype=bool)
+        members = np.array([record not in kept for record in records], dtype=bool)
         groups.append(Group("when all records but those of some releases are others", members))
     return groups
 

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import check_epsilon
 from algorithms.problems import Cascade, LinearBandit, Problem, ProblemError, SemiBandit
-from algorithms.simulate import simulate
 from algorithms.theory.regret_bound import Instance
 from verify.conduct.progress import Progress, silent
+from verify.regret_claims.final_regret import final_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon, speaking_problem
 from verify.statistics.betting_means import mean_at_least
 
@@ -119,18 +118,17 @@ def measure_growth(
     horizons = (first, first * _FACTOR, first * _FACTOR**2)
     runs, regrets = _RUNS if runs is None else runs, []
     for number, horizon in enumerate(horizons):
-        build = learner_builder(make, problem, epsilon=epsilon, horizon=horizon)
-        trace = simulate(
-            build,
+        regret = final_regret(
+            make,
             problem,
+            epsilon=epsilon,
             horizon=horizon,
             runs=runs,
             seed=3 * seed + number,
-            checkpoints=1,
             workers=workers,
             store=store,
         )
-        regrets.append(trace.regret[-1])
+        regrets.append(regret)
         progress(horizon / horizons[-1], f"played {horizon:,} rounds")
     least = 3 * horizons[1] * float(_MEANS[1] - _MEANS[0])
     contrast = regrets[2] - 3 * regrets[1] + 2 * regrets[0]

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import check_epsilon
 from algorithms.problems import Arms, Cascade, Problem, ProblemError, SemiBandit, TopK, UniformMatroid
-from algorithms.simulate import simulate
 from algorithms.theory.lower_bounds import two_point_bound
+from verify.regret_claims.final_regret import final_regret
 from verify.statistics.betting_means import mean_at_most
 
 
@@ -104,18 +103,17 @@ def audit_local_privacy(
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
         problem = _two_arms(make, np.array([0.5, 0.5 + sign * gap]))
-        build = learner_builder(make, problem, epsilon=epsilon, horizon=horizon)
-        trace = simulate(
-            build,
+        regret = final_regret(
+            make,
             problem,
+            epsilon=epsilon,
             horizon=horizon,
             runs=runs,
             seed=2 * seed + number,
-            checkpoints=1,
             workers=workers,
             store=store,
         )
-        limits.append(mean_at_most(trace.regret[-1], horizon * gap, error / 2))
+        limits.append(mean_at_most(regret, horizon * gap, error / 2))
     least = two_point_bound(horizon, gap, claim, limits[0] / gap)
     return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)
 

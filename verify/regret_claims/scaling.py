@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import Family
 from algorithms.problems import (
     Arms,
@@ -26,11 +25,11 @@ from algorithms.problems import (
     TopK,
     UniformMatroid,
 )
-from algorithms.simulate import simulate
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
 from verify.conduct.progress import Progress, silent
+from verify.regret_claims.final_regret import final_regret
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 Variable = Literal["epsilon", "gap", "size", "arms"]
@@ -135,18 +134,17 @@ def fit_scaling(
             horizon = max(spoken)
     regrets, worst = [], []
     for number, (problem, own) in enumerate(cells):
-        build = learner_builder(make, problem, epsilon=own, horizon=horizon)
-        trace = simulate(
-            build,
+        regret = final_regret(
+            make,
             problem,
+            epsilon=own,
             horizon=horizon,
             runs=runs,
             seed=len(cells) * seed + number,
-            checkpoints=1,
             workers=workers,
             store=store,
         )
-        regrets.append(trace.regret[-1])
+        regrets.append(regret)
         worst.append(Instance(problem, own, horizon).trivial_regret)
         progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
     means = np.array([each.mean() for each in regrets])
