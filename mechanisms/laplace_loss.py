@@ -17,6 +17,9 @@ from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, PrivacyLoss, log1p_complex
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
+_BLOCK = 2**15
+"""Complex numbers that are worked on at a time."""
+
 
 @dataclass(frozen=True)
 class LaplaceLoss(PrivacyLoss):
@@ -100,7 +103,7 @@ class LaplaceLoss(PrivacyLoss):
             8 * ROUNDING * self._total * float(np.max(np.abs(z))) > 1e-12
             and float(np.min(e)) * (s + 0.5) < 1.0
         ):
-            return self._line_by_rows(s, t)
+            return self._line_by_blocks(s, t)
         x = -e * (2.0 * z + 1.0)
         w = (z / (2.0 * z + 1.0)) * np.expm1(x)
         logs = log1p_complex(w)
@@ -110,34 +113,24 @@ class LaplaceLoss(PrivacyLoss):
         value = np.sum(n * logs, axis=0) + z * float(np.sum(n * e))
         return value, ROUNDING * np.sum(n * error, axis=0) + ROUNDING * (len(n) + 2.0) * np.abs(value)
 
-    def _line_by_rows(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Use the form without cancellation, where it applies, scale by scale."""
+    def _line_by_blocks(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Use the form without cancellation, where it applies, a block of scales at a time."""
         z = s + 1j * t
         total, error = np.zeros(t.shape, dtype=np.complex128), np.zeros(t.shape)
         size = np.zeros(t.shape)
-        for epsilon, count in zip(self.epsilons, self.counts, strict=True):
-            one = LaplaceLoss((epsilon,))
-            e = float(epsilon)
-            small = e * np.abs(z + 0.5) <= 1.0
-            value, own = np.empty(t.shape, dtype=np.complex128), np.empty(t.shape)
-            if small.any():
-                value[small], own[small] = _log_mgf_near_one(e, z[small])
-            if not small.all():
-                value[~small], own[~small] = one._direct(z[~small])
-            total += count * value
-            error += count * own
-            size += count * np.abs(value)
+        all_e, all_n = self._columns
+        rows = max(1, _BLOCK // z.size)
+        for start in range(0, len(self.counts), rows):
+            n = all_n[start : start + rows]
+            e, points = np.broadcast_arrays(all_e[start : start + rows], z)
+            small = e * np.abs(points + 0.5) <= 1.0
+            value, own = np.empty(small.shape, dtype=np.complex128), np.empty(small.shape)
+            value[small], own[small] = _log_mgf_near_one(e[small], points[small])
+            value[~small], own[~small] = _log_mgf_far(e[~small], points[~small])
+            total += np.sum(n * value, axis=0)
+            error += np.sum(n * own, axis=0)
+            size += np.sum(n * np.abs(value), axis=0)
         return total, error + (len(self.counts) + 2) * ROUNDING * size
-
-    def _direct(self, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
-        e = float(self.epsilons[0])
-        w = (z / (2.0 * z + 1.0)) * np.expm1(-e * (2.0 * z + 1.0))
-        logs = log1p_complex(w)
-        size = np.abs(z)
-        spread = 12.0 * np.abs(w) + 5.0 * np.exp(-(2.0 * z.real + 1.0) * e) * e * size
-        value = z * e + logs
-        error = 6.0 * e * size + spread * np.exp(-logs.real) + 4.0 * np.abs(logs)
-        return value, ROUNDING * (error + 3.0 * np.abs(value))
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return Σ n_i ln(e^{sε_i} r(τ) + e^{-(s+1)ε_i} / 2), at most ln M(s).
@@ -200,7 +193,18 @@ class LaplaceLoss(PrivacyLoss):
         return cls(epsilons, totals)
 
 
-def _log_mgf_near_one(e: float, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+def _log_mgf_far(e: FloatArray, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+    """Return ln M and its error from the exponential form; see `LaplaceLoss.log_mgf_line`."""
+    w = (z / (2.0 * z + 1.0)) * np.expm1(-e * (2.0 * z + 1.0))
+    logs = log1p_complex(w)
+    size = np.abs(z)
+    spread = 12.0 * np.abs(w) + 5.0 * np.exp(-(2.0 * z.real + 1.0) * e) * e * size
+    value = z * e + logs
+    error = 6.0 * e * size + spread * np.exp(-logs.real) + 4.0 * np.abs(logs)
+    return value, ROUNDING * (error + 3.0 * np.abs(value))
+
+
+def _log_mgf_near_one(e: FloatArray, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     """Return ln M and its error for |ε(z+1/2)| <= 1, from M - 1 without cancellation.
 
     With y = z + 1/2: M = e^{-ε/2} (cosh εy + sinh(εy)/(2y)) and M(0) = 1, hence
@@ -212,13 +216,13 @@ def _log_mgf_near_one(e: float, z: ComplexArray) -> tuple[ComplexArray, FloatArr
     p, q = (e * (z + 0.5)) ** 2, 0.25 * e * e
     h = np.ones(z.shape, dtype=np.complex128)
     series = h / 6.0
-    factorial, power = 6.0, 1.0
+    factorial, power = 6.0, np.ones(q.shape)
     for k in range(2, 10):
-        power *= q
+        power = power * q
         h = p * h + power
         factorial *= (2 * k) * (2 * k + 1)
         series = series + h / factorial
-    w = math.exp(-0.5 * e) * (
+    w = np.exp(-0.5 * e) * (
         2.0 * np.sinh(0.5 * e * (z + 1.0)) * np.sinh(0.5 * e * z) + 0.5 * e * product * series
     )
     value = log1p_complex(w)

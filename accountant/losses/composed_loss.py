@@ -62,13 +62,15 @@ class _Work:
     """How many 1/s a Chernoff bound may be above ε."""
     little: float
     """Nodes of a contour that is taken at once."""
+    few: float
+    """Nodes that a contour may have whatever each costs: as much as finding the saddle takes."""
     some: float
     """Complex exponentials of a contour for many different losses with atoms."""
     much: float
     """Complex exponentials that the last contour may take."""
 
 
-_WORK = _Work(tight=1e-12, not_tight=4e-6, far=3.0, little=1024.0, some=4e5, much=4e6)
+_WORK = _Work(tight=1e-12, not_tight=4e-6, far=3.0, little=1024.0, few=200.0, some=4e5, much=4e6)
 
 
 def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
@@ -473,8 +475,9 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
         series = equal_laplace(loss, equal[0], equal[1], saddle)
         if series is not None:
             yield series
+    some = max(_WORK.some, _WORK.few * loss.cost(saddle.s, 0.0))
     for factor in (0.9, 10.0, 100.0):
-        plan = plan_oscillating_contour(loss, saddle, relative, _WORK.some, factor * width / (saddle.s + 1.0))
+        plan = plan_oscillating_contour(loss, saddle, relative, some, factor * width / (saddle.s + 1.0))
         if plan is not None:
             yield Contour(loss, plan)
             break

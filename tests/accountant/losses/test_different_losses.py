@@ -135,3 +135,13 @@ def test_many_gaussians_are_inverted_at_once(delta: float) -> None:
     each = np.array([GaussianProfile(float(mu)).epsilon(delta) for mu in mus])
     assert (found >= each).all()
     assert (found <= each * (1.0 + 1e-9) + 1e-12).all()
+
+
+@pytest.mark.slow
+def test_ten_thousand_different_scales_are_no_grid() -> None:
+    scales = np.linspace(1.0, 20.0, 10_000) * 100.0
+    found = compose((LaplaceProfile(1.0, float(scale)), 1) for scale in scales).epsilon(1e-6)
+    assert found.width < 2e-9
+    mechanisms = [("laplace", 1.0 / float(scale)) for scale in scales]
+    assert reference(mechanisms, found.lower, 12.0) >= 1e-6 * (1.0 - 1e-10)
+    assert reference(mechanisms, found.upper, 12.0) <= 1e-6 * (1.0 + 1e-10)
