@@ -78,7 +78,7 @@ class Confidence:
     count, releases
         How many values and how many noises are in it.
     index
-        The upper bound that the oracle is asked with.
+        The upper bound that the oracle is asked with; or, where the arm of least index is played, that index.
     """
 
     estimate: FloatArray

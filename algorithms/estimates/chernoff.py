@@ -151,7 +151,7 @@ def chernoff_exponent(
         slope = n * share - y - m * own
         low, high = np.where(slope > 0, s, low), np.where(slope > 0, high, s)
         step = s + slope / np.maximum(n * share * (1.0 - share) + m * curvature, 1e-300)
-        s = np.where((step > low) & (step < high), step, np.where(low > 0, np.sqrt(low * high), 0.1 * high))
+        s = np.where((step >= low) & (step <= high), step, np.where(low > 0, np.sqrt(low * high), 0.1 * high))
     exponent = np.zeros_like(mean)
     found = -s * y - n * np.log((1.0 - u) + u * np.exp(-s)) - m * noise.log_moment(s)[0]
     exponent[rejects] = np.maximum(found, 0.0)

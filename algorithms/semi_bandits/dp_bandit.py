@@ -24,6 +24,7 @@ import math
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, View
@@ -31,7 +32,7 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.lanes import gather, scatter_add
-from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
+from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_horizon
 from algorithms.problems import Arms
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Interval, Laplace
@@ -55,6 +56,7 @@ class _BatchBandit(HorizonLearner[Arms]):
         self.batches = GrowingBatches(
             gate, structure.arms, mechanism, first_size=self.first, growth=self.growth
         )
+        self.index: FloatArray = np.full((gate.lanes, structure.arms), -np.inf)
         self.arm: IntArray = np.zeros((gate.lanes, 1), dtype=np.int64)
         self.released = np.zeros(gate.lanes, dtype=np.bool_)  # the arm's batch: another one is chosen
 
@@ -62,7 +64,7 @@ class _BatchBandit(HorizonLearner[Arms]):
         """Return the arm whose batch is open; after its release, the one of least index."""
         if self.released.any():
             arm = self.arm.copy()
-            arm[self.released, 0] = self._index(self.released).argmin(axis=1)
+            arm[self.released, 0] = self.index[self.released].argmin(axis=1)
             self.arm, self.released = arm, np.zeros_like(self.released)
         return self.arm
 
@@ -76,8 +78,14 @@ class _BatchBandit(HorizonLearner[Arms]):
         full = self.batches.add(action, feedback, rounds)
         if full is not None:
             self.released = self.released | gather(full, self.arm)[:, 0]
+            lanes = np.asarray(full.any(axis=1))
+            self.index[lanes] = self._index(lanes)
 
-    def _index(self, lanes: np.ndarray) -> FloatArray:
+    def confidence(self) -> Confidence:
+        """Return the means of all released batches, the values and noises in them, and ``I_i + ln n_i``."""
+        return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
+
+    def _index(self, lanes: npt.NDArray[np.bool_]) -> FloatArray:
         """Return ``I_i + ln n_i`` in some lanes; -inf before an arm's first release."""
         n, total, noises = self.batches.size[lanes], self.batches.total[lanes], self.batches.releases[lanes]
         known = n > 0
@@ -198,6 +206,15 @@ class DPBanditLDP(HorizonLearner[Arms]):
 
     def choose(self) -> IntArray:
         """Return the least played arm while it has fewer than the first messages; then the one of least index."""
+        return np.asarray(self._index().argmin(axis=1)[:, np.newaxis], dtype=np.int64)
+
+    def confidence(self) -> Confidence:
+        """Return the debiased means of the messages, their counts (a noise in each), and ``n kl + ln n``."""
+        mean = 0.5 + self.bit.gain * (self.ones / np.maximum(self.count, 1.0) - 0.5)
+        return Confidence(mean, self.count, self.count, self._index())
+
+    def _index(self) -> FloatArray:
+        """Return ``n kl + ln n``, and before the first messages how many are missing, below 0."""
         count = np.maximum(self.count, 1.0)
         mean = self.ones / count
         best = mean.max(axis=1, keepdims=True)
@@ -205,8 +222,7 @@ class DPBanditLDP(HorizonLearner[Arms]):
             ones = np.where(self.ones > 0, self.ones * np.log(mean / best), 0.0)
             zeros = np.where(mean < 1, (count - self.ones) * (np.log1p(-mean) - np.log1p(-best)), 0.0)
         index = np.where(mean < best, ones + zeros, 0.0) + np.log(count)
-        index = np.where(self.count < self.first, self.count - self.first, index)
-        return np.asarray(index.argmin(axis=1)[:, np.newaxis], dtype=np.int64)
+        return np.where(self.count < self.first, self.count - self.first, index)
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Count one bit about the arm."""

@@ -34,6 +34,7 @@ e^-C_n(z)`` with ``C_n(D) = 2 n D^2``.
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import sympy as sp
@@ -41,6 +42,7 @@ from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.semi_bandits.dp_bandit import DPBandit
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import Delta, RegretBound, T, b, epsilon, mu, sigma
 from mechanisms.arrays import FloatArray
 
@@ -101,23 +103,59 @@ def bit_plays(horizon: float, gain: float, gap: float) -> float:
 BatchPlays = implemented_function("BatchPlays", batch_plays)
 BitPlays = implemented_function("BitPlays", bit_plays)
 
+_exponent = (x, sp.log(T))
+
+
+def _batches(noise: Literal["Laplace", "Gaussian"], first: sp.Expr) -> ConfidenceTheorem:
+    """Return the proof on accumulated batches: C_j(D) >= x where D is the radius of level x."""
+    proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.S.Zero, sigma)
+    return ConfidenceTheorem(
+        radius=(sp.sqrt(2 * x * (n / 4 + proxy * j)) + tail) / n,
+        noise=noise,
+        scale=scale,
+        feeds="all",
+        counting="growing batches",
+        index="evidence",
+        lemma="evidence",
+        failure=None,
+        first=first,
+        growth=DPBandit.growth,
+    )
+
+
+_first_laplace, _first_gaussian = b * x, sigma * sp.sqrt(2 * x)
+
 BANDIT_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BatchPlays(T, b * sp.log(T), 2 * b**2, b, Delta),
-        definitions=((b, 1 / epsilon),),
+        per_arm=Delta * BatchPlays(T, _first_laplace, 2 * b**2, b, Delta),
+        definitions=((b, 1 / epsilon), _exponent),
         source="IMED on accumulated batches with Laplace noise (algorithms.theory.bandit_regret)",
+        confidence=_batches("Laplace", _first_laplace),
     ),
     "dp-bandit-gaussian": RegretBound(
         constant=sp.S.Zero,
-        per_arm=Delta * BatchPlays(T, sigma * sp.sqrt(2 * sp.log(T)), sigma**2, 0, Delta),
-        definitions=((sigma, 1 / mu),),
+        per_arm=Delta * BatchPlays(T, _first_gaussian, sigma**2, 0, Delta),
+        definitions=((sigma, 1 / mu), _exponent),
         source="IMED on accumulated batches with Gaussian noise (algorithms.theory.bandit_regret)",
+        confidence=_batches("Gaussian", _first_gaussian),
     ),
     "dp-bandit-ldp": RegretBound(
         constant=sp.S.Zero,
         per_arm=Delta * BitPlays(T, sp.coth(epsilon / 2), Delta),
+        definitions=(_exponent,),
         source="IMED on randomized bits (algorithms.theory.bandit_regret)",
+        confidence=ConfidenceTheorem(
+            radius=sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)),
+            noise="bit",
+            scale=sp.S.One,
+            feeds="all",
+            counting="every value",
+            index="evidence",
+            lemma="evidence",
+            failure=None,
+            first=sp.sqrt(x),
+        ),
     ),
 }
 """Regret bounds of K-armed bandits by the registered name."""

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import sympy as sp
 
+from algorithms.estimates.doubling_batches import released_counts
 from mechanisms.arrays import FloatArray
 
 n, j, x, u, t = sp.symbols("n j x u t", positive=True)
@@ -37,60 +38,78 @@ class ConfidenceTheorem:
         The law of a released number around the sum of its values: "Laplace" or "Gaussian" of this scale, "none", or
         "bit": one value in {0, 1}, flipped with probability ``1 / (1 + e^epsilon)`` and debiased.
     feeds
-        Whose outcomes a round takes in: "all" arms played, the "least" counted one, or all items of a list that were
+        Whose outcomes a round takes in: "all" arms played, the `few` "least" counted, or all items of a list that were
         "examined".
     counting
         How many values are in an estimate after f feeds: "every value", f; "accumulated batches" of sizes 1, 2, 4, ...,
-        all that are full; "last batch" that is; a "tree" over the rounds, f, with a noise for each of its nodes in
-        ``[1, t]``. Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's
-        is when it is fed.
+        all that are full; "last batch" that is; "growing batches", all that are full of `first` values and then the
+        share `growth` of those before; a "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``.
+        Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
+        is fed.
     index
         "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "least":
         the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before
-        the first value; "sampled": normal around estimate + `shift`, of variance 1 / n.
+        the first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``I(u) + ln n``,
+        the least of which is played, with I(u) the exponent with which Chernoff's inequality rejects a mean of u (for
+        bits ``n kl``), at the largest estimate.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
-        best list, twice its radius; "none" that holds without exception.
+        best list, twice its radius; "evidence", its one arm, its radius and twice what the estimates are off by; "none"
+        that holds without exception.
     failure
-        Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`.
+        Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`. None where the
+        proof has no such event, but adds up what rare ones cost.
     sides
         See `radius`; None where the radius has no x, or the noise of an estimate depends on when it is read.
     exponent
         x in round t, where it grows with the rounds: then the good event is one of each round.
     start
         Whether estimates start on a value of every arm, of which the learner keeps a "noisy" or the "raw" outcome.
-    shift
-        See `index`.
+    shift, few, first, growth
+        See `index`, `feeds` and `counting`; `first` is rounded up.
+    index_level
+        The x of the index, where that is to bound the means of the best arms only; else it is the radius's.
     """
 
     radius: sp.Expr
     noise: Literal["none", "bit", "Laplace", "Gaussian"]
     scale: sp.Expr
     feeds: Literal["all", "least", "examined"]
-    counting: Literal["every value", "accumulated batches", "last batch", "fresh tree", "tree as fed"]
-    index: Literal["clipped", "Chernoff", "least", "unclipped", "sampled"]
-    lemma: Literal["B_inf", "B_1", "exchange", "item", "none"]
-    failure: sp.Expr
+    counting: Literal[
+        "every value", "accumulated batches", "last batch", "growing batches", "fresh tree", "tree as fed"
+    ]
+    index: Literal["clipped", "Chernoff", "least", "unclipped", "sampled", "evidence"]
+    lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "none"]
+    failure: sp.Expr | None
     sides: float | None = 1.0
     exponent: sp.Expr | None = None
     start: Literal["none", "raw", "noisy"] = "none"
     shift: sp.Expr = sp.S.Zero
+    few: sp.Expr = sp.S.One
+    first: sp.Expr = sp.S.One
+    growth: float = 1.0
+    index_level: sp.Expr | None = None
 
     @property
     def tree(self) -> bool:
         """Whether values are summed by a tree over the rounds."""
         return self.counting in ("fresh tree", "tree as fed")
 
-    def count(self, feeds: FloatArray) -> FloatArray:
-        """Return how many values are in an estimate after so many feeds."""
+    def count(self, feeds: FloatArray, first: int = 1) -> FloatArray:
+        """Return how many values are in an estimate after so many feeds, where a first batch has `first`."""
         if self.counting == "every value" or self.tree:
             return feeds.copy()
+        if self.counting == "growing batches":
+            ends = self._ends(feeds, first)
+            return ends[np.searchsorted(ends, feeds, side="right") - 1]
         full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
         return 2.0**full - 1.0 if self.counting == "accumulated batches" else np.floor(2.0 ** (full - 1.0))
 
-    def releases(self, feeds: FloatArray, rounds: int) -> FloatArray:
+    def releases(self, feeds: FloatArray, rounds: int, first: int = 1) -> FloatArray:
         """Return how many noises are in an estimate after so many feeds in so many rounds."""
+        if self.counting == "growing batches":
+            return np.asarray(np.searchsorted(self._ends(feeds, first), feeds, side="right") - 1.0)
         if self.tree:
             return np.full(feeds.shape, float(rounds.bit_count()))
         if self.noise == "none":
@@ -99,6 +118,10 @@ class ConfidenceTheorem:
             return feeds - 1.0 if self.start == "raw" else feeds.copy()
         full: FloatArray = np.floor(np.log2(feeds + 1.0))
         return full if self.counting == "accumulated batches" else np.minimum(full, 1.0)
+
+    def _ends(self, feeds: FloatArray, first: int) -> FloatArray:
+        """Return 0 and after how many feeds batches are full, up to the most that there were."""
+        return np.array([0.0, *released_counts(int(feeds.max(initial=0.0)), first, self.growth)])
 
     def radius_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]

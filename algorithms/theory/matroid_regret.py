@@ -8,7 +8,7 @@ from sympy.utilities.lambdify import implemented_function
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.problems import Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import CUCBBatch
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, t, x
 from algorithms.theory.regret_bound import (
     Delta,
     Delta_0,
@@ -37,6 +37,7 @@ Releases = implemented_function(
 
 # A few elements fed: radius at most sqrt(x / 2n) + F / n, so n <= nu = 2 x / u^2 + 4 F / u at gap u, and an element of
 # which nu values were released was fed 3 nu / 2 + 1 times at most.
+_best_level = sp.log(K * Releases(T) * T)  # of the indices: only those of the best elements need be valid
 _few = sp.Min(K, sp.ceiling(epsilon / 4))
 _unfed = sp.Max(0, sp.Min(K - _few, L - K))
 
@@ -94,6 +95,20 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
         "charges those that are",
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=lambda instance: isinstance(instance.problem.structure, TopK | Matroid),  # type: ignore[union-attr]
+        confidence=ConfidenceTheorem(
+            radius=(sp.sqrt(2 * x * (n / 4 + 2 * b**2 * j)) + b * x) / n,
+            noise="Laplace",
+            scale=b,
+            feeds="least",
+            few=_few,
+            counting="growing batches",
+            first=b * _best_level,
+            growth=CUCBBatch.growth,
+            index="Chernoff",
+            index_level=_best_level,
+            lemma="exchange",
+            failure=2 / T,
+        ),
     ),
     "dpts-mat": RegretBound(
         constant=K + 1,

@@ -14,6 +14,7 @@ drawn here, so all that it shows can be computed again. In the order of the proo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -108,12 +109,17 @@ class MeanRun(StructuredRun[Confidence]):
             raise ValueError(
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets or a matroid"
             )
-        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance, t=1.0))
+        failure = None if theorem.failure is None else bound.number(theorem.failure, instance, t=1.0)
+        super().__init__(bound, instance, lanes, failure)
         values = instance_values(instance)
         self.theorem: ConfidenceTheorem = theorem
         self.problem: SemiBandit | Cascade = problem
         defined = any(symbol == x for symbol, _ in bound.definitions)
         self.exponent = bound.number(x, instance) if defined else 1.0
+        level = theorem.index_level
+        self.index_exponent = None if level is None else bound.number(level, instance)
+        self.first = max(1, math.ceil(bound.number(theorem.first, instance)))
+        self.few = int(bound.number(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
         self.scale = bound.number(theorem.scale, instance)
         self.shift = bound.number(theorem.shift, instance, n=1.0)
@@ -151,14 +157,22 @@ class MeanRun(StructuredRun[Confidence]):
     def acted(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check an action against the index, and its gap against the radii."""
         self.round += 1
-        structure = self.problem.structure
         if self.theorem.index == "sampled":
             shown = self.state(learner)
             self._sampled(shown)
         if self.theorem.exponent is not None:
             self._enter_round(shown)
+        self._check_oracle(shown, action)
+        self.fed = self._fed_by(learner, shown, action)
+        gap = self.problem.benchmark - self.problem.expected_reward(action)
+        self.regret += np.where(self.failed, 0.0, gap)
+        if self.theorem.lemma != "none":
+            self._check_gaps(shown, action, gap)
+
+    def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
+        """Check that an action is an answer of the oracle to the indices."""
         index = np.minimum(shown.index, 1e9)
-        best = structure.solve(index)
+        best = self.problem.structure.solve(index)
         missing = gather(index, best).sum(axis=1) - gather(index, action).sum(axis=1)
         self.refuse(
             "oracle",
@@ -168,11 +182,6 @@ class MeanRun(StructuredRun[Confidence]):
                 f"{rounded(shown.index[lane])}"
             ),
         )
-        self.fed = self._fed_by(learner, shown, action)
-        gap = self.problem.benchmark - self.problem.expected_reward(action)
-        self.regret += np.where(self.failed, 0.0, gap)
-        if self.theorem.lemma != "none":
-            self._check_gaps(shown, action, gap)
 
     def _check_gaps(self, shown: Confidence, action: IntArray, gap: FloatArray) -> None:
         """Check the gaps of an action, or of its items, against the radii of lanes on the good event."""
@@ -196,14 +205,17 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.feeds != "least":
             return action
         fed: IntArray = learner.fed  # type: ignore[attr-defined]
-        least = np.where(action >= 0, gather(shown.count, action), np.inf).min(axis=1)
-        played = (action == fed[:, :1]).any(axis=1)
+        least = np.sort(np.where(action >= 0, gather(shown.count, action), np.inf), axis=1)[:, : self.few]
+        played = (action[:, :, np.newaxis] == fed[:, np.newaxis]) & (action >= 0)[:, :, np.newaxis]
+        wrong = played.any(axis=2).sum(axis=1) != self.few
+        if fed.shape[1] == self.few:
+            wrong |= (np.sort(gather(shown.count, fed), axis=1) != least).any(axis=1)
         self.refuse(
             "bookkeeping",
-            ~played | (gather(shown.count, fed)[:, 0] > least),
+            wrong,
             lambda lane: (
-                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}: not one that was played, of least count; "
-                f"counts {rounded(shown.count[lane])}"
+                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}: not the {self.few} that were played of "
+                f"least count; counts {rounded(shown.count[lane])}"
             ),
         )
         return fed
@@ -241,12 +253,13 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.feeds == "examined":
             here &= np.cumsum(feedback, axis=1) - feedback == 0
         rows, arms = np.broadcast_to(lanes, fed.shape)[here], fed[here]
-        had = self.theorem.count(self.feeds)
+        had = self.theorem.count(self.feeds, self.first)
         self.feeds[rows, arms] += 1.0
         outcomes = np.take_along_axis(feedback, place, axis=1)[here]
         self.total[rows, arms] += outcomes
         self.open[rows, arms] += outcomes
-        count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds, self.round)
+        count = self.theorem.count(self.feeds, self.first)
+        releases = self.theorem.releases(self.feeds, self.round, self.first)
         due = count > 0 if self.theorem.counting == "fresh tree" else count != had
         self._counted(after, count > 0)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
@@ -265,7 +278,8 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _counted(self, state: Confidence, here: BoolArray) -> None:
         """Check the counts of values and noises."""
-        count, releases = self.theorem.count(self.feeds), self.theorem.releases(self.feeds, self.round)
+        count = self.theorem.count(self.feeds, self.first)
+        releases = self.theorem.releases(self.feeds, self.round, self.first)
         self.refuse_arm(
             "bookkeeping",
             state.count != count,
@@ -320,7 +334,8 @@ class MeanRun(StructuredRun[Confidence]):
             ),
         )
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
-        radius = self.radius(count, after.releases[due], self.exponent)
+        exponent = self.exponent if self.index_exponent is None else self.index_exponent
+        radius = self.radius(count, after.releases[due], exponent)
         expected = estimate + radius
         if self.theorem.index != "unclipped":
             expected = np.clip(expected, 0.0, 1.0)
@@ -333,8 +348,8 @@ class MeanRun(StructuredRun[Confidence]):
             lowered = off < -slack
             wrong &= ~lowered
             noises = after.releases[due][lowered]
-            found = self._chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
-            wrong[lowered] = found < self.exponent * (1 - _CHERNOFF_TOLERANCE)
+            found = self.chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
+            wrong[lowered] = found < exponent * (1 - _CHERNOFF_TOLERANCE)
         elif self.theorem.index == "least":
             lowered = off < -slack
             sampling = np.sqrt(self.exponent / (2 * count[lowered]))
@@ -369,24 +384,25 @@ class MeanRun(StructuredRun[Confidence]):
         )
         return float(self.scale * at.fun)
 
-    def _chernoff_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
-        """Return ``sup_s -s y - n ln(1 - u + u e^-s) - j k(s)`` at the index u: concave, so by golden section."""
+    def chernoff_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
+        """Return ``sup_s -s y - n ln(1 - u + u e^-s) - j k(s)`` at a mean of u: concave, so by golden section."""
         y = n * mean
         laplace = self.theorem.noise == "Laplace"
 
         def value(s: FloatArray) -> FloatArray:
             moment = -np.log1p(-((self.scale * s) ** 2)) if laplace else (self.scale * s) ** 2 / 2
-            found: FloatArray = -s * y - n * np.log1p(-u + u * np.exp(-s)) - m * moment
+            found: FloatArray = -s * y - n * np.logaddexp(rest, logarithm - s) - m * moment
             return found
 
+        with np.errstate(divide="ignore"):
+            logarithm, rest = np.log(u), np.log1p(-u)
         shrink = (np.sqrt(5.0) - 1) / 2
         low, high = np.zeros_like(u), np.full_like(u, (1 - 1e-9) / self.scale if laplace else 600.0)
-        with np.errstate(divide="ignore"):
-            for _ in range(_CHERNOFF_STEPS):
-                width = shrink * (high - low)
-                better = value(low + width) > value(high - width)
-                low, high = np.where(better, high - width, low), np.where(better, high, low + width)
-            return value(0.5 * (low + high))
+        for _ in range(_CHERNOFF_STEPS):
+            width = shrink * (high - low)
+            better = value(low + width) > value(high - width)
+            low, high = np.where(better, high - width, low), np.where(better, high, low + width)
+        return value(0.5 * (low + high))
 
     def _take(self, released: FloatArray, sums: FloatArray, due: BoolArray) -> None:
         """Hand the noise of releases to its test; a debiased bit has one of two values."""
@@ -417,12 +433,16 @@ class MeanRun(StructuredRun[Confidence]):
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
         below = after.index < means - TOLERANCE if self.theorem.index == "Chernoff" else off < -radius
+        if self.index_exponent is not None:  # and of the best arms only
+            below &= np.isin(np.arange(means.size), self.best)
         if self.theorem.exponent is None:
             self.failed |= (due & (below | (off > radius))).any(axis=1)
         if self.theorem.sides is None:
             return
         batches = self.theorem.counting == "accumulated batches"
         dyadic = due & (np.log2(np.maximum(count + batches, 1.0)) % 1.0 == 0)
+        if self.theorem.counting == "growing batches":
+            dyadic = due
 
         def far(level: float) -> tuple[BoolArray, BoolArray]:
             radius = self.radius(count, releases, level)

@@ -12,10 +12,21 @@ from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
-from algorithms.problems import Cascade, LinearBandit, Problem, SemiBandit, TopK, UniformMatroid, Value
+from algorithms.problems import (
+    Arms,
+    Cascade,
+    LinearBandit,
+    Problem,
+    SemiBandit,
+    SuperArms,
+    TopK,
+    UniformMatroid,
+    Value,
+)
 from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.regret_claims.click_checks import check_clicks
+from verify.regret_claims.evidence_checks import check_evidence
 from verify.regret_claims.mean_checks import check_means
 from verify.regret_claims.phase_checks import check_phases
 from verify.regret_claims.proof_run import ProofCheck
@@ -26,6 +37,11 @@ _MEANS = np.array(
     [0.3, 0.45, 0.6, 0.9]
 )  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
 _ATTRACTIONS = np.array([0.1, 0.25, 0.4, 0.7])
+_STRUCTURES: Mapping[str, SuperArms] = {
+    "bandit": Arms(4),
+    "semi-bandit": TopK(4, 2),
+    "matroid": UniformMatroid(4, 2),
+}
 _ROUNDS, _LANES = 256, 128
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
 
@@ -56,10 +72,9 @@ def check_proof(
         and hasattr(make, "confidence")
         and (theorem.feeds != "least" or hasattr(make, "fed"))
     ):
-        problem = SemiBandit(UniformMatroid(4, 2) if make.family == "matroid" else TopK(4, 2), _MEANS)
-        if theorem.feeds == "examined":
-            problem = Cascade(4, 2, _ATTRACTIONS)
-        checks: Any = check_means
+        examined = theorem.feeds == "examined"
+        problem = Cascade(4, 2, _ATTRACTIONS) if examined else SemiBandit(_STRUCTURES[make.family], _MEANS)
+        checks: Any = check_evidence if theorem.index == "evidence" else check_means
     elif isinstance(theorem, ClickTheorem) and hasattr(make, "click_confidence"):
         problem, checks = Cascade(4, 2, _ATTRACTIONS), check_clicks
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
@@ -73,7 +88,7 @@ def check_proof(
     if not isinstance(theorem, ConfidenceTheorem) or any(check.violated for check in found):
         return found
     worst = worst_instance(make.family, played)
-    if theorem.lemma == "none" or not bound.covers(worst):
+    if theorem.lemma in ("none", "evidence") or not bound.covers(worst):
         return found
     return found + check_worst_data(_builder(make, worst), bound, worst, seed=seed)
 

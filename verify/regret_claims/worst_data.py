@@ -7,6 +7,7 @@ lemma's constant; these do, and a lemma that is wrong by a factor of two shows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,14 +90,16 @@ class _Adversary:
         """Return the outcome of the arm played, shape (1, 1)."""
         run, theorem, arm = self.run, self.run.theorem, int(action[0, 0])
         feeds, total = float(run.feeds[0, arm]), float(run.total[0, arm])
-        had = float(theorem.count(np.array([feeds]))[0])
+        had = float(theorem.count(np.array([feeds]), run.first)[0])
         if theorem.counting == "accumulated batches":
             due, inside = 2 * had + 1, feeds
+        elif theorem.counting == "growing batches":
+            due, inside = had + max(1.0, math.ceil(theorem.growth * had)) if had else float(run.first), feeds
         elif theorem.counting == "last batch":
             due, inside, total = max(2 * had, 1.0), feeds - max(2 * had - 1, 0.0), float(run.open[0, arm])
         else:
             due, inside = feeds + 1, feeds
-        noises = theorem.releases(np.array([feeds + due - inside]), run.round)
+        noises = theorem.releases(np.array([feeds + due - inside]), run.round, run.first)
         reach = due * float(run.radius(np.array([due]), noises, run.exponent)[0])
         mean = due * float(run.problem.means[arm])
         margin = 0.0 if theorem.noise == "bit" else 25 * run.scale * float(np.sqrt(noises[0]))

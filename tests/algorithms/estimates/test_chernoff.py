@@ -163,3 +163,17 @@ def test_the_exponent_is_the_supremum(law):
             continue  # the plain search ends at s = 400
         assert found[i] <= best * (1 + 1e-6) + 1e-6
         assert found[i] >= best * (1 - 1e-4) - 1e-6
+
+
+def test_the_search_for_the_exponent_stays_where_its_slope_is_exactly_zero():
+    """At u = 1 with Laplace noise it is ``sup_s s d + m ln(1 - b^2 s^2)``, d = n - y, attained at a root."""
+    rng = np.random.default_rng(5)
+    scale, size = 0.5, 2000
+    n, m = np.floor(rng.uniform(1, 9, size)), np.ones(size)
+    total = n * rng.uniform(-0.5, 0.9, size)
+    found = chernoff_exponent(
+        np.ones(size), n, m, total, noise=NoiseTail.of(Laplace(scale=scale, sensitivity=UNIT))
+    )
+    d = n - total
+    s = (np.sqrt((m * scale) ** 2 + d**2) - m * scale) / (scale * d)
+    assert found == pytest.approx(s * d + m * np.log1p(-((scale * s) ** 2)), rel=1e-9)

@@ -1,0 +1,156 @@
+"""What the regret proofs of learners by empirical divergence rest on, read from a running one.
+
+Their indices are what speaks against an arm, ``I_i(largest estimate) + ln n_i``, and the arm of least index is played
+(`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are checked as for learners on means; further
+
+- *radius*: I_i is Chernoff's exponent, computed again;
+- *estimates*: at its true mean u, ``P(I(u) > x) <= e^-x``, and no estimate is above its radius of level x more often;
+- *gap lemma*: what is played has ``I(u) <= ln T``, so for every z with ``u >= mu* - z`` and ``y <= n (mu + z)`` its gap
+  is at most its radius of level ln T and 2 z.
+
+There is no good event, and no statement of a single lane's regret: the proof adds up what rare events cost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from algorithms.lanes import gather
+from algorithms.learner import Confidence
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.arrays import FloatArray, IntArray
+from verify.regret_claims.mean_checks import BuildExplained, MeanRun
+from verify.regret_claims.noise_tests import AdditiveNoise
+from verify.regret_claims.proof_run import TOLERANCE, BoolArray, ProofCheck, play_checked, rounded
+
+_EXPONENT_TOLERANCE = 1e-6  # of what two searches find of one maximum
+
+
+def check_evidence(
+    build: BuildExplained, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
+) -> tuple[ProofCheck, ...]:
+    """Play a learner and check what its regret proof rests on, until the first counterexample.
+
+    Parameters
+    ----------
+    build
+        Makes an `ExplainedLearner` on a gate.
+    bound, instance
+        The theorem, whose `confidence` has an index of "evidence", and the instance: arms, with outcomes in {0, 1}.
+    lanes
+        Independent runs, a multiple of 64.
+    seed
+        Of all randomness.
+    error
+        The probability that a true learner violates anything, at most.
+
+    Raises
+    ------
+    ValueError
+        If the theorem has no `confidence`, or the problem is another.
+    """
+    run = EvidenceRun(bound, instance, lanes)
+    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
+    return run.tested(error, (run.noise.p, run.noise.words), run.theorem.sides, lemmas=("gap lemma",))
+
+
+class EvidenceRun(MeanRun):
+    """What has been seen so far of a learner that plays the arm of least index."""
+
+    def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
+        """Check that no index is below that of the arm played."""
+        index = np.maximum(shown.index, -1e9)
+        least = index.min(axis=1)
+        self.refuse(
+            "oracle",
+            gather(index, action)[:, 0] > least + TOLERANCE * (1 + np.abs(least)),
+            lambda lane: f"arm {action[lane, 0]} where the indices are {rounded(shown.index[lane])}",
+        )
+
+    def _check_gaps(self, shown: Confidence, action: IntArray, gap: FloatArray) -> None:
+        """Check the gap of an arm against its radius and what the estimates are off by."""
+        radius = gather(self.radius(shown.count, shown.releases, self.exponent), action)[:, 0]
+        means = self.problem.means
+        above = gather(np.where(shown.count > 0, shown.estimate - means, 0.0), action)[:, 0]
+        off = np.maximum(0.0, np.maximum(means.max() - self._largest(shown)[:, 0], above))
+        allowed = radius + 2 * off
+        self.refuse(
+            "gap lemma",
+            gap > allowed * (1 + TOLERANCE),
+            lambda lane: (
+                f"arm {action[lane, 0]} has a gap of {gap[lane]:.6g}, more than the {allowed[lane]:.6g} that its "
+                f"radius and estimates that are off by {off[lane]:.6g} allow"
+            ),
+        )
+
+    def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
+        """Check the indices of all arms where something was released, which moves the largest estimate."""
+        changed = np.broadcast_to(due.any(axis=1, keepdims=True), due.shape)
+        self.refuse_arm(
+            "radius",
+            ~changed & (after.index != before.index),
+            lambda lane, arm: (
+                f"the index went from {before.index[lane, arm]:.6g} to {after.index[lane, arm]:.6g} without a release"
+            ),
+        )
+        first = self.first if self.theorem.noise == "bit" else 1  # before, fewest messages first
+        here = changed & (after.count >= first)
+        expected = np.full(due.shape, np.nan)
+        mean = np.broadcast_to(self._largest(after), due.shape)[here]
+        expected[here] = self._evidence(after, here, mean) + np.log(after.count[here])
+        shown, expected = (
+            np.minimum(after.index, 1e9),
+            np.minimum(expected, 1e9),
+        )  # a bit rejects a mean of 1 for good
+        self.refuse_arm(
+            "radius",
+            here & ~(np.abs(shown - expected) <= _EXPONENT_TOLERANCE * (1 + np.abs(expected))),
+            lambda lane, arm: (
+                f"index {after.index[lane, arm]:.6g} where {after.count[lane, arm]:g} values of mean "
+                f"{after.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
+            ),
+        )
+        self.refuse_arm(
+            "radius",
+            changed & (after.count < first) & (after.index >= 0),
+            lambda lane, arm: (
+                f"index {after.index[lane, arm]:.6g} of an arm with {after.count[lane, arm]:g} values: it is to be "
+                "played first"
+            ),
+        )
+
+    def _largest(self, shown: Confidence) -> FloatArray:
+        """Return the mean that arms are held against, (lanes, 1): the largest, in [0, 1] unless all are of bits."""
+        largest: FloatArray = np.where(shown.count > 0, shown.estimate, 0.0).max(axis=1, keepdims=True)
+        return largest if self.theorem.noise == "bit" else np.clip(largest, 0.0, 1.0)
+
+    def _evidence(self, shown: Confidence, where: BoolArray, mean: FloatArray) -> FloatArray:
+        """Return with which exponent data reject a mean, for arms in a mask."""
+        n, estimate = shown.count[where], shown.estimate[where]
+        found = np.zeros_like(n)
+        lower = estimate < mean
+        if isinstance(self.noise, AdditiveNoise):
+            releases = shown.releases[where]
+            found[lower] = self.chernoff_exponent(n[lower], releases[lower], estimate[lower], mean[lower])
+            return np.maximum(found, 0.0)
+        shrink = np.tanh(self.instance.epsilon / 2)
+        sent, right = (0.5 + shrink * (value[lower] - 0.5) for value in (estimate, mean))
+        found[lower] = n[lower] * (special.rel_entr(sent, right) + special.rel_entr(1 - sent, 1 - right))
+        return found
+
+    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+        """Note how much speaks against the true means, and how far estimates are above them."""
+        means = np.broadcast_to(self.problem.means, due.shape)
+        against = np.zeros(due.shape)
+        against[due] = self._evidence(after, due, means[due])
+        off = after.estimate - means
+        seldom = self.theorem.counting == "growing batches"
+        here = due if seldom else due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)
+
+        def far(level: float) -> tuple[BoolArray, BoolArray]:
+            return against > level, off > self.radius(count, releases, level)
+
+        self.note_levels(count, here, far)
