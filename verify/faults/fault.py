@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class Fault:
     name: str
     words: str
     why: str
-    misuse: Callable[[], Misuse]
+    misuse: Callable[[], Misuse] = field(compare=False)
     factor: float = math.inf
     start: int = 1
     span: Span | None = None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
-from accountant import Recording
+from accountant import RecordId, Recording
 from mechanisms import Domain
 from mechanisms.arrays import BoolArray, FloatArray
 
@@ -49,7 +49,8 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
 
     What is released of some records can be compared where none of them changed. So releases that have no record in
     common are put in two sets by turns, and once the records of the one set stay, once those of the other: whatever
-    reaches a release from records before it shows in one of the two.
+    reaches a release from those next to it shows in one of the two. The random half leaves such releases whole, too:
+    whatever reaches a release from one further away shows with probability 1/4, anew in every run.
     """
     records = [record for record, _ in run.inputs]
     free = set(records)
@@ -59,15 +60,22 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
         if members <= free:
             free -= members
             chosen.append(number)
-    groups = [
-        Group("when all records are others", np.full(len(records), True)),
-        Group("when half of the records are others", rng.random(len(records)) < 0.5),
+    releases = [run.published[number].records for number in sorted(chosen)]
+    apart = [{record} for record in dict.fromkeys(records) if record in free]
+    half = [members for members in [*releases, *apart] if rng.random() < 0.5]
+
+    def all_but(kept: Sequence[Set[RecordId]]) -> BoolArray:
+        some = set().union(*kept)
+        return np.array([record not in some for record in records], dtype=bool)
+
+    return [
+        Group("when all records are others", all_but([])),
+        Group("when half of the records are others", all_but(half)),
+        *(
+            Group("when all records but those of some releases are others", all_but(releases[first::2]))
+            for first in (0, 1)
+        ),
     ]
-    for first in (0, 1):
-        kept = {record for number in sorted(chosen)[first::2] for record in run.published[number].records}
-        members = np.array([record not in kept for record in records], dtype=bool)
-        groups.append(Group("when all records but those of some releases are others", members))
-    return groups
 
 
 def other_records(

@@ -1,5 +1,7 @@
 """Each fault does what it says, and the real accountant charges what it is asked for and nothing else."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -160,3 +162,10 @@ def test_every_fault_says_why():
         assert fault.words
         assert fault.why
         assert fault.rounds > fault.start
+
+
+def test_a_fault_is_the_same_in_another_process():
+    """Tables of many learners' mutants are put together from several processes."""
+    for fault in LEARNER_FAULTS.values():
+        assert pickle.loads(pickle.dumps(fault)) == fault
+    assert len(set(LEARNER_FAULTS.values())) == len(LEARNER_FAULTS)
