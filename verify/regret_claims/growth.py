@@ -11,18 +11,18 @@ asks has an answer only beyond the rounds that a learner needs to tell the arms 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import check_epsilon
-from algorithms.problems import Cascade, LinearBandit, Problem, ProblemError, SemiBandit
 from algorithms.theory.regret_bound import Instance
 from verify.conduct.progress import Progress, silent
 from verify.regret_claims.final_regret import final_regret
-from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon, speaking_problem
+from verify.regret_claims.plain_problem import plain_problem
+from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 from verify.statistics.betting_means import mean_at_least
 
 _MEANS = np.array([0.2, 0.8])
@@ -110,7 +110,7 @@ def measure_growth(
         If the learner plays neither arms nor lists: others have regret like the square root of T.
     """
     check_epsilon(epsilon)
-    problem = _two_arms(make)
+    problem = plain_problem(make.family, _MEANS)
     first = _FIRST
     if bound is not None:
         spoken = smallest_horizon(bound, Instance(problem, epsilon, first), _LONGEST)
@@ -143,11 +143,3 @@ def measure_growth(
         mean_at_least(contrast + least, error) - least,
         error,
     )
-
-
-def _two_arms(make: type[Any]) -> Problem:
-    problem = speaking_problem(make.family)
-    if isinstance(problem, LinearBandit):
-        raise ProblemError(f"{make.__name__}: must play arms, bases or lists, whose regret is like log T")
-    assert isinstance(problem, SemiBandit | Cascade)
-    return replace(problem, means=_MEANS) if isinstance(problem, SemiBandit) else Cascade(2, 1, _MEANS)

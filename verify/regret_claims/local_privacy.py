@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import check_epsilon
-from algorithms.problems import Arms, Cascade, Problem, ProblemError, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.lower_bounds import two_point_bound
 from verify.regret_claims.final_regret import final_regret
+from verify.regret_claims.plain_problem import plain_problem
 from verify.statistics.betting_means import mean_at_most
 
 
@@ -102,7 +100,7 @@ def audit_local_privacy(
         raise ValueError(f"gap={gap!r}: must be a number above 0 and below 1/2")
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
-        problem = _two_arms(make, np.array([0.5, 0.5 + sign * gap]))
+        problem = plain_problem(make.family, [0.5, 0.5 + sign * gap])
         regret = final_regret(
             make,
             problem,
@@ -116,14 +114,3 @@ def audit_local_privacy(
         limits.append(mean_at_most(regret, horizon * gap, error / 2))
     least = two_point_bound(horizon, gap, claim, limits[0] / gap)
     return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)
-
-
-def _two_arms(make: type[Any], means: np.ndarray) -> Problem:
-    family = getattr(make, "family", None)
-    if family == "cascade":
-        return Cascade(2, 1, means)
-    if family == "bandit":
-        return SemiBandit(Arms(2), means)
-    if family in ("semi-bandit", "matroid"):
-        return SemiBandit(UniformMatroid(2, 1) if family == "matroid" else TopK(2, 1), means)
-    raise ProblemError(f"{make.__name__}: must play arms, bases or lists, for one of two is a bit")

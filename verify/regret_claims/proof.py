@@ -12,23 +12,14 @@ from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
-from algorithms.problems import (
-    Arms,
-    Cascade,
-    LinearBandit,
-    Problem,
-    SemiBandit,
-    SuperArms,
-    TopK,
-    UniformMatroid,
-    Value,
-)
+from algorithms.problems import LinearBandit, Problem, Value
 from algorithms.theory.confidence_theorem import ClickTheorem, ConfidenceTheorem, PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.regret_claims.click_checks import check_clicks
 from verify.regret_claims.evidence_checks import check_evidence
 from verify.regret_claims.mean_checks import check_means
 from verify.regret_claims.phase_checks import check_phases
+from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.worst_data import check_worst_data, worst_instance
@@ -37,11 +28,6 @@ _MEANS = np.array(
     [0.3, 0.45, 0.6, 0.9]
 )  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
 _ATTRACTIONS = np.array([0.1, 0.25, 0.4, 0.7])
-_STRUCTURES: Mapping[str, SuperArms] = {
-    "bandit": Arms(4),
-    "semi-bandit": TopK(4, 2),
-    "matroid": UniformMatroid(4, 2),
-}
 _ROUNDS, _LANES = 256, 128
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
 
@@ -65,18 +51,17 @@ def check_proof(
     error
         The probability that a true learner violates anything, at most.
     """
-    problem: Problem
     theorem = bound.confidence
     if (
         isinstance(theorem, ConfidenceTheorem)
         and hasattr(make, "confidence")
         and (theorem.feeds != "least" or hasattr(make, "fed"))
     ):
-        examined = theorem.feeds == "examined"
-        problem = Cascade(4, 2, _ATTRACTIONS) if examined else SemiBandit(_STRUCTURES[make.family], _MEANS)
+        means = _ATTRACTIONS if make.family == "cascade" else _MEANS
+        problem: Problem = plain_problem(make.family, means, 1 if make.family == "bandit" else 2)
         checks: Any = check_evidence if theorem.index == "evidence" else check_means
     elif isinstance(theorem, ClickTheorem) and hasattr(make, "click_confidence"):
-        problem, checks = Cascade(4, 2, _ATTRACTIONS), check_clicks
+        problem, checks = plain_problem("cascade", _ATTRACTIONS, 2), check_clicks
     elif isinstance(theorem, PhaseTheorem) and issubclass(make, PhasedElimination | StandardElimination):
         return _checked_phases(make, bound, played, seed=seed, error=error)
     else:

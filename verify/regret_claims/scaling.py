@@ -16,20 +16,16 @@ import numpy as np
 from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import Family
 from algorithms.problems import (
-    Arms,
-    Cascade,
     Problem,
     ProblemError,
-    SemiBandit,
     SettingError,
-    TopK,
-    UniformMatroid,
 )
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray
 from verify.conduct.progress import Progress, silent
 from verify.regret_claims.final_regret import final_regret
+from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.speaking_instances import StatedBound, smallest_horizon
 
 Variable = Literal["epsilon", "gap", "size", "arms"]
@@ -204,15 +200,7 @@ def _cell(family: Family, variable: str, value: float, epsilon: float) -> tuple[
     means = np.full(arms, 0.5 - gap / 2)
     means[-size:] = 0.5 + gap / 2
     own = value if variable == "epsilon" else epsilon
-    if family == "cascade":
-        return Cascade(arms, size, means), own
-    if family == "bandit":
-        if size > 1:
-            raise ProblemError("size: this learner plays one arm at a time")
-        return SemiBandit(Arms(arms), means), own
-    if family not in ("semi-bandit", "matroid"):
-        raise ProblemError(f"family {family!r}: must be learners of arms, bases or lists")
-    return SemiBandit(UniformMatroid(arms, size) if family == "matroid" else TopK(arms, size), means), own
+    return plain_problem(family, means, size), own
 
 
 def _stated(bound: StatedBound | None, instance: Instance) -> float:

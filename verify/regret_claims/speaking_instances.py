@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from algorithms.learner import Family
-from algorithms.problems import Arms, Cascade, LinearBandit, Problem, SemiBandit, TopK, UniformMatroid, Value
+from algorithms.problems import LinearBandit, Problem, Value
 from algorithms.theory.regret_bound import Instance
+from verify.regret_claims.plain_problem import plain_problem
 
 StatedBound = Callable[[Instance], float]
 
@@ -27,14 +28,10 @@ def speaking_problem(family: Family, *, dimension: int = 1) -> Problem | LinearB
     A bound divided by T times the largest regret grows with 1 / gap^2 and with K, so that nothing speaks earlier.
     Linear bandits have actions e1 and -e1, and theta* = e1.
     """
-    if family == "matroid":
-        return SemiBandit(UniformMatroid(2, 1), np.array(_MEANS))
-    if family == "cascade":
-        return Cascade(2, 1, _MEANS)
     if family == "linear":
         e1 = np.eye(dimension)[0]
         return LinearBandit(np.array([e1, -e1]), e1, 0.0, 1, "signs")
-    return SemiBandit(Arms(2) if family == "bandit" else TopK(2, 1), np.array(_MEANS))
+    return plain_problem(family, _MEANS)
 
 
 def smallest_horizon(bound: StatedBound, instance: Instance, most: int) -> int | None:

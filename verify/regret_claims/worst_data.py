@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from algorithms.problems import Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
+from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck, play_checked
 
 WORST_EPSILON = 1000.0
@@ -27,11 +27,7 @@ _ROUNDS = 1024
 
 def worst_instance(family: str, played: Instance) -> Instance:
     """Return two arms, one of which is played at a time, with next to no noise."""
-    if family == "cascade":
-        problem: SemiBandit | Cascade = Cascade(2, 1, _MEANS)
-    else:
-        problem = SemiBandit(UniformMatroid(2, 1) if family == "matroid" else TopK(2, 1), _MEANS)
-    return replace(played, problem=problem, epsilon=WORST_EPSILON, horizon=_ROUNDS)
+    return replace(played, problem=plain_problem(family, _MEANS), epsilon=WORST_EPSILON, horizon=_ROUNDS)
 
 
 def check_worst_data(

@@ -53,5 +53,5 @@ def test_learners_of_linear_bandits_are_refused():
     class Linear:
         family = "linear"
 
-    with pytest.raises(ProblemError, match="Linear"):
+    with pytest.raises(ProblemError, match="linear"):
         measure_growth(Linear)
