@@ -41,6 +41,12 @@ from verify.learners.learner_subject import LearnerSubject, blaming
 from verify.printable import printable, printable_texts
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
+from verify.regret_claims.printed_theorems import (
+    PRINTED_THEOREMS,
+    PrintedFinding,
+    PrintedTheorem,
+    check_printed,
+)
 from verify.regret_claims.regret import DEFAULT_ERROR, regret, stated_value
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
 from verify.regret_claims.scaling import fit_scaling
@@ -97,6 +103,12 @@ _STYLES: dict[RegretVerdict, str] = {"consistent": "bold green", "violated": "bo
     "the bound's.",
 )
 @click.option(
+    "--printed",
+    "as_printed",
+    is_flag=True,
+    help="Instead, without LEARNER: the papers' theorems that are wrong as printed, each where that shows.",
+)
+@click.option(
     "--time-limit",
     "seconds",
     type=float,
@@ -116,6 +128,7 @@ def regret_command(
     local_claim: float | None,
     growth: bool,
     scaling: str | None,
+    as_printed: bool,
     seconds: float,
     settings: tuple[tuple[str, str], ...],
     workers: int,
@@ -137,27 +150,31 @@ def regret_command(
     """
     options["settings"] = unique(settings)
     executor, blocks = make_executor(workers, backend, scheduler), block_store(store, part)
-    if every == (learner is not None):
-        raise SettingError("name a learner, or ask for --all")
+    if every + as_printed + (learner is not None) != 1:
+        raise SettingError("name a learner, or ask for --all or --printed")
     asked = [name for name, given in _asked(local_claim, growth, scaling) if given]
     if not seconds > 0:
         raise SettingError(f"--time-limit {seconds:g}: must be a number of seconds above 0")
     if len(asked) > 1:
         raise SettingError(f"{', '.join(asked)}: are questions of their own, one at a time")
-    if every and asked:
+    if learner is None and asked:
         raise SettingError(f"{asked[0]}: name a learner")
     if plot is not None:
-        if every or asked:
+        if learner is None or asked:
             raise SettingError("--plot: draws one learner's regret against its theorem")
         check_plot(plot)
-    if every and part is not None:
-        raise SettingError("--part: of one learner's runs; not with --all")
-    if every and store is not None and backend == "dask":
-        raise SettingError("--store: with --all on processes only: a Dask worker may be on another machine")
+    if learner is None and part is not None:
+        raise SettingError("--part: of one learner's runs; not with --all or --printed")
+    if learner is None and store is not None and backend == "dask":
+        raise SettingError(
+            "--store: with --all and --printed on processes only: a Dask worker may be on another machine"
+        )
     options["store"] = blocks
     with stored_runs(blocks):
         if every:
             code = _show_all(executor, options, seconds, as_json)
+        elif as_printed:
+            code = _show_printed(executor, options, seconds, as_json)
         else:
             options["workers"] = executor
             if local_claim is not None:
@@ -206,6 +223,31 @@ def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_js
             tell(len(reports) / len(BOUNDS), f"{len(reports)} of {len(BOUNDS)}")
     show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
     return max((each.exit_code for each in reports), key=_severity)
+
+
+def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float, as_json: bool) -> int:
+    """Show what is seen of all theorems that are wrong as printed, and return the worst exit code."""
+    for name in ("problem", "epsilon", "horizon"):
+        if options[name] is not None:
+            raise SettingError(f"--{name}: with --printed, every theorem has an instance of its own")
+    if options["settings"]:
+        raise SettingError("--set: with --printed, every theorem has an instance of its own")
+    given = {name: options[name] for name in ("runs", "error", "seed", "store")}
+    findings: list[PrintedFinding] = []
+    with (
+        redirect_stdout(sys.stderr),
+        shown_progress("printed theorems") as tell,
+        executor.open(partial(_printed_finding, given, seconds), len(PRINTED_THEOREMS)) as workers,
+    ):
+        for finding in workers.results(PRINTED_THEOREMS):
+            findings.append(finding)
+            tell(len(findings) / len(PRINTED_THEOREMS), f"{len(findings)} of {len(PRINTED_THEOREMS)}")
+    show(as_json, lambda: {"printed": [each.json() for each in findings]}, partial(_render_printed, findings))
+    return max((EXIT_CODES[each.verdict] for each in findings), key=_severity)
+
+
+def _printed_finding(options: Mapping[str, Any], seconds: float, theorem: PrintedTheorem) -> PrintedFinding:
+    return _in_time(theorem.learner, lambda: check_printed(theorem, **options), seconds)
 
 
 def _registered(options: Mapping[str, Any], seconds: float, learner: str) -> RegretReport:
@@ -433,6 +475,17 @@ def _render(report: RegretReport, console: Console) -> None:
         table.add_row(f"{each.round:,}", *(_number(value) for value in numbers), each.verdict)
     console.print(table)
     console.print(Text(f"again: {report.reproduce}"), soft_wrap=True)
+
+
+def _render_printed(findings: list[PrintedFinding], console: Console) -> None:
+    for finding in findings:
+        theorem = finding.theorem
+        style = _STYLES.get(finding.verdict, "bold yellow")
+        console.print(Text.assemble((finding.verdict.upper(), style), "  ", (theorem.name, "bold")))
+        for name, words in (("printed", theorem.says), ("but", theorem.wrong), ("seen", finding.seen)):
+            if words:
+                console.print(Text(f"  {name:8s} {printable(words)}"))
+        console.print(Text(f"  again    {finding.report.reproduce}\n"), soft_wrap=True)
 
 
 def _render_table(reports: list[RegretReport], console: Console) -> None:

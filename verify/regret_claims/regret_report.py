@@ -122,7 +122,12 @@ class RegretReport:
                 )
                 break
         if not theorem.covered:
-            said.append(f"the theorem is not about this; it needs: {theorem.regime}")
+            missing = (
+                "there is no theorem"
+                if theorem.source == "none"
+                else "the theorem is not about this; it needs"
+            )
+            said.append(f"{missing}: {theorem.regime}")
         elif theorem.bound >= theorem.trivial:
             first = "no horizon" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
             said.append(

@@ -1,0 +1,55 @@
+"""The papers' theorems that are wrong as printed are seen to be; what is right about one is said, too."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from algorithms.theory.regret import BOUNDS
+from verify.commands import regret_command
+from verify.commands.command_group import cli
+from verify.regret_claims.printed_theorems import PRINTED_THEOREMS, check_printed
+
+ALL = {theorem.name: theorem for theorem in PRINTED_THEOREMS}
+BEYOND = [f"Chen et al. 2020, Theorem {number}" for number in (2, 4)]
+LEMMA = "cascading bandits paper, Theorem 4"
+VIOLATED = [*BEYOND, LEMMA]
+QUICK = [name for name in ALL if (name.endswith("Theorem 2") and name not in BEYOND) or "5.1" in name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in ALL],
+)
+def test_each_shows_on_its_instance(name):
+    finding = check_printed(ALL[name], **({} if name in VIOLATED else {"runs": 2}))
+    assert finding.verdict == ("violated" if name in VIOLATED else "out of regime")
+    assert ALL[name].says
+    assert finding.report.reproduce.startswith(f"dpwitness regret {ALL[name].learner} ")
+    if name in BEYOND:
+        assert finding.seen.startswith("good event")
+    if name == LEMMA:
+        assert finding.report.verdict == "consistent"
+        assert "the corrected bound is consistent" in finding.seen
+
+
+def test_a_theorem_that_is_corrected_says_so_in_its_bound():
+    for theorem in PRINTED_THEOREMS:
+        if theorem.learner in BOUNDS:
+            assert theorem.wrong
+
+
+def test_the_command(monkeypatch):
+    few = tuple(theorem for theorem in PRINTED_THEOREMS if "Theorem 2" in theorem.name)[1:]
+    monkeypatch.setattr(regret_command, "PRINTED_THEOREMS", few)
+    runner = CliRunner()
+    said = runner.invoke(cli, ["regret", "--printed", "--runs", "2"])
+    assert said.exit_code == 3
+    assert "OUT OF REGIME  cascading bandits paper, Theorem 2" in said.stdout
+    assert "there is no theorem" in said.stdout
+    data = json.loads(runner.invoke(cli, ["regret", "--printed", "--runs", "2", "--json"]).stdout)
+    assert data["printed"][0]["verdict"] == "out of regime"
+    for wrong in (["cucb", "--printed"], ["--printed", "--all"], ["--printed", "--epsilon", "1"]):
+        assert isinstance(runner.invoke(cli, ["regret", *wrong]).exception, ValueError)
+    wrong = ["regret", "--printed", "--set", "arms=3"]
+    assert "instance of its own" in str(runner.invoke(cli, wrong).exception)
