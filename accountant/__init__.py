@@ -6,7 +6,6 @@ through a mechanism, which the `Accountant` checks and charges before anything i
 
 from accountant.accountant import Accountant
 from accountant.budget import Budget, Cost
-from accountant.durable.file_lock import InUse
 from accountant.entry import Entry
 from accountant.filters.advanced import AdvancedComposition
 from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
@@ -55,6 +54,7 @@ from accountant.refusals import (
     TheoremMissing,
     TrustViolation,
 )
+from accountant.stores.refusals import InUse
 from accountant.summary import Line, Summary
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package

@@ -6,7 +6,7 @@ import functools
 import io
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -44,7 +44,6 @@ from accountant.trust import Trust, check_holders, check_shuffler
 from accountant.written_terms import Terms
 from mechanisms import (
     Assumption,
-    AssumptionKind,
     Categories,
     Domain,
     DomainError,
@@ -488,11 +487,6 @@ class Accountant(Closing, Assuming, Accounts):
     def assumed_terms(self) -> list[list[str]]:
         """Return `assumptions` as JSON-able data."""
         return [[each.kind.value, each.message, each.where] for each in self.assumptions]
-
-    def take_over(self, saved: Mapping[str, Any]) -> None:
-        """Take over what `assumed_terms` returned."""
-        for kind, message, where in saved.get("assumptions", []):
-            self.assume(Assumption(AssumptionKind(kind), message, where))
 
     def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
         """Refuse: an accountant's private values leave through `release` only."""

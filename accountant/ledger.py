@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from accountant.budget import Amount
 from accountant.entry import Entry
@@ -15,18 +15,61 @@ from accountant.totals import Totals
 from mechanisms import Assumption, Neighbouring
 
 
+class Charged(NamedTuple):
+    """Entries that were charged together.
+
+    Attributes
+    ----------
+    position
+        The number of this charge, from 1.
+    entries
+        Who paid what.
+    reserved
+        Whether they were a reservation when they were charged.
+    request
+        The key of the caller's, if there is one.
+    """
+
+    position: int
+    entries: tuple[Entry, ...]
+    reserved: bool = False
+    request: str | None = None
+
+
+class Settlement(NamedTuple):
+    """A reservation that was drawn, or given back."""
+
+    position: int
+    returned: bool
+
+
+class Answered(NamedTuple):
+    """What a request was answered."""
+
+    request: str
+    answer: bytes
+
+
+Event = Charged | Settlement | Answered
+
+
 class Ledger:
     """Every charge, and every record's running total under one composition theorem; a `Store` of one process.
 
     It lasts as long as its process. Whoever calls it from several threads holds a lock of their own.
+
+    Attributes
+    ----------
+    events
+        All that happened, in order: it is only added to.
     """
 
     def __init__(self, composition: Composition) -> None:
-        self._entries: list[Entry] = []
-        self._withdrawals: list[tuple[int, ...]] = []
+        self.events: list[Event] = []
         self._totals = Totals(composition)
-        self._reserved: dict[int, Sequence[Entry]] = {}
-        self._requests: dict[str, tuple[Receipt, tuple[Entry, ...], bytes | None]] = {}
+        self._reserved: dict[int, tuple[Entry, ...]] = {}
+        self._requests: dict[str, Charged] = {}
+        self._answers: dict[str, bytes] = {}
         self._charges = 0
 
     @property
@@ -36,20 +79,24 @@ class Ledger:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All charges in order."""
-        return tuple(self._entries)
+        """All charges in order, but for reservations that were given back."""
+        return tuple(entry for charged in self.charged() for entry in charged.entries)
 
-    def entries_from(self, first: int) -> list[Entry]:
-        """Return the charges from this place on: what is new, in time in proportion to it."""
-        return self._entries[first:]
+    def charged(self) -> Iterator[Charged]:
+        """Yield what was charged together, but for reservations that were given back."""
+        returned = {
+            event.position for event in self.events if isinstance(event, Settlement) and event.returned
+        }
+        for event in self.events:
+            if isinstance(event, Charged) and event.position not in returned:
+                yield event
 
-    @property
-    def withdrawals(self) -> Sequence[tuple[int, ...]]:
-        """Of each reservation that was given back, where its entries stood."""
-        return self._withdrawals
+    def is_reserved(self, position: int) -> bool:
+        """Whether a charge is a reservation that is neither drawn nor given back."""
+        return position in self._reserved
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return sum(len(charged.entries) for charged in self.charged())
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
@@ -76,68 +123,51 @@ class Ledger:
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
         if request is not None and request in self._requests:
-            receipt, paid, answer = self._requests[request]
-            check_same_request(request, _release(paid) == _release(entries))
-            return Receipt(receipt.position, True, answer)
+            earlier = self._requests[request]
+            check_same_request(request, _release(earlier.entries) == _release(entries))
+            return Receipt(earlier.position, True, self._answers.get(request))
         refused = self.first_refused(entries, fits)
         if refused is not None:
             raise refused
+        return Receipt(self.commit(entries, hold=hold, request=request))
+
+    def commit(self, entries: Sequence[Entry], *, hold: bool = False, request: str | None = None) -> int:
+        """Charge the entries' records, whatever they have left; return the number of the charge."""
         self._charges += 1
-        receipt = Receipt(self._charges)
-        if hold:
-            self._reserved[receipt.position] = entries
-        if request is not None:
-            self._requests[request] = receipt, tuple(entries), None
-        self.commit(entries)
-        return receipt
-
-    def releases(self) -> Iterator[tuple[Sequence[Entry], bool]]:
-        """Yield what was charged together, and whether it is a reservation that may be given back."""
-        reserved = {id(entry) for entries in self._reserved.values() for entry in entries}
-        for entries in self._reserved.values():
-            yield entries, True
-        for entry in self._entries:
-            if id(entry) not in reserved:
-                yield (entry,), False
-
-    def answered(self, request: str, answer: bytes) -> bytes:
-        """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        receipt, paid, kept = self._requests[request]
-        if kept is None:
-            self._requests[request] = receipt, paid, answer
-        return answer if kept is None else kept
-
-    def commit(self, entries: Sequence[Entry]) -> None:
-        """Charge the entries' records, whatever they have left."""
+        charged = Charged(self._charges, tuple(entries), hold, request)
         for entry in entries:
             for record in entry.records:
                 self._totals.add(record, entry.charge)
-        self._entries.extend(entries)
+        self.events.append(charged)  # interrupted before (Ctrl-C), totals are too high, never too low
+        if hold:
+            self._reserved[charged.position] = charged.entries
+        if request is not None:
+            self._requests[request] = charged
+        return charged.position
+
+    def answered(self, request: str, answer: bytes) -> bytes:
+        """Keep the answer to a request, or return the one that is kept; see `Store`."""
+        if request not in self._answers:
+            self._answers[request] = answer
+            self.events.append(Answered(request, answer))
+        return self._answers[request]
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
         if self._reserved.pop(position, None) is None:
             raise already_settled(position)
+        self.events.append(Settlement(position, returned=False))
 
     def give_back(self, position: int) -> None:
-        """Give a reservation's charge back; see `Store`."""
+        """Give a reservation's charge back; see `Store`. Its records' totals are added up afresh."""
         entries = self._reserved.get(position)
         if entries is None:
             raise already_settled(position)
-        self._take_out(entries)
-        del self._reserved[position]
-
-    def _take_out(self, entries: Sequence[Entry]) -> None:
-        """Take back charges for which nothing was drawn; their records' totals are added up afresh."""
-        gone = {id(entry) for entry in entries}
-        places = tuple(i for i, entry in enumerate(self._entries) if id(entry) in gone)
-        kept = [entry for entry in self._entries if id(entry) not in gone]
+        self.events.append(Settlement(position, returned=True))
         affected = {record for entry in entries for record in entry.records}
-        withdrawals = [*self._withdrawals, places]
-        # Together: an interruption (Ctrl-C) between them would leave a withdrawal of entries that are there.
-        self._withdrawals, self._entries = withdrawals, kept
-        paid = ((record, entry) for entry in kept for record in affected.intersection(entry.records))
+        paid = ((record, entry) for entry in self.entries for record in affected.intersection(entry.records))
         self._totals.recount(affected, ((record, entry.charge) for record, entry in paid))
+        del self._reserved[position]
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
@@ -145,11 +175,11 @@ class Ledger:
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List what `record` was charged for."""
-        return [entry for entry in self._entries if record in entry.records]
+        return [entry for entry in self.entries if record in entry.records]
 
     def declassifications(self) -> list[Entry]:
         """List the places where data left unprotected."""
-        return [entry for entry in self._entries if entry.mechanism is None]
+        return [entry for entry in self.entries if entry.mechanism is None]
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Do nothing: the accountant keeps them as long as this ledger lasts."""

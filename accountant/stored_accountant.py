@@ -1,12 +1,12 @@
 """An accountant and its unreleased private values as plain data, so that a run can be stopped and gone on with.
 
-What grows with the number of records, the ledger and who waits in which sums, goes to a `History`; the rest is small.
+What grows with the number of records, the ledger and who waits in which sums, goes to a `RunStore`; the rest is small.
 It holds raw data: sums that wait for their release. Keep it where raw data may be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.accountant import Accountant
-from accountant.durable.history import Notes
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Traced, TracedSums
 from accountant.ledger import Ledger
+from accountant.stores.waiting import Notes
 from accountant.tenure import Tenure
 from accountant.written_terms import Terms
-from mechanisms import Domain, NoiseSource
+from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
 
 Arrays = npt.NDArray[Any]
@@ -34,22 +34,10 @@ class RandomnessMismatch(ValueError):
 # --- the accountant ------------------------------------------------------------------------------
 
 
-def accountant_state(accountant: Accountant, notes: Notes) -> dict[str, Any]:
-    """Return the budget and the state of all NumPy generators as JSON-able data; `notes` take the new charges.
-
-    Raises
-    ------
-    GateClosed
-        If the accountant is closed: a restart must not open it again.
-    """
-    accountant.check_open()
+def ledger_of(accountant: Accountant) -> Ledger:
+    """Return the ledger of an accountant that was appointed."""
     assert isinstance(accountant._ledger, Ledger)
-    notes.ledger(accountant._ledger)
-    return {
-        "terms": accountant.terms().to_dict(),
-        "assumptions": accountant.assumed_terms(),
-        **randomness(accountant),
-    }
+    return accountant._ledger
 
 
 def randomness(accountant: Accountant) -> dict[str, Any]:
@@ -93,16 +81,20 @@ def appoint(accountant: Accountant) -> Tenure:
 
 
 def restore_accountant(
-    state: dict[str, Any], noise: NoiseSource | np.random.Generator | None = None
+    terms: Terms,
+    ledger: Ledger,
+    assumptions: Sequence[Assumption],
+    state: dict[str, Any],
+    noise: NoiseSource | np.random.Generator | None = None,
 ) -> Accountant:
-    """Return the accountant that `accountant_state` described, with every generator as it was.
-
-    Its ledger is empty: `adopt_ledger` gives it the one that was replayed.
+    """Return an accountant that goes on with a ledger, with every generator as it was.
 
     Parameters
     ----------
+    terms, ledger, assumptions
+        What its charges are held to, were, and rest on.
     state
-        What `accountant_state` returned.
+        What `randomness` returned.
     noise
         OpenDP's samplers by default. For a run on a NumPy generator a generator of the same kind, whose state is
         set to the saved one.
@@ -123,18 +115,13 @@ def restore_accountant(
         raise RandomnessMismatch(
             f"noise is a NumPy generator: this run drew its noise from {state['source']}"
         )
-    terms = Terms.from_dict(state["terms"])
     accountant = Accountant(
         terms.budget, composition=terms.composition, trust=terms.trust, noise=noise, strict=terms.strict
     )
     set_randomness(accountant, state)
-    accountant.take_over(state)
-    return accountant
-
-
-def adopt_ledger(accountant: Accountant, ledger: Ledger) -> None:
-    """Give an accountant that has charged nothing the ledger that it goes on with."""
+    accountant.assume(*assumptions)
     accountant._ledger = ledger
+    return accountant
 
 
 def _generator(noise: NoiseSource) -> np.random.Generator | None:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from accountant.data_files import from_json
-from accountant.durable.whole_file import whole_file
-from accountant.stores.one_at_a_time import one_at_a_time
+from accountant.stores.file_lock import one_at_a_time
 from accountant.stores.refusals import StoreRefused
+from accountant.whole_file import whole_file
 
 
 @dataclass(frozen=True, slots=True)

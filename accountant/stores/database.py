@@ -13,8 +13,8 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from accountant.stores.one_at_a_time import one_at_a_time
-from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
+from accountant.stores.file_lock import FileLock, one_at_a_time
+from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
 _SQLITE = b"SQLite format 3\0"
@@ -53,6 +53,8 @@ class Database:
             options["poolclass"] = StaticPool
         self._engine: Engine = create_engine(url, **options)
         self._process = os.getpid()
+        self._lock: FileLock | None = None
+        self._file: os.stat_result | None = None
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
     @classmethod
@@ -98,6 +100,41 @@ class Database:
         if self.path is not None and not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
+    def hold(self) -> None:
+        """Keep everybody else who holds it out, until `close` or the end of the process.
+
+        Raises
+        ------
+        InUse
+            If somebody else holds it; the message names them.
+        """
+        if self.path is not None and self._lock is None:
+            self._lock = FileLock(f"{self.path}.held")
+
+    @property
+    def holding(self) -> bool:
+        """Whether this process holds it."""
+        return self._lock is not None and self._lock.held
+
+    def remove(self) -> None:
+        """Remove the file, and what SQLite keeps beside it."""
+        self._engine.dispose()
+        self._file = None
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    def _check_file(self) -> None:
+        """Refuse if another file, or none, has the name: what is written now would be lost."""
+        if self.path is None:
+            return
+        now = self.path.stat() if self.path.exists() else None
+        before, self._file = self._file, self._file or now
+        if before is not None and (now is None or not os.path.samestat(before, now)):
+            raise StoreMoved(
+                f"{self.path}: was deleted, renamed or replaced since it was opened, so nothing more can be charged; "
+                "put back the file that was there, or open what is there now"
+            )
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Yield a connection for reading; what each statement reads is of one moment.
@@ -140,9 +177,10 @@ class Database:
             If the database says that its file is damaged.
         """
         with self._alone(), self.reading() as connection:
+            self._check_file()
             connection.begin()
             if self.sqlite:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+                self.cursor(connection, "BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
             else:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
             try:
@@ -211,6 +249,8 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose(close=os.getpid() == self._process)
+        if self._lock is not None:
+            self._lock.release()
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:

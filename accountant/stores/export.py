@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from accountant.data_files import from_json
-from accountant.durable.whole_file import whole_file
 from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.store import Store
@@ -22,6 +21,7 @@ from accountant.stores.replay import Replay
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
+from accountant.whole_file import whole_file
 from accountant.written_terms import Terms
 from mechanisms import Assumption
 
@@ -62,15 +62,15 @@ def _stored(
     store = open_store("sqlite://", terms)
     store.note_assumptions(assumptions)
     assert isinstance(ledger, Ledger)
-    for entries, reserved in ledger.releases():
-        store.charge(entries, terms.fits, hold=reserved)
+    for charged in ledger.charged():
+        store.charge(charged.entries, terms.fits, hold=ledger.is_reserved(charged.position))
     if closed is not None:
         store.note_closed(*closed)
     return store
 
 
 def _parts(store: SQLStore) -> Iterator[str]:
-    with store._database.snapshot() as connection:
+    with store.database.snapshot() as connection:
         yield f'{{"format": "{FORMAT}",\n"entries": [\n'
         for position, text, digest in rows_after(connection, 0):
             yield f'{"," * (position > 1)}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'

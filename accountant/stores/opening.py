@@ -17,9 +17,10 @@ from accountant.stores.chain import FORMAT, START, canonical, chained
 from accountant.stores.database import Database
 from accountant.stores.location import location_of
 from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
-from accountant.stores.schema import METADATA, VERSION
+from accountant.stores.replay import Replay
+from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore
-from accountant.stores.verification import Verified, verify_database
+from accountant.stores.verification import Verified, has_run, verify_database
 from accountant.written_terms import Terms
 
 
@@ -54,7 +55,7 @@ def open_store(
     database = Database.at(where)
     pinned = None if anchor is None else Anchor(Path(anchor).absolute())
     try:
-        if not _made(database):
+        if not made(database):
             if terms is None:
                 raise ValueError(f"{database.name}: holds no ledger")
             if pinned is not None and pinned.read() is not None:
@@ -63,6 +64,12 @@ def open_store(
                     "or begin a new one with an anchor of its own"
                 )
             _make(database, terms)
+        elif is_run(database):
+            if terms is not None:
+                raise StoreRefused(
+                    f"{database.name}: is the ledger of a run: go on with it by DurableRun.load"
+                )
+            database.hold()
         found = verify_database(database, pinned)
         replay = found.replay
         if terms is not None:
@@ -76,6 +83,43 @@ def open_store(
     store = SQLStore(database, replay.terms, found.head, pinned)
     store.assumptions, store.closed = replay.assumptions, replay.shut
     return store
+
+
+def make_run(database: Database, terms: Terms) -> SQLStore:
+    """Make the store of a run in a database that is held."""
+    _make(database, terms, run=True)
+    return SQLStore(database, terms, verify_database(database).head)
+
+
+def open_run(path: Path) -> tuple[SQLStore, Replay]:
+    """Open the store of a run, and hold it; return what its entries say, too.
+
+    Raises
+    ------
+    InUse
+        If somebody has it open.
+    StoreMoved, LedgerDamaged
+        As `open_store`.
+    ValueError
+        If it is of no run.
+    """
+    database = existing(path)
+    try:
+        database.hold()
+        if not is_run(database):
+            raise ValueError(f"{path}: holds a ledger, but no run")
+        found = verify_database(database)
+        _check_location(database, found.replay.location)
+        return SQLStore(database, found.replay.terms, found.head), found.replay
+    except BaseException:
+        database.close()
+        raise
+
+
+def is_run(database: Database) -> bool:
+    """Whether a store is one of a run."""
+    with database.reading() as connection:
+        return has_run(connection)
 
 
 def opened(store: object, terms: Terms) -> SQLStore:
@@ -132,7 +176,7 @@ def existing(where: str | Path) -> Database:
     if "://" not in str(where) and not Path(where).is_file():
         raise ValueError(f"{where}: no such file")
     database = Database.at(where)
-    if not _made(database):
+    if not made(database):
         database.close()
         raise ValueError(f"{database.name}: holds no ledger")
     return database
@@ -152,6 +196,8 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         raise ValueError(f"reason={reason!r}: must say why this copy of the store is the one that goes on")
     database = existing(where)
     try:
+        if is_run(database):
+            database.hold()
         found = verify_database(database)
         pinned = None if anchor is None else Anchor(Path(anchor).absolute())
         before = None if pinned is None else pinned.read()
@@ -200,7 +246,8 @@ def _check_terms(name: str, terms: Terms, made: Terms) -> None:
         )
 
 
-def _made(database: Database) -> bool:
+def made(database: Database) -> bool:
+    """Whether a database holds a store."""
     if database.path is not None and not database.path.exists():
         return False
     with database.reading() as connection:
@@ -216,13 +263,15 @@ def _made(database: Database) -> bool:
     return True
 
 
-def _make(database: Database, terms: Terms) -> None:
+def _make(database: Database, terms: Terms, *, run: bool = False) -> None:
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with database.writing() as connection:
         if inspect(connection).has_table("store"):
             return  # another process was faster
         METADATA.create_all(connection, checkfirst=False)
+        if run:
+            RUN.create(connection)
         place, instance = location(database), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
         text = canonical({"begin": begin, "at": time.time_ns() // 1_000_000})

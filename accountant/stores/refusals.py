@@ -7,6 +7,10 @@ class StoreRefused(ValueError):
     """A store is not opened, or nothing is charged in it; the message says what to do."""
 
 
+class InUse(StoreRefused):
+    """Another process, or another object of this one, has it open, and one at a time may go on."""
+
+
 class OtherTerms(StoreRefused):
     """A store was made for other terms than the accountant's."""
 

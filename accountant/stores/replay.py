@@ -13,13 +13,15 @@ Entries are, in the order of a store's life:
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
+``{"saved": [count, digest, [...]]}``                    a run was saved, so often, with a state of this digest; and
+                                                         what is new of who waits in its sums (`accountant.stores.waiting`)
 =======================================================  ========================================================
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from accountant.entry import Entry, entry_from_terms
@@ -29,6 +31,7 @@ from accountant.recorded import recall
 from accountant.stores.chain import FORMAT, START, chained, label
 from accountant.stores.charges import check_charge
 from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.waiting import Waiting
 from accountant.totals import Totals
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
@@ -55,6 +58,10 @@ class Replay:
         Positions of requests' charges, by key.
     kinds
         Kinds of entries, by position.
+    saved
+        How often a run was saved, and the digest of its last state; None if there is none.
+    waiting
+        Who waits in its sums.
     trusted
         Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust.
     """
@@ -72,6 +79,8 @@ class Replay:
         self.requests: dict[str, int] = {}
         self.kinds: dict[int, Entry] = {}
         self.texts: dict[int, str] = {}
+        self.saved: tuple[int, str] | None = None
+        self.waiting = Waiting()
         self.trusted: list[int] = []
         self._terms: Terms | None = None
         self._totals: Totals | None = None
@@ -123,6 +132,8 @@ class Replay:
             self._begin(body["begin"])
         elif "paid" in body:
             self._pay(position, body)
+        elif "saved" in body:
+            self._save(position, *body["saved"])
         elif "kind" in body:
             self._kind(position, body["kind"])
         elif "drawn" in body or "returned" in body:
@@ -143,6 +154,12 @@ class Replay:
             if adopted["epoch"] <= self.epoch:
                 raise LedgerDamaged(f"begins epoch {adopted['epoch']} after epoch {self.epoch}", position)
             self.epoch, self.location = adopted["epoch"], adopted["location"]
+
+    def _save(self, position: int, count: int, digest: str, waiting: list[Any]) -> None:
+        if count != (0 if self.saved is None else self.saved[0]) + 1:
+            raise LedgerDamaged(f"is save {count} of a run, out of order", position)
+        self.waiting.feed(waiting)
+        self.saved = count, digest
 
     def _begin(self, body: dict[str, Any]) -> None:
         if body["format"] != FORMAT:
@@ -196,12 +213,19 @@ class Replay:
 
     def entries(self, names: Mapping[int, RecordId]) -> Sequence[Entry]:
         """Return the entries as a ledger has them; accounts without a name keep their number."""
-        return tuple(
-            self.kinds[kind].of(tuple(names.get(number, number) for number in numbers))
-            for position, paid in self._paid.items()
-            if position not in self._gone
-            for kind, numbers in paid
-        )
+        return tuple(entry for _, entries in self.charged(names) for entry in entries)
+
+    def charged(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, list[Entry]]]:
+        """Yield what was charged together, and where it stands."""
+        for position, paid in self._paid.items():
+            if position not in self._gone:
+                yield (
+                    position,
+                    [
+                        self.kinds[kind].of(tuple(names.get(number, number) for number in numbers))
+                        for kind, numbers in paid
+                    ],
+                )
 
     @property
     def shut(self) -> tuple[str, Place] | None:

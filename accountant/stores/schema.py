@@ -56,6 +56,15 @@ RESERVATION = Table(
     Column("state", Text, nullable=False),
 )
 
+RUN = Table(
+    "run",
+    MetaData(),  # in stores of runs only
+    Column("id", Integer, primary_key=True),
+    Column("saves", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+)
+
 REQUEST = Table(
     "request",
     METADATA,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from accountant.entry import Entry
@@ -48,7 +49,7 @@ class SQLStore:
     """
 
     def __init__(self, database: Database, terms: Terms, opened: Mark, anchor: Anchor | None = None) -> None:
-        self._database = database
+        self.database = database
         self.terms = terms
         self._epoch = opened.epoch
         self._instance = opened.instance
@@ -64,7 +65,7 @@ class SQLStore:
     @property
     def name(self) -> str:
         """The file or URL."""
-        return self._database.name
+        return self.database.name
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -74,17 +75,28 @@ class SQLStore:
     # --- one transaction -------------------------------------------------------------------------
 
     def _commit(self, tasks: Sequence[Task]) -> list[Any]:
-        with self._database.writing() as connection:
-            work = Work(self._database, connection, self._amounts, self._zero, self._kinds)
-            work.load(name for task in tasks for name in getattr(task, "names", ()))
+        with self.working(name for task in tasks for name in getattr(task, "names", ())) as work:
+            return [_result(task, work) for task in tasks]
+
+    @contextmanager
+    def working(self, names: Iterable[str]) -> Iterator[Work]:
+        """Yield one transaction's work; it is durable when the block ends, or none of it is.
+
+        Parameters
+        ----------
+        names
+            Labels of accounts to be read at once.
+        """
+        with self.database.writing() as connection:
+            work = Work(self.database, connection, self._amounts, self._zero, self._kinds, self._epoch)
+            work.load(names)
             self._check_anchor(work)
-            results = [_result(task, work, self._epoch) for task in tasks]
+            yield work
             mark = work.finish()
             changed = not work.unchanged
         self._kinds.update(work.new_kinds)
         if changed and self._anchor is not None:
             self._anchor.write(mark)
-        return results
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
@@ -96,7 +108,7 @@ class SQLStore:
         self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        receipt: Receipt = self._queue.do(_Charge(entries, fits, hold, request))
+        receipt: Receipt = self._queue.do(Charge(entries, fits, hold, request))
         return receipt
 
     def import_entries(self, entries: Sequence[Entry], source: str) -> None:
@@ -124,26 +136,26 @@ class SQLStore:
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
+        self._queue.do(lambda work: self.draw_in(work, position))
 
-        def draw(work: Work) -> None:
-            _check_reserved(work, position)
-            work.append({"drawn": position})
-            work.set_reservation(position, "drawn")
-
-        self._queue.do(draw)
+    def draw_in(self, work: Work, position: int) -> None:
+        """Make a reservation final, in a transaction."""
+        _check_reserved(work, position)
+        work.append({"drawn": position})
+        work.set_reservation(position, "drawn")
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
+        self._queue.do(lambda work: self.return_in(work, position))
 
-        def give_back(work: Work) -> None:
-            _check_reserved(work, position)
-            less = self._without(work, position)
-            work.append({"returned": position})
-            work.set_reservation(position, "returned")
-            for number, total in less.items():
-                work.set_spent(work.by_number(number), total)
-
-        self._queue.do(give_back)
+    def return_in(self, work: Work, position: int) -> None:
+        """Give a reservation's charge back, in a transaction."""
+        _check_reserved(work, position)
+        less = self._without(work, position)
+        work.append({"returned": position})
+        work.set_reservation(position, "returned")
+        for number, total in less.items():
+            work.set_spent(work.by_number(number), total)
 
     def _without(self, work: Work, position: int) -> dict[int, Any]:
         """Return what the accounts of a reservation will have spent without it."""
@@ -175,7 +187,7 @@ class SQLStore:
 
         def note(work: Work) -> None:
             for each in new:
-                work.append({"assumed": [each.kind.value, each.message, each.where]})
+                work.assume(each)
 
         if new:
             self._queue.do(note)
@@ -204,14 +216,14 @@ class SQLStore:
 
     def _spent(self, names: Sequence[str]) -> dict[str, Any]:
         sql = "SELECT label, spent FROM account WHERE label IN (...)"
-        with self._database.reading() as connection:
-            rows = self._database.select(connection, sql, names)
+        with self.database.reading() as connection:
+            rows = self.database.select(connection, sql, names)
         return {name: self._amounts.of(text) for name, text in rows}
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
         worst: Any = None
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             for (text,) in connection.exec_driver_sql("SELECT DISTINCT spent FROM account"):
                 spent = self._amounts.of(text)
                 if worst is None or self.terms.composition.exceeds(spent, worst):
@@ -219,19 +231,19 @@ class SQLStore:
             if worst is None:
                 return None, self._zero
             sql = "SELECT label FROM account WHERE spent = ? ORDER BY number"
-            found = self._database.one(connection, sql, Amounts.text(worst))
+            found = self.database.one(connection, sql, Amounts.text(worst))
         return (None if found is None else json.loads(found[0])), worst
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             names = connection.exec_driver_sql("SELECT label FROM account ORDER BY number").scalars().all()
         return iter([json.loads(name) for name in names])
 
     @property
     def entries(self) -> Sequence[Entry]:
         """All charges in order, but for reservations that were given back."""
-        with self._database.snapshot() as connection:
+        with self.database.snapshot() as connection:
             names = connection.exec_driver_sql("SELECT number, label FROM account").all()
             self._history.feed_all(rows_after(connection, self._history.position))
         return self._history.entries({number: json.loads(name) for number, name in names})
@@ -249,7 +261,7 @@ class SQLStore:
 
     def reservations(self) -> dict[int, str]:
         """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             sql = (
                 "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
                 "WHERE state = 'reserved' ORDER BY entry.position"
@@ -276,14 +288,14 @@ class SQLStore:
         LedgerDamaged
             Naming the first entry that does not fit.
         """
-        return verify_database(self._database, self._anchor)
+        return verify_database(self.database, self._anchor)
 
     def close(self) -> None:
         """Close the database; nothing can be charged any more."""
-        self._database.close()
+        self.database.close()
 
 
-class _Charge:
+class Charge:
     """A charge that waits for its transaction."""
 
     def __init__(self, entries: Sequence[Entry], fits: Fits, hold: bool, request: str | None) -> None:
@@ -294,6 +306,7 @@ class _Charge:
         self.names = {label(record) for entry in entries for record in entry.records}
 
     def __call__(self, work: Work) -> Receipt:
+        """Check and charge."""
         if self._request is not None:
             earlier = work.request(self._request)
             if earlier is not None:
@@ -340,9 +353,9 @@ class _Charge:
         return before == now
 
 
-def _result(task: Task, work: Work, epoch: int) -> Any:
+def _result(task: Task, work: Work) -> Any:
     try:
-        work.check(epoch)
+        work.check()
         return task(work)
     except (CannotPay, ValueError) as refusal:  # of this caller's own; it has changed nothing
         return refusal

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, inspect
 
 from accountant.stores.amounts import written
 from accountant.stores.anchor import Anchor, Mark
@@ -124,7 +125,21 @@ def _compare(replay: Replay, connection: Connection) -> int:
     kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
     if _pairs(connection, "SELECT digest, position FROM kind") != kinds:
         raise LedgerDamaged("the table `kind` does not fit to the entries")
+    _compare_run(replay, connection)
     return count
+
+
+def _compare_run(replay: Replay, connection: Connection) -> None:
+    """Compare the state of a run with what its last save says."""
+    rows = connection.exec_driver_sql("SELECT saves, state FROM run").all() if has_run(connection) else []
+    found = [(int(saves), hashlib.sha256(state).hexdigest()) for saves, state in rows]
+    if found != ([] if replay.saved is None else [replay.saved]):
+        raise LedgerDamaged("the table `run` does not hold the state that was saved last")
+
+
+def has_run(connection: Connection) -> bool:
+    """Whether a store is one of a run."""
+    return inspect(connection).has_table("run")
 
 
 def _pairs(connection: Connection, sql: str) -> dict[Any, Any]:

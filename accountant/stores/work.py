@@ -19,6 +19,7 @@ from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label
 from accountant.stores.database import Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from mechanisms import Assumption
 
 
 class Account:
@@ -45,10 +46,17 @@ class Work:
     """
 
     def __init__(
-        self, database: Database, connection: Connection, amounts: Amounts, zero: Any, kinds: Kinds
+        self,
+        database: Database,
+        connection: Connection,
+        amounts: Amounts,
+        zero: Any,
+        kinds: Kinds,
+        opened: int,
     ) -> None:
         self._database = database
         self._kinds = kinds
+        self._opened = opened  # the epoch
         self.connection = connection
         self._amounts = amounts
         self._zero = zero
@@ -64,10 +72,11 @@ class Work:
         self._kind_rows: list[tuple[str, int]] = []
         self._reservations: dict[int, str] = {}
         self._requests: dict[str, int] = {}
+        self._answers: dict[str, bytes] = {}
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def check(self, epoch: int) -> None:
+    def check(self) -> None:
         """Refuse if the store was adopted elsewhere since it was opened, or shut.
 
         Raises
@@ -75,10 +84,10 @@ class Work:
         StoreMoved, GateClosed
             With the reason.
         """
-        if self.epoch != epoch:
+        if self.epoch != self._opened:
             raise StoreMoved(
-                f"{self._database.name}: was adopted since this process opened it (epoch {self.epoch}, not {epoch}): "
-                "open it again"
+                f"{self._database.name}: was adopted since this process opened it (epoch {self.epoch}, not "
+                f"{self._opened}): open it again"
             )
         if self._closed is not None:
             why, *place = json.loads(self._closed)
@@ -110,6 +119,9 @@ class Work:
         LedgerDamaged
             If there is none.
         """
+        for account in self._accounts.values():
+            if account.number == number:
+                return account
         found = self._one("SELECT label FROM account WHERE number = ?", number)
         if found is None:
             raise LedgerDamaged(f"{self._database.name}: there is no account {number}")
@@ -135,9 +147,16 @@ class Work:
     def request(self, key: str) -> tuple[int, bytes | None] | None:
         """Return where the charge of a request stands, and its answer."""
         if key in self._requests:
-            return self._requests[key], None
+            return self._requests[key], self._answers.get(key)
         found = self._one("SELECT position, answer FROM request WHERE key = ?", key)
-        return None if found is None else (int(found[0]), None if found[1] is None else bytes(found[1]))
+        if found is None:
+            return None
+        return int(found[0]), self._answers.get(key) if found[1] is None else bytes(found[1])
+
+    def last_save(self) -> tuple[int, str]:
+        """Return how often a run was saved, and by whom last."""
+        found = self._database.cursor(self.connection, "SELECT saves, holder FROM run").fetchone()
+        return (0, "") if found is None else (int(found[0]), found[1])
 
     def _one(self, sql: str, parameter: object) -> Any:
         return self._database.one(self.connection, sql, parameter)
@@ -209,11 +228,24 @@ class Work:
 
     def answer(self, key: str, answer: bytes) -> bytes:
         """Keep the answer of a request, unless another is kept; return the one that is."""
-        self._run("UPDATE request SET answer = ? WHERE key = ? AND answer IS NULL", [(answer, key)])
-        kept = self.request(key)
-        assert kept is not None
-        assert kept[1] is not None
-        return kept[1]
+        known = self.request(key)
+        assert known is not None
+        kept = known[1]
+        if kept is None:
+            kept = self._answers[key] = answer
+        return kept
+
+    def assume(self, assumption: Assumption) -> None:
+        """Keep what releases rest on and nobody checked."""
+        self.append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
+
+    def save_run(self, count: int, holder: str, state: bytes) -> None:
+        """Put a run's state in the place of the last one."""
+        self._run(
+            "INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE "
+            "SET saves = excluded.saves, holder = excluded.holder, state = excluded.state",
+            [(count, holder, state)],
+        )
 
     def rows(self) -> Iterator[tuple[int, str, bytes]]:
         """Yield all entries, those of this transaction included."""
@@ -248,7 +280,7 @@ class Work:
 
     def _fresh_number(self) -> int:
         if self._next_account is None:
-            most = self.connection.exec_driver_sql("SELECT max(number) FROM account").scalar()
+            most = self._database.cursor(self.connection, "SELECT max(number) FROM account").fetchone()[0]
             self._next_account = 1 + (most or 0)
         self._next_account += 1
         return self._next_account - 1
@@ -273,6 +305,10 @@ class Work:
             list(self._reservations.items()),
         )
         self._run("INSERT INTO request (key, position) VALUES (?, ?)", list(self._requests.items()))
+        self._run(
+            "UPDATE request SET answer = ? WHERE key = ? AND answer IS NULL",
+            [(answer, key) for key, answer in self._answers.items()],
+        )
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     @property

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.data_files import DataFileError, from_json
-from accountant.durable.whole_file import whole_file
+from accountant.whole_file import whole_file
 from algorithms.blocks.identity import environment
 
 Arrays = Mapping[str, npt.NDArray[Any]]

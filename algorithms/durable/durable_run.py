@@ -10,28 +10,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from accountant import Accountant
-from accountant.durable.file_lock import InUse
-from accountant.durable.history import History
-from accountant.durable.journal import Journal
 from accountant.stored_accountant import (
-    accountant_state,
-    adopt_ledger,
     appoint,
+    ledger_of,
     randomness,
     restore_accountant,
     set_randomness,
     undisturbed,
 )
+from accountant.stores.refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
-from algorithms.durable.run_folder import RunFolder
+from algorithms.durable.run_folder import claim, pack, reopen, unpack
 from algorithms.durable.state import Decoder, Encoder, StateError, attributes_of, packages_of
 from mechanisms import NoiseSource
+
+if TYPE_CHECKING:
+    from accountant.stores.run_store import RunStore
 
 LearnerType = TypeVar("LearnerType")
 
@@ -53,9 +53,10 @@ class CodeChanged(StateError):
 class DurableRun(Generic[LearnerType]):
     """A learner and the accountant it runs on, with `save` and `load`.
 
-    A run is kept in a folder: a journal of all charges and of who waits for a release, to which every save adds what
-    is new, and everything else that the run depends on (the learner's state, sums that wait for their release, the
-    state of NumPy generators) as JSON and arrays, without pickle. A run that was saved and loaded gives, bit for bit,
+    A run is kept in a folder, in a store (`docs/ledger.md`): the chained ledger and who waits for a release, to which
+    every save adds what is new, and everything else that the run depends on (the learner's state, sums that wait for
+    their release, the state of NumPy generators) as JSON and arrays, without pickle. A save is one transaction. A run
+    that was saved and loaded gives, bit for bit,
     the actions and charges of one that never stopped; so does one that was stopped in the middle of a save: it is
     the run of that save or of the one before.
 
@@ -68,7 +69,7 @@ class DurableRun(Generic[LearnerType]):
 
     **Where to save.** The folder holds raw data (sums that wait for release): only its owner may read it (mode 700,
     files 600), and it belongs where raw data may be. From the first save or the load until `close` or the end of
-    the process, the run holds the folder's lock: no other process, and no fork of this one, can go on from it. A
+    the process, the run holds the folder: no other process, and no fork of this one, can go on from it. A
     copy of the folder is refused until ``load(..., adopt=True)`` says that the original is gone; from an older one
     nobody may go on at all: it has forgotten what was spent since. Only the process that made or loaded the run
     releases through its accountant: in a fork of it, and after `close`, the gate is closed.
@@ -79,8 +80,8 @@ class DurableRun(Generic[LearnerType]):
     is the middle of that round, and so is a run that goes on from there; the next save mends that, too.
 
     **What it costs.** A save takes time in proportion to what is new and to the learner's own arrays, however much
-    the ledger holds; and it waits for the disk three times (`tests/benchmarks/bench_durable_run.py`). Loading reads all
-    of the journal.
+    the ledger holds; and it waits for the disk once (`tests/benchmarks/bench_durable_run.py`). Loading verifies all of
+    the ledger, as opening any store does.
 
     **Changed code.** A run is refused by a learner whose code (or that of any module of this library or of its own
     package that it uses, `algorithms.code_fingerprint` says how far) is not what saved the run; comments do not
@@ -133,8 +134,8 @@ class DurableRun(Generic[LearnerType]):
         # What build drew is drawn again by load; mostly it is nothing.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
-        self._history = History(Journal())
-        self._folder: RunFolder | None = None
+        self._folder: Path | None = None
+        self._store: RunStore | None = None
         self._tenure = appoint(accountant)
         self._process = os.getpid()
         self._closed = False
@@ -157,8 +158,8 @@ class DurableRun(Generic[LearnerType]):
             If another process has the folder open, or this one has forked or closed it.
         ValueError
             If the folder holds another run, what is left of one, or anything else; if it is a file, or its own folder
-            does not exist; if it is not the one that the run is kept in; or if the journal in it was deleted, replaced
-            or cut since.
+            does not exist; if it is not the one that the run is kept in; or if its store was deleted, renamed or
+            replaced since.
         OSError
             If a file cannot be written: nothing has changed, and the next save tries again. A first save that fails
             binds the run to no folder.
@@ -176,11 +177,22 @@ class DurableRun(Generic[LearnerType]):
         self._leave_unkept()  # a first save may have been interrupted twice
         if self._folder is None and folder is None:
             raise ValueError("folder=None: must be given when a run is saved for the first time")
-        if self._folder is not None and folder is not None and not _same(self._folder.path, Path(folder)):
-            raise ValueError(f"folder={str(folder)!r}: this run is kept in {str(self._folder.path)!r}")
+        if self._folder is not None and folder is not None and not _same(self._folder, Path(folder)):
+            raise ValueError(f"folder={str(folder)!r}: this run is kept in {str(self._folder)!r}")
         self.accountant.check_open()
+        try:
+            if self._store is None:
+                assert folder is not None
+                self._folder = Path(folder).absolute()  # wherever the process goes
+                self._store = claim(self._folder, self.accountant.terms())
+            self._write(self._store)
+        except BaseException:
+            self._leave_unkept()
+            raise
+
+    def _write(self, store: RunStore) -> None:
         with undisturbed(self.accountant):
-            notes = self._history.begin()
+            notes = store.notes()
             encoder = Encoder(self.accountant, type(self.learner).__module__, notes)
             state = {
                 "learner": type(self.learner).__qualname__,
@@ -189,23 +201,18 @@ class DurableRun(Generic[LearnerType]):
                 "code": self._code,
                 "drawn_from": self._drawn_from,
                 "state": encoder.attributes(self.learner),
-                "accountant": accountant_state(self.accountant, notes),
+                **randomness(self.accountant),
             }
-            notes.commit()
-        try:
-            if self._folder is None:
-                assert folder is not None
-                self._folder = RunFolder.claim(Path(folder), self._history.journal)
-            self._folder.write(state, encoder.arrays)
-        except BaseException:
-            self._leave_unkept()
-            raise
+            news = store.news(ledger_of(self.accountant), self.accountant.assumptions, notes)
+        store.save(news, pack(state, encoder.arrays))
 
     def _leave_unkept(self) -> None:
         """Give back the folder of a first save that did not end."""
-        if self._folder is not None and not self._folder.kept:
-            self._folder.close()
+        if self._store is None:
             self._folder = None
+        elif not self._store.kept:
+            self._store.close()
+            self._store = self._folder = None
 
     @classmethod
     def load(
@@ -252,26 +259,26 @@ class DurableRun(Generic[LearnerType]):
         OSError
             If it does not exist or cannot be read.
         """
-        opened, saved, arrays, rows = RunFolder.open(Path(folder), adopt=adopt)
+        path = Path(folder).absolute()
+        store, kept = reopen(path, adopt=adopt)
         try:
-            with _damage_named(opened.path):
-                accountant = restore_accountant(saved["accountant"], noise)
-                history, ledger, sums = History.replay(opened.journal, rows, accountant.composition)
-                adopt_ledger(accountant, ledger)
-                drawn_from = saved.get("drawn_from")
+            with _damage_named(path):
+                saved, arrays = unpack(kept.state)
+                accountant = restore_accountant(kept.terms, kept.ledger, kept.assumptions, saved, noise)
+                drawn_from = saved["drawn_from"]
                 if drawn_from is not None:
                     set_randomness(accountant, drawn_from)
             run = cls(build, accountant)
-            with _damage_named(opened.path):
-                run._check_same(saved, code, opened.path)
-                run._history, run._drawn_from = history, drawn_from
-                decoder = Decoder(accountant, arrays, type(run.learner).__module__, sums)
+            with _damage_named(path):
+                run._check_same(saved, code, path)
+                run._drawn_from = drawn_from
+                decoder = Decoder(accountant, arrays, type(run.learner).__module__, kept.waiting.sums)
                 decoder.restore(run.learner, saved["state"])
-                set_randomness(accountant, saved["accountant"])
-            run._folder = opened
+                set_randomness(accountant, saved)
+            run._folder, run._store = path, store
             return run
         except BaseException:
-            opened.close()
+            store.close()
             raise
 
     def _check_same(self, saved: dict[str, Any], code: str | None, path: Path) -> None:
@@ -302,8 +309,8 @@ class DurableRun(Generic[LearnerType]):
         """
         self._closed = True
         self._tenure.end("the run was closed: load it again to go on")
-        if self._folder is not None:
-            self._folder.close()
+        if self._store is not None:
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Accountant, Private
-from accountant.durable.history import Notes
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import TracedSums
 from accountant.stored_accountant import private_state, restore_private
+from accountant.stores.waiting import Notes
 
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -2,7 +2,7 @@
 
 Run with ``python tests/benchmarks/bench_durable_run.py``; one core, CPU time of one round and its save, the mean of 50
 after so many rounds. Beside it stands what it was when every save wrote the whole ledger (same machine). The disk's
-own time comes on top: three ``fsync`` a save.
+own time comes on top: one ``fsync`` a save.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def test_a_server_that_does_not_wait_for_the_disk_is_refused(
     execute(url, "ALTER ROLE postgres SET synchronous_commit TO off")
     try:
         accountant = opened(url)
-        with accountant.ledger._database.reading() as connection:  # type: ignore[attr-defined]
+        with accountant.ledger.database.reading() as connection:  # type: ignore[attr-defined]
             assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
         closed(accountant)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import gc
@@ -9,6 +10,7 @@ import json
 import math
 import os
 import shutil
+import sqlite3
 import stat
 import threading
 from fractions import Fraction
@@ -19,8 +21,9 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
-from accountant.durable.history import Notes
 from accountant.stored_accountant import RandomnessMismatch
+from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.waiting import Notes
 from algorithms import (
     CUCBBatchAll,
     CUCBBatchLeast,
@@ -31,6 +34,7 @@ from algorithms import (
 )
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.durable.run_folder import pack, reopen, unpack
 from algorithms.durable.state import StateError
 from algorithms.play import start_warm
 from algorithms.problems import TopK, build_problem
@@ -197,9 +201,10 @@ def test_the_files_are_the_owners_and_hold_no_pickle(tmp_path: Path) -> None:
     run.save(tmp_path / "run")
     assert stat.S_IMODE((tmp_path / "run").stat().st_mode) == 0o700
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "run").iterdir()}
-    assert modes == dict.fromkeys(("state.npz", "journal.jsonl", "lock"), 0o600)
-    with np.load(tmp_path / "run" / "state.npz", allow_pickle=False) as archive:
-        assert {archive[key].dtype.kind for key in archive.files} <= set("biuf")
+    suffixes = ("", "-wal", "-shm", ".lock", ".held")
+    assert modes == dict.fromkeys((f"ledger.db{suffix}" for suffix in suffixes), 0o600)
+    run.close()
+    assert b"numpy.core" not in (tmp_path / "run" / "ledger.db").read_bytes()
 
 
 def test_a_learner_with_other_parameters_is_refused_by_name(tmp_path: Path) -> None:
@@ -312,16 +317,12 @@ def test_what_is_no_data_is_refused_by_name(extra: Any, word: str) -> None:
         DurableRun(lambda gate: Odd(gate, extra), open_accountant())
 
 
-def as_bytes(content: dict[str, Any]) -> Any:
-    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
-
-
 def test_folders_that_hold_no_run(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with pytest.raises(FileNotFoundError):
         DurableRun.load(path, build_least)
     path.write_bytes(b"a file, as runs once were")
-    with pytest.raises(ValueError, match=r"must be a folder \(format 'dpwitness-run-2'\)"):
+    with pytest.raises(ValueError, match=r"must be the folder of a run"):
         DurableRun.load(path, build_least)
     with pytest.raises(ValueError, match="must be a folder, or a new name in a folder that exists"):
         DurableRun(build_least, open_accountant()).save(path)
@@ -341,11 +342,9 @@ def saved_run(path: Path) -> Path:
     return path
 
 
-def test_damaged_files_are_refused_by_name(tmp_path: Path) -> None:
-    state = saved_run(tmp_path / "run") / "state.npz"
-    journal = state.with_name("journal.jsonl")
-    whole, rows = state.read_bytes(), journal.read_bytes()
-
+def test_damaged_stores_are_refused_by_name(tmp_path: Path) -> None:
+    path = saved_run(tmp_path / "run") / "ledger.db"
+    whole = path.read_bytes()
     kept = []  # their frames stay alive, and must not keep the folder
 
     def refused(match: str) -> None:
@@ -353,25 +352,37 @@ def test_damaged_files_are_refused_by_name(tmp_path: Path) -> None:
             DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
         kept.append(refusal)
 
-    state.write_bytes(whole[: len(whole) // 2])
-    refused(r"state\.npz: not a saved run")
-    np.savez(state, run=as_bytes({"format": "something else"}))
-    refused(r"state\.npz: not a saved run of format 'dpwitness-run-2'")
-    state.write_bytes(whole)
-    journal.write_bytes(rows[:-1])
-    refused(r"journal\.jsonl: does not begin with the \d+ bytes")
-    journal.write_bytes(rows.replace(b"user-3", b"user-4"))
-    refused(r"journal\.jsonl: does not begin with the \d+ bytes")
-    journal.write_bytes(rows + b"what a crash left")  # does not count
+    def change(statement: str, *values: Any) -> None:
+        path.write_bytes(whole)
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(statement, values)
+
+    path.write_bytes(whole[: len(whole) // 2])
+    refused("ledger.db: ")
+    path.write_bytes(b"something else")
+    refused("is no SQLite database")
+    change("UPDATE entry SET body = replace(body, 'user-', 'person-')")  # who waits
+    refused(r"entry \d+: its hash is not that of what it says")
+    change("UPDATE run SET state = CAST(replace(CAST(state AS TEXT), 'mean', 'maen') AS BLOB)")
+    refused("the table `run` does not hold the state that was saved last")
+    change("UPDATE run SET saves = saves - 1")
+    refused("the table `run` does not hold")
+    change("DELETE FROM run")
+    refused("the table `run` does not hold")
+    path.write_bytes(whole)
     DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)).close()
-    with np.load(state) as archive:
-        arrays = {key: archive[key] for key in archive.files}
-    saved = json.loads(arrays["run"].tobytes())
-    np.savez(state, **{**arrays, "run": as_bytes({**saved, "journal": {}})})
-    refused("damaged run")
-    saved["state"]["index"]["array"] = "array999"
-    np.savez(state, **{**arrays, "run": as_bytes(saved)})
-    refused("damaged run")
+
+
+def test_a_state_of_another_learner_s_making_is_called_damaged(tmp_path: Path) -> None:
+    """Whole as it was written, but not to be understood."""
+    path = saved_run(tmp_path / "run")
+    run, saved = reopen(path, adopt=False)
+    state, arrays = unpack(saved.state)
+    state["state"]["index"]["array"] = "array999"
+    run.save(run.news(saved.ledger, saved.assumptions, run.notes()), pack(state, arrays))
+    run.close()
+    with pytest.raises(ValueError, match="damaged run"):
+        DurableRun.load(path, build_least, noise=np.random.default_rng(0))
 
 
 def test_a_new_run_does_not_take_the_place_of_another(tmp_path: Path) -> None:
@@ -394,7 +405,7 @@ def test_the_first_save_needs_a_folder() -> None:
 def test_a_run_is_open_once(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     run.save(tmp_path / "run")
-    with pytest.raises(InUse, match=rf"lock is held by this process, .* \(process {os.getpid()} on "):
+    with pytest.raises(InUse, match=rf"held is held by this process, .* \(process {os.getpid()} on "):
         DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
     with pytest.raises(InUse):
         DurableRun(build_least, open_accountant()).save(tmp_path / "run")
@@ -458,17 +469,20 @@ def test_charges_that_were_taken_back_stay_taken_back(tmp_path: Path) -> None:
 
 
 def test_a_save_writes_what_is_new(tmp_path: Path) -> None:
-    """No byte of the journal is written twice, and the state does not grow with the ledger."""
+    """What a save adds does not grow with the ledger, nor does the state."""
     run = DurableRun(
         lambda gate: CUCBLDPBit(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000), open_accountant()
     )
     sizes = []
-    for t in range(120):
+    for t in range(60):
         observe(run, f"user-{t}")
         run.save(tmp_path / "run")
-        sizes.append([(tmp_path / "run" / name).stat().st_size for name in ("journal.jsonl", "state.npz")])
-    journal, state = np.diff(np.array(sizes), axis=0).T
-    assert journal[20:].max() <= 20
+        assert run._store is not None
+        with run._store._store.database.reading() as connection:
+            sql = "SELECT sum(length(body)), (SELECT length(state) FROM run) FROM entry"
+            sizes.append(connection.exec_driver_sql(sql).one())
+    entries, state = np.diff(np.array(sizes), axis=0).T
+    assert entries[20:].max() <= 300
     assert abs(state[20:].sum()) < 60
 
 
@@ -633,7 +647,7 @@ def test_a_fork_and_a_closed_run_release_nothing(tmp_path: Path) -> None:
 def test_a_fork_that_closes_a_run_removes_nothing(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("algorithms.durable.run_folder.RunFolder.kept", property(lambda folder: False))
+        patch.setattr("accountant.stores.run_store.RunStore.kept", property(lambda store: False))
         patch.setattr("algorithms.durable.durable_run.DurableRun._leave_unkept", lambda run: None)
         run.save(tmp_path / "run")
         child = os.fork()
@@ -642,7 +656,7 @@ def test_a_fork_that_closes_a_run_removes_nothing(tmp_path: Path) -> None:
             os._exit(0)
         os.waitpid(child, 0)
     run.save()
-    assert (tmp_path / "run" / "journal.jsonl").exists()
+    assert (tmp_path / "run" / "ledger.db").exists()
 
 
 def test_a_first_save_that_fails_binds_the_run_to_no_folder(
@@ -655,10 +669,10 @@ def test_a_first_save_that_fails_binds_the_run_to_no_folder(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(np, "savez", full)
+        broken.setattr("accountant.stores.work.Work.finish", full)
         with pytest.raises(OSError, match="No space"):
             run.save(tmp_path / "full")
-    assert [file.name for file in (tmp_path / "full").iterdir()] == ["lock"]
+    assert {file.suffix for file in (tmp_path / "full").iterdir()} == {".lock", ".held"}
     with pytest.raises(ValueError, match="folder=None"):
         run.save()
     run.save(tmp_path / "run")
@@ -671,36 +685,96 @@ def test_a_first_save_that_fails_binds_the_run_to_no_folder(
 def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path: Path) -> None:
     for name, word in (
         ("notes.txt", "holds 'notes.txt'"),
-        ("state.npz.backup", "holds 'state.npz.backup'"),
-        ("journal.jsonl", "but no state.npz"),
-        ("lock", "no lock of this library"),
+        ("ledger.db.backup", "holds 'ledger.db.backup'"),
+        ("ledger.db", "is no SQLite database"),
+        ("state.npz", "an earlier version of dpwitness saved: go on with it by that version"),
     ):
         folder = tmp_path / name
         folder.mkdir()
         (folder / name).write_text("somebody else's")
         with pytest.raises(ValueError, match=word):
             DurableRun(build_least, open_accountant()).save(folder)
-        assert [file.read_text() for file in folder.iterdir()] == ["somebody else's"]
+        with pytest.raises(ValueError, match=f"{word}|no save has ended here"):
+            DurableRun.load(folder, build_least)
+        assert (folder / name).read_text() == "somebody else's"
 
 
-def test_a_lost_state_is_not_the_end_of_the_charges(tmp_path: Path) -> None:
-    folder = saved_run(tmp_path / "run")
-    (folder / "state.npz").rename(tmp_path / "state.npz")
-    charges = (folder / "journal.jsonl").read_bytes()
-    with pytest.raises(ValueError, match="charges of a run whose state was lost"):
-        DurableRun(build_least, open_accountant()).save(folder)
-    with pytest.raises(ValueError, match="charges of a run whose state was lost"):
-        DurableRun.load(folder, build_least)
-    assert (folder / "journal.jsonl").read_bytes() == charges
-    (tmp_path / "state.npz").rename(folder / "state.npz")
-    DurableRun.load(folder, build_least, noise=np.random.default_rng(0)).close()
+def test_a_ledger_and_a_run_are_told_apart(tmp_path: Path) -> None:
+    """Neither is spent from as if it were the other."""
+    (tmp_path / "run").mkdir()
+    Accountant(Budget(1.0), store=tmp_path / "run" / "ledger.db")
+    with pytest.raises(ValueError, match="holds a ledger, but no run"):
+        DurableRun(build_least, open_accountant()).save(tmp_path / "run")
+    with pytest.raises(ValueError, match="holds a ledger, but no run"):
+        DurableRun.load(tmp_path / "run", build_least)
+    saved_run(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"is the ledger of a run: go on with it by DurableRun\.load"):
+        Accountant(Budget(math.inf, 1.0), store=tmp_path / "other" / "ledger.db")
 
 
-def test_a_journal_that_was_deleted_or_replaced_stops_every_save(tmp_path: Path) -> None:
+def test_the_ledger_of_a_run_is_one_of_a_store(tmp_path: Path) -> None:
+    """It is verified, and its reservations are given back, by the commands for stores, while the run is closed."""
+    run = DurableRun(build_least, open_accountant())
+    observe(run, "ann")
+    share = Interval(0, 1)
+    noise = Laplace.for_epsilon(0.5, sensitivity=share.sensitivity)
+    run.accountant.reserve(run.accountant.price(noise, run.accountant.private([0.5], share, "bob")))
+    run.save(tmp_path / "run")
+    path = tmp_path / "run" / "ledger.db"
+    with pytest.raises(InUse):
+        open_store(path)
+    with pytest.raises(InUse):
+        adopt(path, "while the run is open")
+    run.close()
+    store = open_store(path)
+    [reserved] = store.reservations()
+    store.give_back(reserved)
+    store.close()
+    assert verify_store(path).reserved == ()
+    with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
+        assert again.accountant.spent("bob").epsilon == 0
+        again.save()
+
+
+def test_a_request_is_answered_once_by_the_run_and_by_the_one_that_goes_on(tmp_path: Path) -> None:
+    share = Interval(0, 1)
+    noise = Laplace.for_epsilon(0.5, sensitivity=share.sensitivity)
+
+    def ask(run: DurableRun[Any], key: str) -> float:
+        value = run.accountant.private([0.5], share, "ann")
+        return float(run.accountant.release(noise, value, request=key).item())
+
+    run = DurableRun(build_least, open_accountant())
+    first = ask(run, "a")
+    run.save(tmp_path / "run")
+    second = ask(run, "b")
+    run.save()
+    run.close()
+    with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
+        assert [ask(again, "a"), ask(again, "b"), ask(again, "a")] == [first, second, first]
+        assert again.accountant.spent("ann").epsilon == 1
+
+
+def test_two_runs_that_hold_one_store_after_all_do_not_both_save(tmp_path: Path) -> None:
+    """Somebody deleted the lock: the store itself says that another has saved."""
+    run = DurableRun(build_least, open_accountant())
+    run.save(tmp_path / "run")
+    (tmp_path / "run" / "ledger.db.held").unlink()
+    with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as other:
+        observe(other, "ann")
+        other.save()
+        for attempt in range(2):
+            observe(run, f"user-{attempt}")
+            with pytest.raises(InUse, match="another process has saved this run since"):
+                run.save()
+        other.save()
+
+
+def test_a_store_that_was_deleted_or_replaced_stops_every_save(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     observe(run, "ann")
     run.save(tmp_path / "run")
-    journal = tmp_path / "run" / "journal.jsonl"
+    journal = tmp_path / "run" / "ledger.db"
     kept = journal.read_bytes()
     journal.rename(tmp_path / "kept")
     for content in (None, kept):
@@ -708,23 +782,13 @@ def test_a_journal_that_was_deleted_or_replaced_stops_every_save(tmp_path: Path)
             journal.write_bytes(content)
         for attempt in range(2):
             observe(run, f"user-{content is None}-{attempt}")
-            with pytest.raises(ValueError, match="was deleted or replaced"):
+            with pytest.raises(ValueError, match="was deleted, renamed or replaced"):
                 run.save()
     (tmp_path / "kept").replace(journal)
     run.save()
     run.close()
     again = DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0))
     assert again.accountant.to_dict() == run.accountant.to_dict()
-
-
-def test_a_run_of_an_earlier_version_is_called_by_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    with path.open("wb") as file:
-        np.savez(file, run=as_bytes({"format": "dpwitness-run-1", "learner": "CUCBBatchAll"}))
-    with pytest.raises(
-        ValueError, match=r"run: was saved by an earlier version of dpwitness as a single file"
-    ):
-        DurableRun.load(path, build_least)
 
 
 def test_a_folder_may_be_named_by_a_link(tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""Files that outlive a process: whole ones, journals that grow, locks, and the history of a ledger."""

@@ -1,0 +1,122 @@
+"""Lock files between processes; the system gives a lock back when the process ends that took it, however it ends."""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from accountant.stores.refusals import InUse
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+_held: weakref.WeakSet[FileLock] = weakref.WeakSet()
+
+
+@contextmanager
+def one_at_a_time(path: str) -> Iterator[None]:
+    """Let one process, and one thread of it, at a time into the block; on a system without ``flock`` all of them."""
+    file = _opened(path)
+    try:
+        if fcntl is not None:
+            _lock(file, path, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+class FileLock:
+    """A lock from its making to `release`, to the end of the process, or until it is forgotten.
+
+    The operating system holds it (``flock``), not the file: what stays behind locks nothing. A forked child does not
+    share it. On a system without ``flock`` there is no lock, and a warning says so.
+
+    Parameters
+    ----------
+    path
+        The file, made if it does not exist; it says who holds the lock.
+
+    Raises
+    ------
+    InUse
+        If the lock is held; the message names the file and the holder.
+    OSError
+        If the file cannot be opened, or its file system has no locks.
+    """
+
+    def __init__(self, path: str) -> None:
+        file = _opened(path)
+        self._close = weakref.finalize(self, os.close, file)
+        if fcntl is None:
+            warnings.warn(
+                f"{path}: this system has no flock, so nothing keeps other processes out", stacklevel=2
+            )
+        try:
+            if fcntl is not None:
+                _lock(file, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            since = datetime.now(UTC).isoformat(timespec="seconds")
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{_who()} since {since}\n".encode(), 0)
+        except BaseException:
+            self._close()
+            raise
+        _held.add(self)
+
+    @property
+    def held(self) -> bool:
+        """Whether this process took the lock and has not given it back."""
+        return self._close.alive
+
+    def release(self) -> None:
+        """Give the lock back; again does nothing."""
+        self._close()
+
+
+def _opened(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _lock(file: int, path: str, how: int) -> None:
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        raise InUse(
+            f"{path} is held by {_described(os.pread(file, 500, 0))}: one at a time may go on. Close it there, or end "
+            "that process; the lock ends with it, and deleting the file does not help"
+        ) from None
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"{error.strerror}: its file system gives no locks (flock), so nothing would keep other processes out; use "
+            "a local disk, or mount it with locks",
+            path,
+        ) from None
+
+
+def _who() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _described(written: bytes) -> str:
+    holder = written.decode(errors="replace").strip("\0 \n")  # zeros: what a power cut leaves
+    if holder.startswith(f"{_who()} "):
+        return f"this process, in another object ({holder})"
+    return holder or "another process"
+
+
+def _forget(*_: Any) -> None:
+    """Close a child's copies: it would hold its parent's locks beyond the parent's end."""
+    for lock in list(_held):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

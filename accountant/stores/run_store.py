@@ -1,0 +1,265 @@
+"""A learner's run in a store: its ledger, who waits in its sums, and its state; a save is one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from accountant.ledger import Answered, Charged, Event, Ledger
+from accountant.stores import opening
+from accountant.stores.chain import label
+from accountant.stores.database import Database
+from accountant.stores.refusals import InUse, StoreMoved
+from accountant.stores.replay import Replay
+from accountant.stores.sql_store import Charge, SQLStore
+from accountant.stores.waiting import Noted, Notes, Waiting
+from accountant.stores.work import Work
+from accountant.written_terms import Terms
+from mechanisms import Assumption
+
+
+@dataclass(frozen=True)
+class News:
+    """What a save adds.
+
+    Attributes
+    ----------
+    events
+        What happened in the ledger.
+    assumptions
+        What it rests on.
+    notes
+        Who waits in sums.
+    """
+
+    events: Sequence[Event]
+    assumptions: Sequence[Assumption]
+    notes: Notes
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a run's store holds.
+
+    Attributes
+    ----------
+    terms, ledger, assumptions
+        The accountant's.
+    waiting
+        Who waits in sums.
+    state
+        Everything else, as it was given to `RunStore.save`.
+    """
+
+    terms: Terms
+    ledger: Ledger
+    assumptions: Sequence[Assumption]
+    waiting: Waiting
+    state: bytes
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What of a ledger is in the store, and where its reservations stand there."""
+
+    saves: int = 0
+    events: int = 0
+    assumptions: int = 0
+    reserved: Mapping[int, int] = field(default_factory=dict)
+
+
+class RunStore:
+    """A store that one run has open, and nobody else, until `close`.
+
+    The ledger's entries are those of any store: chained, recomputed when it is opened. Each save adds one that names
+    it, with the digest of the state and what is new of who waits. A save has all of its effect or none, whatever stops
+    it when; if nobody knows, the store's own count of saves says it to the next one.
+    """
+
+    def __init__(self, store: SQLStore) -> None:
+        self._store = store
+        self._name = uuid.uuid4().hex
+        self._known = _Known()
+        self._noted = Noted()
+        self._pending: tuple[News, dict[int, int]] | None = None
+        self._close = weakref.finalize(self, store.database.close)  # also if it is forgotten
+
+    @classmethod
+    def begin(cls, path: Path, terms: Terms) -> RunStore:
+        """Make a store for a new run; what a first save left that did not end is replaced.
+
+        Raises
+        ------
+        InUse
+            If somebody has it open.
+        ValueError
+            If there is a run already, a ledger, or anything else.
+        """
+        database = Database.at(path)
+        database.hold()
+        try:
+            if opening.made(database):
+                if not opening.is_run(database):
+                    raise ValueError(f"{path}: holds a ledger, but no run: give the run a folder of its own")
+                if _last_save(database)[0]:
+                    raise ValueError(
+                        f"folder={str(path.parent)!r}: holds a run, whose budgets a new one would forget: go on with "
+                        "it by load, or give the new run a folder of its own"
+                    )
+                database.remove()
+            return cls(opening.make_run(database, terms))
+        except BaseException:
+            database.close()
+            raise
+
+    @classmethod
+    def open(cls, path: Path, *, adopt: bool = False) -> tuple[RunStore, Saved]:
+        """Open the store of a run, verified; see `DurableRun.load`.
+
+        Raises
+        ------
+        InUse
+            If somebody has it open.
+        StoreMoved
+            If it is a copy, and not adopted.
+        LedgerDamaged
+            Naming the first entry that does not fit, or the table.
+        ValueError
+            If no save has ended in it.
+        """
+        try:
+            store, replay = opening.open_run(path)
+        except StoreMoved:
+            if not adopt:
+                raise StoreMoved(
+                    f"{path}: is a copy, or was moved to another disk or machine: the original may spend the same "
+                    "budgets, and may have since. If the original is gone or will never go on, say so with "
+                    "load(..., adopt=True)"
+                ) from None
+            opening.adopt(path, "a run was loaded with adopt=True")
+            store, replay = opening.open_run(path)
+        try:
+            if replay.saved is None:
+                raise ValueError(f"{path}: holds no saved run: no save has ended here")
+            run = cls(store)
+            saved = _saved(store, replay)
+            run._known = _Known(replay.saved[0], len(saved.ledger.events), len(saved.assumptions))
+            run._noted = Noted.of(replay.waiting)
+            return run, saved
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def kept(self) -> bool:
+        """Whether a save has ended here: the run is kept here from then on."""
+        return self._known.saves > 0 or _last_save(self._store.database)[0] > 0
+
+    def notes(self) -> Notes:
+        """Return an empty sheet for who waits, once it is known how the last save ended."""
+        if self._pending is not None and _last_save(self._store.database) == (
+            self._known.saves + 1,
+            self._name,
+        ):
+            self._settle(*self._pending)
+        self._pending = None
+        return Notes(self._noted)
+
+    def news(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
+        """Return what is new since the last save."""
+        return News(ledger.events[self._known.events :], assumptions[self._known.assumptions :], notes)
+
+    def save(self, news: News, state: bytes) -> None:
+        """Add what is new, and put a state in the place of the last one.
+
+        Raises
+        ------
+        InUse
+            If another run has saved here.
+        StoreMoved
+            If the file was deleted, renamed or replaced since it was opened.
+        OSError
+            If it cannot be written; the next save tries again.
+        """
+        names = {
+            label(record)
+            for event in news.events
+            if isinstance(event, Charged)
+            for entry in event.entries
+            for record in entry.records
+        }
+        reserved, count = dict(self._known.reserved), self._known.saves + 1
+        self._pending = news, reserved
+        with self._store.working(names) as work:
+            work.check()
+            if work.last_save()[0] != count - 1:
+                raise InUse(f"{self._store.name}: another process has saved this run since: load it again")
+            for event in news.events:
+                self._happen(work, event, reserved)
+            for assumption in news.assumptions:
+                work.assume(assumption)
+            digest = hashlib.sha256(state).hexdigest()
+            work.append({"saved": [count, digest, news.notes.rows]})
+            work.save_run(count, self._name, state)
+        self._settle(news, reserved)
+        self._pending = None
+
+    def _happen(self, work: Work, event: Event, reserved: dict[int, int]) -> None:
+        """Write down what happened in the ledger."""
+        if isinstance(event, Charged):
+            charge = Charge(event.entries, self._store.terms.fits, event.reserved, event.request)
+            receipt = charge(work)
+            if event.reserved:
+                reserved[event.position] = receipt.position
+        elif isinstance(event, Answered):
+            work.answer(label(event.request), event.answer)
+        elif event.returned:
+            self._store.return_in(work, reserved.pop(event.position))
+        else:
+            self._store.draw_in(work, reserved.pop(event.position))
+
+    def _settle(self, news: News, reserved: dict[int, int]) -> None:
+        """Note that a save has ended."""
+        news.notes.settle()  # first: interrupted, it is done again, and what follows is one step
+        before = self._known
+        self._known = _Known(
+            before.saves + 1,
+            before.events + len(news.events),
+            before.assumptions + len(news.assumptions),
+            reserved,
+        )
+
+    def close(self) -> None:
+        """Close it for others to open; a store in which no save has ended is removed."""
+        try:
+            if self._store.database.holding and not self.kept:
+                self._store.database.remove()
+        finally:
+            self._close()
+
+
+def _last_save(database: Database) -> tuple[int, str]:
+    with database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT saves, holder FROM run").one_or_none()
+    return (0, "") if found is None else (int(found[0]), found[1])
+
+
+def _saved(store: SQLStore, replay: Replay) -> Saved:
+    with store.database.reading() as connection:
+        labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
+        answers = connection.exec_driver_sql("SELECT position, key, answer FROM request").all()
+        state = bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
+    names = {number: json.loads(name) for number, name in labels}
+    requests = {position: (json.loads(key), answer) for position, key, answer in answers}
+    ledger = Ledger(store.terms.composition)
+    for position, entries in replay.charged(names):
+        request, answer = requests.get(position, (None, None))
+        ledger.commit(entries, request=request)
+        if answer is not None:
+            ledger.answered(request, bytes(answer))
+    return Saved(store.terms, ledger, replay.assumptions, replay.waiting, state)

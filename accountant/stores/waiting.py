@@ -1,0 +1,143 @@
+"""Who waits in private sums, in the entries of a run's store: a log of what is new, never of what is.
+
+A row is one of
+
+========================================  ==============================================================
+``{"influence": [...]}``                  how far a record moves a value; they are counted from 0
+``{"bounds": [...]}``                     what is known in public of its numbers; they are counted from 0
+``{"sums": n, "state": {...}}``           private sums, met for the first time
+``{"sums": n, "changes": [...]}``         what was added to them and cleared since, as `TracedSums.changes` has it
+========================================  ==============================================================
+
+Rows hold names of records and public numbers, no data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from accountant.gates.provenance import Influence, TracedSums
+from mechanisms.float_bounds import FloatBounds
+
+
+class Waiting:
+    """What rows say of private sums, one after the other.
+
+    Attributes
+    ----------
+    sums
+        The private sums, by their numbers.
+    """
+
+    def __init__(self) -> None:
+        self.sums: dict[int, TracedSums] = {}
+        self._influences: list[Influence] = []
+        self._bounds: list[FloatBounds] = []
+
+    def feed(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Go on with rows."""
+        for row in rows:
+            if "influence" in row:
+                self._influences.append(Influence.from_list(row["influence"]))
+            elif "bounds" in row:
+                self._bounds.append(FloatBounds.from_list(row["bounds"]))
+            elif "state" in row:
+                self.sums[row["sums"]] = TracedSums.from_dict(row["state"])
+            else:
+                for coordinates, *added in row["changes"]:
+                    if added:
+                        record, influence, numbers = added
+                        self.sums[row["sums"]].put(
+                            record, self._influences[influence], self._bounds[numbers], coordinates
+                        )
+                    else:
+                        self.sums[row["sums"]].empty(coordinates)
+
+
+@dataclass
+class Noted:
+    """What has been written down of private sums, and by which numbers."""
+
+    sums: WeakKeyDictionary[TracedSums, int] = field(default_factory=WeakKeyDictionary)
+    influences: dict[Influence, int] = field(default_factory=dict)
+    bounds: dict[FloatBounds, int] = field(default_factory=dict)
+    met: int = 0  # sums that were given a number
+
+    @classmethod
+    def of(cls, waiting: Waiting) -> Noted:
+        """Return what was written down of sums that were read, from which their changes are collected."""
+        for held in waiting.sums.values():
+            held.changes = []
+        return cls(
+            WeakKeyDictionary({held: number for number, held in waiting.sums.items()}),
+            {moved: i for i, moved in enumerate(waiting._influences)},
+            {numbers: i for i, numbers in enumerate(waiting._bounds)},
+            1 + max(waiting.sums, default=-1),
+        )
+
+
+class Notes:
+    """What is new in private sums: read now, noted by `settle` once it is written.
+
+    Until then nothing has changed that another sheet would rest on, so one that was begun and left costs nothing.
+
+    Attributes
+    ----------
+    rows
+        What is to be written.
+    """
+
+    def __init__(self, noted: Noted) -> None:
+        self._noted = noted
+        self.rows: list[dict[str, Any]] = []
+        self._influences: dict[Influence, int] = {}
+        self._bounds: dict[FloatBounds, int] = {}
+        self._changed: dict[TracedSums, tuple[int, int]] = {}
+        self._met = noted.met
+
+    def sums(self, sums: TracedSums) -> int:
+        """Take down what happened to private sums; return their number."""
+        if sums in self._changed:
+            return self._changed[sums][0]
+        number = self._noted.sums.get(sums)
+        if number is None:
+            number = self._met
+            self._met += 1
+            if sums.changes is None:
+                sums.changes = []
+            self.rows.append({"sums": number, "state": sums.to_dict()})
+        elif sums.changes:
+            rows = [
+                [coordinates]
+                if added is None
+                else [coordinates, added[0], self._influence(added[1]), self._numbers(added[2])]
+                for _, coordinates, added in sums.changes
+            ]
+            self.rows.append({"sums": number, "changes": rows})
+        self._changed[sums] = number, sums.last_change
+        return number
+
+    def settle(self) -> None:
+        """Note that all of it is written; again does nothing."""
+        self._noted.influences |= self._influences
+        self._noted.bounds |= self._bounds
+        self._noted.met = self._met
+        for sums, (number, last) in self._changed.items():
+            self._noted.sums[sums] = number
+            sums.forget_changes(last)
+
+    def _influence(self, moved: Influence) -> int:
+        return self._number(moved, "influence", self._noted.influences, self._influences)
+
+    def _numbers(self, bounds: FloatBounds) -> int:
+        return self._number(bounds, "bounds", self._noted.bounds, self._bounds)
+
+    def _number(self, value: Any, kind: str, known: Mapping[Any, int], new: dict[Any, int]) -> int:
+        number = known.get(value, new.get(value))
+        if number is None:
+            number = new[value] = len(known) + len(new)
+            self.rows.append({kind: value.to_list()})
+        return int(number)
