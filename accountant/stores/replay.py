@@ -14,7 +14,7 @@ Entries are, in the order of a store's life:
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
 ``{"saved": [count, digest, [...]]}``                    a run was saved, so often, with a state of this digest; and
-                                                         what is new of who waits in its sums (`accountant.stores.waiting`)
+                                                         what is new of who waits in its sums (`Waiting`)
 =======================================================  ========================================================
 """
 
