@@ -7,7 +7,10 @@ release), and widths that are computed from public quantities action by action i
 Theorem (certified): with x = ln(2 k L T) all widths hold in all phases with probability 1 - 1/T, so the best action
 is never eliminated, and
 
-    R(T) <= 2S + 6 + 2 + 4 Σ_l (2 h_l + S) √(2x [ (σ² + 2d/h_l) / |U_l| + τ_l² Q_l ]),   Q_l <= 2d (1 + 1/h_l) .
+    R(T) <= 2S + 6 + 2 + 4 Σ_l (2 h_l + S) √(2x [ (σ² + 2d/h_l) / |U_l| + τ_l² Q_l ]),   Q_l <= 2d (1 + 1/h_l) ,
+
+with 2 for 4 in the last phase: the action of the largest estimate is played to the end, from when
+`algorithms.linear.elimination` says.
 
 In production, one client at a time:
 
@@ -40,6 +43,7 @@ from accountant import Gate
 from algorithms.claim import ClaimForm, View
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.linear_phases import (
+    SHUFFLED,
     CentralMean,
     LocalMean,
     Phase,
@@ -50,6 +54,7 @@ from algorithms.linear.linear_phases import (
 )
 from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings
 from mechanisms import Gaussian
+from mechanisms.arrays import FloatArray
 
 
 class DPE(PhasedElimination):
@@ -132,3 +137,7 @@ class DPDPEShuffle(_Private):
     def _private_mean(self, phase: Phase) -> ReportMean:
         protocol = calibrated_bits(self.epsilon, self.delta, phase.clients, phase.support.size)
         return ShuffledReportMean(self.gate, phase, protocol)
+
+    def _expected_noise(self, phase: Phase) -> FloatArray:
+        """Return the theorem's: SHUFFLED times the central deviation, which needs no calibration."""
+        return (float(SHUFFLED) * self._gaussian(phase).sigma / phase.clients * phase.bounds) ** 2

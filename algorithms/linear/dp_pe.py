@@ -21,7 +21,7 @@ In production, as with `algorithms.linear.dp_dpe`, but a client for every round:
 >>> while (phase := learner.act()) is not None:  # play phase.order, one client after the other
 ...     for action, client in zip(phase.order, clients, strict=False):
 ...         reward = rng.uniform(-1, 1)  # of this client for this action
-...         if phase.clients:  # else the horizon cuts the phase, and nobody reports
+...         if phase.clients:  # else it is the last one, in which nobody reports
 ...             report = phase.report(reward)[np.newaxis]
 ...             learner.observe(accountant.private(report, phase.domain, client))
 >>> accountant.worst()[1].epsilon <= 2, learner.played
@@ -31,7 +31,6 @@ In production, as with `algorithms.linear.dp_dpe`, but a client for every round:
 from __future__ import annotations
 
 import abc
-import copy
 import math
 from typing import ClassVar
 
@@ -40,10 +39,18 @@ import numpy.typing as npt
 
 from accountant import Gate, Private, add_to_all
 from algorithms.claim import ClaimForm, View
-from algorithms.learner import Family, check_delta, check_epsilon, check_horizon
-from algorithms.linear.g_optimal import g_optimal_design, support_bound
-from algorithms.linear.linear_parameters import checked_actions, checked_gate, checked_reward_bound
-from algorithms.linear.linear_phases import Learned, Phase, RewardPhase, calibrated_bits, check_reports
+from algorithms.learner import check_delta, check_epsilon, check_horizon
+from algorithms.linear.elimination import Elimination
+from algorithms.linear.g_optimal import support_bound
+from algorithms.linear.linear_parameters import checked_reward_bound
+from algorithms.linear.linear_phases import (
+    SHUFFLED,
+    Learned,
+    Phase,
+    RewardPhase,
+    calibrated_bits,
+    check_reports,
+)
 from algorithms.linear.phased_elimination import keeps, pseudo_inverse
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
@@ -52,8 +59,8 @@ ONE_REWARD = "one client: the reward of the one round that it plays"
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
 
-class StandardElimination(abc.ABC):
-    """What all instances share.
+class StandardElimination(Elimination[RewardPhase]):
+    """Phases in which every round is a client's, who reports its reward.
 
     Parameters
     ----------
@@ -74,23 +81,14 @@ class StandardElimination(abc.ABC):
         If the gate's trust is local and the learner's claim is not.
     """
 
-    claim: ClassVar[ClaimForm]
-    family: ClassVar[Family] = "linear"
+    _waited_for: ClassVar[str] = "rewards"
 
     def __init__(
         self, actions: npt.ArrayLike, gate: Gate, *, horizon: int, reward_bound: float = 1.0
     ) -> None:
-        self.gate = checked_gate(gate, self.claim, type(self).__name__)
+        super().__init__(actions, gate)
         self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
         self.horizon = check_horizon(horizon)
-        self.actions = checked_actions(actions)
-        self.active: IntArray = np.arange(self.actions.shape[0])
-        self.learned: Learned | None = None
-        self.played = 0
-        self.communication = Communication()
-        self._number = 0
-        self._phase: RewardPhase | None = None
-        self._reports = 0
         self._received: IntArray = np.zeros(
             0, dtype=np.int64
         )  # rewards of each action of the open phase's support
@@ -103,50 +101,18 @@ class StandardElimination(abc.ABC):
         """Return h_l = 2^{l-1} S, S = 4d ln ln d + 16 the largest support of a design."""
         return (1 << (number - 1)) * support_bound(self.actions.shape[1])
 
-    def act(self) -> RewardPhase | None:
-        """Return the next phase; None when the horizon is reached. Each play is a new client's.
-
-        In a phase that the horizon cuts (``clients`` is 0) nobody reports.
-
-        Raises
-        ------
-        RuntimeError
-            If rewards of the open phase are missing.
-        """
-        if self._phase is not None:
-            raise RuntimeError(
-                f"phase {self._number}: {self._phase.clients - self._reports} rewards are missing"
-            )
-        left = self.horizon - self.played
-        if left == 0:
-            return None
-        self._number += 1
-        if self._settled:
-            self.played += left
-            return RewardPhase(
-                self._number, self.active[:1], np.array([left]), 0, np.array([self.reward_bound])
-            )
-        design = g_optimal_design(self.actions[self.active])
-        counts = np.ceil(self.length(self._number) * design.weights - 1e-9).astype(np.int64)
-        support = self.active[design.support]
-        cut = counts.sum() > left
-        if cut:
-            counts = np.diff(np.minimum(np.cumsum(counts), left), prepend=0)
-            support, counts = support[counts > 0], counts[counts > 0]
-        rounds = int(counts.sum())
-        self.played += rounds
-        bounds = np.full(support.size, self.reward_bound)
-        phase = RewardPhase(self._number, support, counts, 0 if cut else rounds, bounds)
-        if not cut:
-            self._phase, self._reports = phase, 0
-            self._received = np.zeros_like(phase.counts)
-            self._open(phase)
-        return phase
-
     @property
-    def open_phase(self) -> RewardPhase | None:
-        """The phase that waits for rewards; None if `act` is next."""
-        return self._phase
+    def _horizon(self) -> int:
+        return self.horizon
+
+    def _clients(self, number: int, counts: IntArray) -> int:
+        return int(counts.sum())
+
+    def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> RewardPhase:
+        return RewardPhase(number, support, counts, clients, np.full(support.size, self.reward_bound))
+
+    def _expected_noise(self, phase: Phase) -> FloatArray:
+        return self.reward_bound**2 * self._noise(phase)
 
     @property
     def next_action(self) -> int | None:
@@ -162,16 +128,11 @@ class StandardElimination(abc.ABC):
         found = np.flatnonzero(phase.support == action)
         if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
             known = "is not played in this phase" if found.size == 0 else "has all its rewards in this phase"
-            raise ValueError(f"action={action!r}: {known}; waited for are {self._waited_for(phase)}")
+            raise ValueError(f"action={action!r}: {known}; waited for are {self._missing_of(phase)}")
         return int(found[0])
 
-    def _waited_for(self, phase: RewardPhase) -> list[int]:
+    def _missing_of(self, phase: RewardPhase) -> list[int]:
         return [int(each) for each in phase.support[self._received < phase.counts]]
-
-    @property
-    def _settled(self) -> bool:
-        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
-        return self.active.size == 1 or not self.actions[self.active].any()
 
     def observe(self, report: Private, *, action: int | None = None) -> None:
         """Take a client's report, in `RewardPhase.domain`, shape (1, 1).
@@ -231,6 +192,10 @@ class StandardElimination(abc.ABC):
             self._eliminate(phase, sums, noise)
 
     def _open(self, phase: Phase) -> None:
+        self._received = np.zeros_like(phase.counts)
+        self._open_sums(phase)
+
+    def _open_sums(self, phase: Phase) -> None:
         self._sums = self.gate.sums(phase.support.size)
 
     def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
@@ -304,12 +269,6 @@ class StandardElimination(abc.ABC):
     def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return sums and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
         return self.reward_bound * released, self.reward_bound**2 * self._noise(phase)
-
-    def after(self, kept: npt.NDArray[np.bool_]) -> RewardPhase | None:
-        """Return the phase that follows the open one if these active actions survive; nothing changes here."""
-        other = copy.copy(self)
-        other.active, other._phase = self.active[kept], None
-        return other.act()
 
 
 class PE(StandardElimination):
@@ -392,7 +351,7 @@ class DPPELocal(_Private):
         """Gaussian noise on each reward."""
         return self.gaussian
 
-    def _open(self, phase: Phase) -> None:
+    def _open_sums(self, phase: Phase) -> None:
         self._totals: FloatArray = np.zeros(phase.support.size)
 
     def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
@@ -431,7 +390,7 @@ class DPPEShuffle(_Private):
 
     _uniform: FloatArray | None = None
 
-    def _open(self, phase: Phase) -> None:
+    def _open_sums(self, phase: Phase) -> None:
         self._counts = phase.counts
         protocols = {clients: self._protocol(clients) for clients in set(phase.counts.tolist())}
         self._protocols = [protocols[clients] for clients in phase.counts.tolist()]
@@ -455,6 +414,10 @@ class DPPEShuffle(_Private):
             for protocol, sums in zip(self._protocols, self._each, strict=True)
         ]
         return np.array(means) * self._counts
+
+    def _expected_noise(self, phase: Phase) -> FloatArray:
+        """Return the theorem's: SHUFFLED times the central deviation, which needs no calibration."""
+        return np.full(phase.support.size, (float(SHUFFLED) * self.reward_bound * self.gaussian.sigma) ** 2)
 
     def _noise(self, phase: Phase) -> FloatArray:
         proxies = np.array([protocol.proxy for protocol in self._protocols])

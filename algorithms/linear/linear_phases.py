@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -15,6 +16,9 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
+
+SHUFFLED = Fraction(13, 10)
+"""How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
 
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
 
@@ -47,7 +51,7 @@ class Phase:
     counts
         How often each is played; shape (s,).
     clients
-        How many new clients report at its end; 0 if the horizon cuts the phase.
+        How many new clients report at its end; 0 in the last phase, to the horizon.
     bounds
         A report's coordinate is clipped to [-bounds, bounds] and divided by it; shape (s,).
     clipped
@@ -116,10 +120,32 @@ class Learned:
     widths: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Following:
+    """What follows a phase, once it is known which actions survive.
+
+    Attributes
+    ----------
+    exploration
+        The next phase; None if the action with the largest estimate is played to the horizon.
+    left
+        How many rounds there are to the horizon.
+    """
+
+    exploration: Phase | None
+    left: int
+
+    def plays(self, action: int, leader: int) -> int:
+        """Return how often an action is played next if `leader` has the largest estimate."""
+        if self.exploration is None:
+            return self.left if action == leader else 0
+        return int(self.exploration.counts[self.exploration.support == action].sum())
+
+
 class RewardPhase(Phase):
     """One phase of a standard linear bandit, public: every client plays one round and reports its one reward.
 
-    ``clients`` is the number of rounds; 0 if the horizon cuts the phase, and then nobody reports.
+    ``clients`` is the number of rounds; 0 in the last phase, in which nobody reports.
     """
 
     @property

@@ -1,27 +1,19 @@
-"""Phased elimination with reporting clients: designs, estimates and exact widths, whatever the trust model."""
+"""Phased elimination with reporting clients: estimates and exact widths, whatever the trust model."""
 
 from __future__ import annotations
 
 import abc
-import copy
 import math
-from typing import ClassVar, Required, TypedDict
+from typing import Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm
-from algorithms.learner import Family
-from algorithms.linear.g_optimal import g_optimal_design
-from algorithms.linear.linear_parameters import (
-    checked_actions,
-    checked_gate,
-    checked_reward_bound,
-    checked_sigma,
-)
+from algorithms.linear.elimination import Elimination
+from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
 from algorithms.linear.linear_phases import Learned, Phase, ReportMean, Schedule, check_reports
-from mechanisms import Communication, Mechanism, ShuffledMean
+from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
 ONE_CLIENT = "one client: its average rewards in the one phase that it reports"
@@ -41,8 +33,8 @@ class PhasedSettings(TypedDict, total=False):
     replacement: bool
 
 
-class PhasedElimination(abc.ABC):
-    """What all instances share: designs, phases, and elimination by widths.
+class PhasedElimination(Elimination[Phase]):
+    """Phases at whose end clients report their average rewards.
 
     Parameters
     ----------
@@ -77,8 +69,6 @@ class PhasedElimination(abc.ABC):
         If the gate's trust is local and the learner's claim is not.
     """
 
-    claim: ClassVar[ClaimForm]
-    family: ClassVar[Family] = "linear"
     clipped: bool = True
 
     def __init__(
@@ -94,55 +84,14 @@ class PhasedElimination(abc.ABC):
         fixed_clients: int | None = None,
         replacement: bool = False,
     ) -> None:
-        self.gate = checked_gate(gate, self.claim, type(self).__name__)
-        self.actions = checked_actions(actions)
+        super().__init__(actions, gate)
         if isinstance(population, bool) or not isinstance(population, int | np.integer) or population < 1:
             raise ValueError(f"population={population!r}: must be a whole number of at least 1")
         self.sigma = checked_sigma(sigma)
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
         self.schedule = Schedule(horizon, alpha, fixed_clients)
         self.schedule.check_population(population, replacement=replacement)
-        self.active: IntArray = np.arange(self.actions.shape[0])
-        self.learned: Learned | None = None
-        self.played = 0
-        self.communication = Communication()
-        self._number = 0
-        self._phase: Phase | None = None
-        self._reports = 0
         self.exponent = math.log(2.0 * self.active.size * max(self.schedule.phases, 1) * horizon)
-
-    def act(self) -> Phase | None:
-        """Return the next phase: T_l(x) = ⌈h_l π_l(x)⌉ plays of each action in the design's support.
-
-        Raises
-        ------
-        RuntimeError
-            If reports of the open phase are missing.
-        """
-        if self._phase is not None:
-            raise RuntimeError(
-                f"phase {self._number}: {self._phase.clients - self._reports} reports are missing"
-            )
-        left = self.schedule.horizon - self.played
-        if left == 0:
-            return None
-        self._number += 1
-        if self._settled:
-            self.played += left
-            one = np.ones(1, dtype=np.int64)
-            return Phase(self._number, self.active[:1], left * one, 0, self._bounds(left * one, 0))
-        design = g_optimal_design(self.actions[self.active])
-        counts = np.ceil(self.schedule.length(self._number) * design.weights - 1e-9).astype(np.int64)
-        support = self.active[design.support]
-        clients = self.schedule.clients(self._number)
-        if counts.sum() > left:  # cut: play what is left in order, nobody reports
-            counts, clients = np.diff(np.minimum(np.cumsum(counts), left), prepend=0), 0
-            support, counts = support[counts > 0], counts[counts > 0]
-        self.played += int(counts.sum())
-        phase = Phase(self._number, support, counts, clients, self._bounds(counts, clients), self.clipped)
-        if clients:
-            self._phase, self._reports, self._mean = phase, 0, self._private_mean(phase)
-        return phase
 
     @property
     def horizon(self) -> int:
@@ -150,14 +99,24 @@ class PhasedElimination(abc.ABC):
         return self.schedule.horizon
 
     @property
-    def open_phase(self) -> Phase | None:
-        """The phase that waits for reports; None if `act` is next."""
-        return self._phase
+    def _horizon(self) -> int:
+        return self.schedule.horizon
 
-    @property
-    def _settled(self) -> bool:
-        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
-        return self.active.size == 1 or not self.actions[self.active].any()
+    def length(self, number: int) -> int:
+        """Return h_l = 2^l."""
+        return self.schedule.length(number)
+
+    def _clients(self, number: int, counts: IntArray) -> int:
+        return self.schedule.clients(number)
+
+    def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> Phase:
+        return Phase(number, support, counts, clients, self._bounds(counts, clients), self.clipped)
+
+    def _open(self, phase: Phase) -> None:
+        self._mean = self._private_mean(phase)
+
+    def _expected_noise(self, phase: Phase) -> FloatArray:
+        return self._private_mean(phase).proxy * phase.bounds**2
 
     def _bounds(self, counts: IntArray, clients: int) -> FloatArray:
         if self.reward_bound is not None:
@@ -266,12 +225,6 @@ class PhasedElimination(abc.ABC):
     def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
         return released / phase.clients * phase.bounds, self._mean.proxy * phase.bounds**2
-
-    def after(self, kept: npt.NDArray[np.bool_]) -> Phase | None:
-        """Return the phase that follows the open one if these active actions survive; nothing changes here."""
-        other = copy.copy(self)
-        other.active, other._phase = self.active[kept], None
-        return other.act()
 
     @property
     def _reward_variance(self) -> float:

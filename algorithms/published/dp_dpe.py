@@ -30,13 +30,14 @@ from algorithms.linear.linear_phases import (
     ShuffledReportMean,
 )
 from algorithms.linear.phased_elimination import ONE_CLIENT, PhasedElimination, PhasedSettings, pseudo_inverse
+from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
 _PAPER = "distributed linear bandits paper, "
 
 
-class DPE(PhasedElimination):
+class DPE(ExploresToTheEnd[Phase], PhasedElimination):
     """Algorithm 1 without privacy: ``W_l = (√(2d/(|U_l| h_l)) + sigma/√|U_l| + sigma_n) √(2 ln(kT))``, sigma_n = 0.
 
     Actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated.
@@ -63,11 +64,6 @@ class DPE(PhasedElimination):
         self.dimension = d
         self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
         self.log_term = math.log(k * self.schedule.horizon)
-
-    @property
-    def _settled(self) -> bool:
-        """Printed without a stop: a single action goes on having phases (unless it is 0, with no design)."""
-        return not self.actions[self.active].any()
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return RawMean(self.gate, phase)

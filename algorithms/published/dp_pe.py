@@ -13,15 +13,16 @@ import numpy as np
 
 from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
-from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_phases import Phase, RewardPhase
 from algorithms.linear.phased_elimination import pseudo_inverse
+from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray
 
 _PAPER = "distributed linear bandits paper, "
 
 
-class _PrintedWidth(dp_pe.StandardElimination):
+class _PrintedWidth(ExploresToTheEnd[RewardPhase], dp_pe.StandardElimination):
     """``W_l = (√(2d/h_l) + sigma_n) √(2 ln(kT))``; actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated."""
 
     def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
@@ -35,11 +36,6 @@ class _PrintedWidth(dp_pe.StandardElimination):
         k, d = self.actions.shape
         spread = math.sqrt(2 * d / self.length(phase.number)) + self._width_of_noise(phase, noise)
         return np.full(self.active.size, spread * math.sqrt(2 * math.log(k * self.horizon)))
-
-    @property
-    def _settled(self) -> bool:
-        """Printed without a stop: a single action goes on having phases (unless it is 0, with no design)."""
-        return not self.actions[self.active].any()
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         """Return sigma_n."""

@@ -214,6 +214,10 @@ class PhaseTheorem:
     width
         One width for all actions, where estimates weigh averages by their plays; in U, s, l and tau, the largest
         deviation of the noise on a sum of rewards. None for ``W_a``, with averages weighed by their variances.
+    remainder
+        What regret is left at most after phase l, however survivors are explored from then on: the action of the
+        largest estimate is played to the end where twice the largest width in all rounds to come is no more. None if
+        survivors are explored to the end.
     """
 
     exponent: sp.Expr
@@ -224,6 +228,7 @@ class PhaseTheorem:
     law: Literal["Gaussian", "at most", "none"]
     failure: sp.Expr
     width: sp.Expr | None = None
+    remainder: sp.Expr | None = None
 
 
 def _on(

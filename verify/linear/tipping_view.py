@@ -19,11 +19,11 @@ from scipy.special import log_ndtr, ndtr
 
 from accountant import Simulation
 from algorithms.linear.dp_pe import StandardElimination
-from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_phases import Following, Phase
 from algorithms.linear.linear_play import BuildPhased
 from algorithms.linear.phased_elimination import PhasedElimination, keeps
 from mechanisms import Gaussian, NumpyNoise
-from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.events.view_sample import Column, ViewSample
 from verify.sampling.worlds import NeighbouringWorlds
 
@@ -73,6 +73,11 @@ class _OpenPhase:
     def kept(self, released: FloatArray) -> BoolArray:
         """Return which actions survive, shape (..., k)."""
         return keeps(released @ self.slopes, self.widths)
+
+    def leaders(self, released: FloatArray) -> IntArray:
+        """Return the actions of the largest estimates, shape (...)."""
+        leaders: IntArray = self.learner.active[np.argmax(released @ self.slopes, axis=-1)]
+        return leaders
 
     def release(self, sums: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw n releases of these sums, shape (n, s)."""
@@ -156,13 +161,15 @@ class _TippingPair:
             f"how often action {self.action} is played in phase {number}",
             "category",
         )
-        plays: dict[bytes, float] = {}
+        following: dict[bytes, Following | None] = {}
 
         def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
             rng = np.random.default_rng(seed)
             sums = self.sums_prime if other else self.sums
             rows = max(512, _WORK // self.at.slopes.size)
-            seen = [self._draw(sums, min(rows, n - done), rng, drawn, plays) for done in range(0, n, rows)]
+            seen = [
+                self._draw(sums, min(rows, n - done), rng, drawn, following) for done in range(0, n, rows)
+            ]
             return ViewSample(np.concatenate(seen)[:, np.newaxis], (column,))
 
         return NeighbouringWorlds((self.words(False), self.words(True)), draw)
@@ -173,26 +180,27 @@ class _TippingPair:
         n: int,
         rng: np.random.Generator,
         history: tuple[_OpenPhase, ...],
-        plays: dict[bytes, float],
+        following: dict[bytes, Following | None],
     ) -> FloatArray:
         """Draw how often the action is played next; NaN where an earlier phase eliminated something."""
         whole = np.ones(n, dtype=bool)
         for earlier in history:
             nothing = np.zeros(earlier.phase.support.size)
             whole &= earlier.kept(earlier.release(nothing, n, rng)).all(axis=1)
-        kept = self.at.kept(self.at.release(sums, n, rng))
+        released = self.at.release(sums, n, rng)
+        kept, leads = self.at.kept(released), self.at.leaders(released) == self.action
         first, which = _distinct(kept)
-        found = np.array([self._plays(kept[row], plays) for row in first])
-        return np.where(whole, found[which], np.nan)
+        others = np.array([self._plays(kept[row], False, following) for row in first])
+        own = np.array([self._plays(kept[row], True, following) for row in first])
+        return np.where(whole, np.where(leads, own[which], others[which]), np.nan)
 
-    def _plays(self, kept: BoolArray, known: dict[bytes, float]) -> float:
+    def _plays(self, kept: BoolArray, leads: bool, known: dict[bytes, Following | None]) -> float:
+        """Return how often the action is played next if it has the largest estimate, or has not."""
         key = kept.tobytes()
         if key not in known:
-            following = self.at.learner.after(kept)
-            known[key] = np.nan
-            if following is not None:
-                known[key] = float(following.counts[following.support == self.action].sum())
-        return known[key]
+            known[key] = self.at.learner.after(kept)
+        following = known[key]
+        return np.nan if following is None else following.plays(self.action, self.action if leads else -1)
 
 
 def _distinct(rows: BoolArray) -> tuple[list[int], npt.NDArray[np.int64]]:
@@ -289,13 +297,20 @@ def _pairs_of(
 
 
 def _threshold(at: _OpenPhase, direction: FloatArray, action: int) -> float | None:
-    """Return the least t for which t times these sums eliminate the action; None if none up to `_REACH` does."""
+    """Return the least t for which t times these sums eliminate the action; None if none up to `_REACH` does.
+
+    None too if the action would not be played next even as a survivor.
+    """
     low, high = 0.0, _REACH
-    if at.kept(high * direction)[action] or at.learner.after(at.kept(high * direction)) is None:
+    if at.kept(high * direction)[action]:
         return None
     for _ in range(50):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if at.kept(middle * direction)[action] else (low, middle)
+    following = at.learner.after(at.kept(low * direction))
+    leader = int(at.leaders(low * direction))
+    if following is None or not following.plays(int(at.learner.active[action]), leader):
+        return None  # nobody sees that it was eliminated
     return high
 
 

@@ -4,7 +4,8 @@ After each phase a learner shows what it has learned (`algorithms.linear.linear_
 are drawn here, and theta* is known. *Bookkeeping*: lengths, clients, estimates, and a design under which no action's
 variance exceeds ``2 d / h``. *Radius*: variances and widths are the theorem's. *Oracle*: what is kept is what widths
 leave. *Noise*, *good event*, and *gap lemma*: on the event the best action is kept, and no survivor is worse than its
-width and the best action's, twice.
+width and the best action's, twice; the action played to the end, of the largest estimate, no worse than both widths
+once.
 """
 
 from __future__ import annotations
@@ -104,9 +105,11 @@ class _Run(ProofRun):
         self.round += 1
         self.regret[self.lane] += float(self.problem.gaps[phase.support] @ phase.counts)
         drawn, clients.means = clients.means, {}
-        if not phase.clients:
-            return
         learned = learner.learned
+        if not phase.clients:
+            if self.theorem.remainder is not None and learned is not None:
+                self._check_commitment(phase, learned, learner.active)
+            return
         self._say(
             "bookkeeping", learned is None or learned.phase is not phase, "nothing was learned of the phase"
         )
@@ -199,6 +202,34 @@ class _Run(ProofRun):
                 bool(self.problem.gaps[action] > allowed * (1 + TOLERANCE)),
                 f"action {action} survives with gap {self.problem.gaps[action]:.6g}, and widths allow {allowed:.6g}",
             )
+
+    def _check_commitment(self, phase: Phase, learned: Learned, active: IntArray) -> None:
+        """Check that the leader is played to the end, and not before its width allows."""
+        leader = int(learned.active[learned.values.argmax()])
+        self._say(
+            "oracle",
+            phase.support.tolist() != [leader],
+            f"actions {phase.support.tolist()} are played to the end where {leader} has the largest estimate",
+        )
+        width = dict(zip(learned.active.tolist(), learned.widths.tolist(), strict=True))
+        if len(active) > 1:
+            most, cost = (
+                self._number(self.theorem.remainder, l=float(self.round - 1)),
+                2 * phase.rounds * max(width.values()),
+            )
+            self._say(
+                "bookkeeping",
+                cost > most * (1 + TOLERANCE),
+                f"{phase.rounds} rounds of the leader may cost {cost:.6g}, and exploring on {most:.6g}",
+            )
+        if self.failed[self.lane] or self.best not in width:
+            return
+        allowed = width[leader] + width[self.best]
+        self._say(
+            "gap lemma",
+            bool(self.problem.gaps[leader] > allowed * (1 + TOLERANCE)),
+            f"the leader {leader} has gap {self.problem.gaps[leader]:.6g}, and widths allow {allowed:.6g}",
+        )
 
     def _take(self, phase: Phase, learned: Learned, drawn: dict[int, float]) -> None:
         """Hand the noise of the averages to its test, in its own deviations."""

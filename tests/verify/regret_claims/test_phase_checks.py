@@ -17,14 +17,14 @@ CHECKED = [name for name, bound in BOUNDS.items() if isinstance(bound.confidence
 HORIZON = 256
 
 
-def checks(name, make=None, *, seed=3, lanes=8):
+def checks(name, make=None, *, seed=3, lanes=8, horizon=HORIZON):
     dimension = 3 if name.startswith("published/") else 2
-    problem = linear_check_problem(HORIZON, {}, dimension=dimension)
+    problem = linear_check_problem(horizon, {}, dimension=dimension)
     if not name.removeprefix("published/").startswith(("dpe", "dp-dpe")):
         problem = type(problem)(problem.actions, problem.theta, 0.0, problem.population, "signs")
-    played = Instance(problem, 20.0, HORIZON)
+    played = Instance(problem, 20.0, horizon)
     make = make or linear_learners[name].make
-    build = linear_builder(make, problem, epsilon=played.epsilon, horizon=HORIZON)
+    build = linear_builder(make, problem, epsilon=played.epsilon, horizon=horizon)
     return check_phases(build, BOUNDS[name], played, lanes=lanes, seed=seed, error=1e-4)
 
 
@@ -109,7 +109,24 @@ class NeverAgain:
             self.active = self.active[1:]
 
 
+class CommitsAtOnce:
+    def _exploration(self, left, widest):
+        return None if widest is not None else super()._exploration(left, widest)
+
+
+class FollowsTheLast:
+    """Plays the action of the least estimate to the end."""
+
+    @property
+    def _leader(self):
+        if self.learned is None:
+            return super()._leader
+        return int(self.learned.active[self.learned.values.argmin()])
+
+
 FAULTS = {
+    CommitsAtOnce: "bookkeeping",
+    FollowsTheLast: "oracle",
     HalfWidth: "radius",
     NoLogarithm: "radius",
     LoudNoise: "noise",
@@ -122,7 +139,8 @@ FAULTS = {
 
 
 PLANTED = [
-    *(("dp-dpe-central", fault) for fault in FAULTS if fault is not LoudSums),
+    *(("dp-dpe-central", fault) for fault in FAULTS if fault not in (LoudSums, CommitsAtOnce)),
+    ("dpe", CommitsAtOnce),
     # Its widths leave all actions here, and its logarithm is in them.
     *(
         ("published/dp-pe-central", fault)
@@ -135,6 +153,7 @@ PLANTED = [
 def test_planted_faults_are_seen(name, fault):
     made = linear_learners[name].make
     planted = type("Planted", (fault, made), {"__signature__": inspect.signature(made)})
-    found = [check.name for check in checks(name, planted, lanes=24) if check.violated]
+    horizon = 4096 if fault is CommitsAtOnce else HORIZON
+    found = [check.name for check in checks(name, planted, lanes=24, horizon=horizon) if check.violated]
     assert found
     assert found[0] == FAULTS[fault]

@@ -1,0 +1,216 @@
+"""Phases of elimination, whoever reports: designs, what is kept, and when to commit to the leader.
+
+After a phase of widths W_a, on the event that they hold, the leader â = argmax <theta~, a> has a gap of at most
+W_â + W_a* <= 2 W, W the largest of them, where a survivor has one of up to 4 W. So with `left` rounds to come, of
+which j more phases of n_1, ..., n_j rounds would explore and leave widths W_1, ..., W_j (public before anyone reports),
+regret is at most
+
+    4 Σ_{i <= j} n_i W_{i-1} + 2 (left - Σ_{i <= j} n_i) W_j,    W_0 = W ,
+
+and the leader is played to the end, with no reports, if j = 0 makes this least. What is played follows from what was
+released, so privacy is as without the rule. With all phases that fit the bound is no more than that of exploring
+to the horizon, whose last, cut phase costs 4 W a round where the leader costs 2 W.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+from collections.abc import Sequence
+from typing import ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from accountant import Gate
+from algorithms.claim import ClaimForm
+from algorithms.learner import Family
+from algorithms.linear.g_optimal import g_optimal_design
+from algorithms.linear.linear_parameters import checked_actions, checked_gate
+from algorithms.linear.linear_phases import Following, Learned, Phase
+from mechanisms import Communication
+from mechanisms.arrays import FloatArray, IntArray
+
+P = TypeVar("P", bound=Phase)
+
+
+class Elimination(abc.ABC, Generic[P]):
+    """What all learners in phases share.
+
+    Parameters
+    ----------
+    actions
+        Shape (k, d), each of length at most 1.
+    gate
+        Where reports come from; one lane.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the gate has more than one lane.
+    TrustViolation
+        If the gate's trust is local and the learner's claim is not.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[Family] = "linear"
+    _waited_for: ClassVar[str] = "reports"
+
+    def __init__(self, actions: npt.ArrayLike, gate: Gate) -> None:
+        self.gate = checked_gate(gate, self.claim, type(self).__name__)
+        self.actions = checked_actions(actions)
+        self.active: IntArray = np.arange(self.actions.shape[0])
+        self.learned: Learned | None = None
+        self.played = 0
+        self.communication = Communication()
+        self._number = 0
+        self._phase: P | None = None
+        self._reports = 0
+
+    def act(self) -> P | None:
+        """Return the next phase: ⌈h_l π_l(x)⌉ plays of each action in the design's support.
+
+        None when the horizon is reached. In the last phase, where ``clients`` is 0, nobody reports: a certified learner
+        plays its leader, a published one the phase that the horizon cuts.
+
+        Raises
+        ------
+        RuntimeError
+            If reports of the open phase are missing.
+        """
+        if self._phase is not None:
+            missing = self._phase.clients - self._reports
+            raise RuntimeError(f"phase {self._number}: {missing} {self._waited_for} are missing")
+        left = self._horizon - self.played
+        if left == 0:
+            return None
+        self._number += 1
+        phase = self._exploration(left, None if self.learned is None else float(self.learned.widths.max()))
+        if phase is None:
+            phase = self._planned(self._number, np.array([self._leader]), np.array([left]), 0)
+        self.played += phase.rounds
+        if phase.clients:
+            self._phase, self._reports = phase, 0
+            self._open(phase)
+        return phase
+
+    @property
+    @abc.abstractmethod
+    def _horizon(self) -> int:
+        """Return T."""
+
+    @abc.abstractmethod
+    def length(self, number: int) -> int:
+        """Return h_l."""
+
+    @abc.abstractmethod
+    def _clients(self, number: int, counts: IntArray) -> int:
+        """Return how many clients report in a phase."""
+
+    @abc.abstractmethod
+    def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> P:
+        """Return a phase."""
+
+    @abc.abstractmethod
+    def _open(self, phase: P) -> None:
+        """Get ready for the reports of a phase."""
+
+    @abc.abstractmethod
+    def _expected_noise(self, phase: P) -> FloatArray:
+        """Return the noise that `widths` takes, or more, of a phase that nobody has reported in, shape (s,)."""
+
+    @abc.abstractmethod
+    def widths(self, phase: P, noise: FloatArray) -> FloatArray:
+        """Return W_a for every active action: public, whatever is reported."""
+
+    @abc.abstractmethod
+    def read(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what `values` takes, with its noise, from released sums of the open phase."""
+
+    @property
+    def open_phase(self) -> P | None:
+        """The phase that waits for reports; None if `act` is next."""
+        return self._phase
+
+    @property
+    def _settled(self) -> bool:
+        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
+        return self.active.size == 1 or not self.actions[self.active].any()
+
+    @property
+    def _leader(self) -> int:
+        """The action of the largest estimate, which is active; the first one before there are estimates."""
+        learned = self.learned
+        return int(self.active[0] if learned is None else learned.active[np.argmax(learned.values)])
+
+    def _exploration(self, left: int, widest: float | None) -> P | None:
+        """Return the next phase; None if the leader is played to the end.
+
+        Parameters
+        ----------
+        left
+            Rounds to come.
+        widest
+            The largest width of the last estimates; None if there are none.
+        """
+        if self._settled:
+            return None
+        design = g_optimal_design(self.actions[self.active])
+        support, number = self.active[design.support], self._number
+        phases: list[P] = []
+        explored = 0
+        while True:
+            counts = design_counts(self.length(number), design.weights)
+            explored += int(counts.sum())
+            if explored > left:
+                break
+            phases.append(self._planned(number, support, counts, self._clients(number, counts)))
+            number += 1
+            if widest is None:
+                break
+        if not phases:
+            return None
+        if widest is not None:
+            widths = [float(self.widths(phase, self._expected_noise(phase)).max()) for phase in phases]
+            if commits(left, [phase.rounds for phase in phases], [widest, *widths]):
+                return None
+        return phases[0]
+
+    def after(self, kept: npt.NDArray[np.bool_]) -> Following | None:
+        """Return what follows the open phase if these active actions survive; None at the horizon. Nothing changes."""
+        phase = self._phase
+        left = self._horizon - self.played
+        if phase is None or left == 0:
+            return None
+        widest = float(self.widths(phase, self.read(phase, np.zeros(phase.support.size))[1]).max())
+        other = copy.copy(self)
+        other.active, other._number = self.active[kept], self._number + 1
+        return Following(other._exploration(left, widest), left)
+
+
+def design_counts(length: int, weights: FloatArray) -> IntArray:
+    """Return ⌈h π(x)⌉, where a product a little above a whole number is that number."""
+    return np.ceil(length * weights - 1e-9).astype(np.int64)
+
+
+def commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
+    """Whether playing the leader from now on has the least bound on regret; see the module.
+
+    Parameters
+    ----------
+    left
+        Rounds to come.
+    rounds
+        Of the phases that would explore next, no more than `left` together.
+    widths
+        The largest width now, and after each of these phases.
+
+    Examples
+    --------
+    >>> commits(500, [100], [1.0, 0.7]), commits(400, [100], [1.0, 0.7])
+    (False, True)
+    """
+    after = np.asarray(widths)
+    explored = np.concatenate([[0.0], np.cumsum(rounds)])
+    spent = np.concatenate([[0.0], np.cumsum(4.0 * np.asarray(rounds) * after[:-1])])
+    return int(np.argmin(spent + 2.0 * (left - explored) * after)) == 0

@@ -1,0 +1,29 @@
+"""Phased elimination as printed: it explores to the horizon, which cuts its last phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from algorithms.linear.elimination import Elimination, P, design_counts
+from algorithms.linear.g_optimal import g_optimal_design
+
+
+class ExploresToTheEnd(Elimination[P]):
+    """No commitment: of the phase that the horizon cuts, the first plays are made, and nobody reports."""
+
+    @property
+    def _settled(self) -> bool:
+        """Printed without a stop: a single action goes on having phases (unless it is 0, with no design)."""
+        return not self.actions[self.active].any()
+
+    def _exploration(self, left: int, widest: float | None) -> P | None:
+        """Return the design's phase, or what is left of it."""
+        if self._settled:
+            return None
+        design = g_optimal_design(self.actions[self.active])
+        support, number = self.active[design.support], self._number
+        counts = design_counts(self.length(number), design.weights)
+        if counts.sum() <= left:
+            return self._planned(number, support, counts, self._clients(number, counts))
+        played = np.diff(np.minimum(np.cumsum(counts), left), prepend=0)
+        return self._planned(number, support[played > 0], played[played > 0], 0)
