@@ -35,6 +35,7 @@ from accountant.losses.risk import (
     trade_off,
     true_positive_rate,
 )
+from accountant.losses.running_loss import RunningLoss
 from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan, Step
 from accountant.quote import Quote, Reservation
@@ -108,6 +109,7 @@ __all__ = [
     "Retelling",
     "Risk",
     "RoundingExceeded",
+    "RunningLoss",
     "SensitivityExceeded",
     "Simulation",
     "Step",

@@ -12,10 +12,8 @@ from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
 from accountant.losses.risk import Risk, risk_of
-from mechanisms import PrivacyProfile
+from accountant.losses.running_loss import RunningLoss
 from mechanisms.neighbouring import Neighbouring
-
-_MOST = 10**12
 
 
 @dataclass(frozen=True)
@@ -191,40 +189,9 @@ def _theorems(
 def _remaining(
     releases: Releases, worst: Group, question: Question, answer: CertifiedInterval, budget: float
 ) -> Remaining:
-    counted = releases.counted(worst)
-    more = {}
-    for kind in releases.kinds:
-        profile = kind.build(1.0)
-        free = profile.pure_epsilon == 0 and answer.upper <= budget
-        fits = _Fits(counted, profile, question.given, budget)
-        more[kind.name] = math.inf if free else _largest_count(fits)
+    running = RunningLoss(releases.counted(worst))
+    more = {
+        kind.name: running.room(kind.build(1.0), epsilon=budget, delta=question.given)
+        for kind in releases.kinds
+    }
     return Remaining(budget, max(0.0, budget - answer.upper), more)
-
-
-@dataclass(frozen=True)
-class _Fits:
-    """Whether so many further releases of one profile fit."""
-
-    counted: Counted
-    profile: PrivacyProfile
-    delta: float
-    budget: float
-
-    def __call__(self, count: int) -> bool:
-        further = ((self.profile, count),) if count else ()
-        return compose((*self.counted, *further)).epsilon(self.delta).upper <= self.budget
-
-
-def _largest_count(fits: _Fits) -> float:
-    """Return the largest count that fits, 0 if none does, inf if a trillion do."""
-    if not fits(0) or not fits(1):
-        return 0
-    low, high = 1, 2
-    while fits(high):
-        low, high = high, 2 * high
-        if high > _MOST:
-            return math.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

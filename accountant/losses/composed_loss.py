@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -92,6 +92,39 @@ def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
     return ComposedLoss(tuple(counted.items()))
 
 
+def check_composable(profiles: Sequence[PrivacyProfile]) -> None:
+    """Raise unless all profiles are for one neighbouring relation, and single directions for the same one.
+
+    Raises
+    ------
+    ParameterError
+        If in one a record is removed, in another one added.
+    MixedNeighbours
+        If two profiles hold for different neighbouring relations.
+    """
+    common_neighbouring(profiles)
+    if len({own.added for own in profiles if isinstance(own, SubsampledDirection)}) > 1:
+        raise ParameterError(
+            "releases: one has a record removed, another one added; no pair of data sets has both"
+        )
+
+
+def checked_delta(delta: float) -> float:
+    """Return a δ at which ε can be asked for; raise `ParameterError` for any other."""
+    target = nonnegative("delta", delta)
+    if target >= 1.0 or 0.0 < target < _LEAST_DELTA:
+        raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
+    return target
+
+
+def checked_epsilon(epsilon: float) -> float:
+    """Return an ε at which δ can be asked for; raise `ParameterError` for any other."""
+    at = nonnegative("epsilon", epsilon)
+    if math.isinf(at):
+        raise ParameterError("epsilon = inf: must be finite")
+    return at
+
+
 @dataclass(frozen=True)
 class ComposedLoss:
     """The privacy loss of a composition.
@@ -110,12 +143,7 @@ class ComposedLoss:
     releases: tuple[tuple[PrivacyProfile, int], ...]
 
     def __post_init__(self) -> None:
-        common_neighbouring(profile for profile, _ in self.releases)
-        directions = {own.added for own, _ in self.releases if isinstance(own, SubsampledDirection)}
-        if len(directions) > 1:
-            raise ParameterError(
-                "releases: one has a record removed, another one added; no pair of data sets has both"
-            )
+        check_composable([profile for profile, _ in self.releases])
 
     @cached_property
     def neighbouring(self) -> Neighbouring:
@@ -162,12 +190,13 @@ class ComposedLoss:
         return Fraction(epsilon) >= self.pure_epsilon
 
     @cached_property
-    def _directions(self) -> tuple[_Direction, ...]:
+    def directions(self) -> tuple[Direction, ...]:
+        """The compositions of which the largest δ counts: one, or with a record removed and with one added."""
         sides = [profile.directions() for profile, _ in self.releases]
         counts = tuple(count for _, count in self.releases)
         number = max((len(side) for side in sides), default=0)
         return tuple(
-            _Direction(tuple(side[min(i, len(side) - 1)] for side in sides), counts) for i in range(number)
+            Direction(tuple(side[min(i, len(side) - 1)] for side in sides), counts) for i in range(number)
         )
 
     def epsilon(self, delta: float, *, width: float = 1e-9) -> CertifiedInterval:
@@ -186,9 +215,7 @@ class ComposedLoss:
         ParameterError
             If delta is outside [0, 1) or positive but below 1e-290, or width is not positive.
         """
-        target = nonnegative("delta", delta)
-        if target >= 1.0 or 0.0 < target < _LEAST_DELTA:
-            raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
+        target = checked_delta(delta)
         open_unit("width", width)
         return self._epsilon(target, width).stated_for(self.neighbouring)
 
@@ -196,13 +223,17 @@ class ComposedLoss:
         if target == 0.0:
             return self._largest_loss()
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
-        for direction in self._directions:
+        for direction in self.directions:
             if not direction.at_most(result.lower, target):
                 result = result.largest(direction.epsilon(target, width))
         if self._switches:
             result = result.with_lower(
                 [data.epsilon(target, max(width, _FIXED_WIDTH)) for data in self._fixed_data]
             )
+        return self.at_most_the_largest(result)
+
+    def at_most_the_largest(self, result: CertifiedInterval) -> CertifiedInterval:
+        """Return an interval for ε with what the sum of the largest losses says of it."""
         if math.isinf(result.upper) or self._exceeds_largest_loss(result.upper):
             return result if self.pure_epsilon is None else result.intersect(_at_most(up(self.pure_epsilon)))
         return result
@@ -215,9 +246,7 @@ class ComposedLoss:
         ParameterError
             If epsilon is negative, infinite or NaN, or width not in (0, 1).
         """
-        at = nonnegative("epsilon", epsilon)
-        if math.isinf(at):
-            raise ParameterError("epsilon = inf: must be finite")
+        at = checked_epsilon(epsilon)
         open_unit("width", width)
         return self._delta(at, width).stated_for(self.neighbouring)
 
@@ -225,7 +254,7 @@ class ComposedLoss:
         if self._exceeds_largest_loss(at):
             return CertifiedInterval(0.0, 0.0, PURE, PURE)
         result = CertifiedInterval(0.0, 0.0, NOTHING, NOTHING)
-        for direction in self._directions:
+        for direction in self.directions:
             result = result.largest(direction.delta(at, width))
         return (
             result.with_lower([data.delta(at, width) for data in self._fixed_data])
@@ -241,14 +270,14 @@ class ComposedLoss:
         """
         at = nonnegative("epsilon", epsilon)
         if not self.releases or self._exceeds_largest_loss(at):
-            return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * max(1, len(self._directions))
-        return tuple(direction.delta(at, width) for direction in self._directions)
+            return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * max(1, len(self.directions))
+        return tuple(direction.delta(at, width) for direction in self.directions)
 
     @cached_property
-    def _fixed_data(self) -> tuple[_Direction, ...]:
+    def _fixed_data(self) -> tuple[Direction, ...]:
         """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases."""
         found = []
-        for direction in self._directions:
+        for direction in self.directions:
             for share in _SHARES:
                 parts: list[tuple[PrivacyProfile, int]] = []
                 for profile, count in zip(direction.profiles, direction.counts, strict=True):
@@ -258,13 +287,13 @@ class ComposedLoss:
                 merged: dict[PrivacyProfile, int] = {}
                 for profile, count in parts:
                     merged[profile] = merged.get(profile, 0) + count
-                found.append(_Direction(tuple(merged), tuple(merged.values())))
+                found.append(Direction(tuple(merged), tuple(merged.values())))
         return tuple(dict.fromkeys(found))
 
     def _largest_loss(self) -> CertifiedInterval:
         total = self.pure_epsilon
         if total is None:
-            unbounded = any(side.unbounded for side in self._directions)
+            unbounded = any(side.unbounded for side in self.directions)
             return CertifiedInterval(math.inf if unbounded else 0.0, math.inf, PURE, PURE)
         # Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-14 of themselves and 5e-324.
         least = total * (1 - Fraction(1, 10**13)) - Fraction(5e-324)
@@ -276,7 +305,7 @@ def _at_most(value: float) -> CertifiedInterval:
 
 
 @dataclass(frozen=True)
-class _Direction:
+class Direction:
     """One direction of the neighbouring relation: the pairs to compose."""
 
     profiles: tuple[PrivacyProfile, ...]
@@ -315,16 +344,23 @@ class _Direction:
         return _renyi_bound(loss, saddle_for_delta(loss, delta).s, delta) < epsilon
 
     def epsilon(self, delta: float, width: float) -> CertifiedInterval:
-        """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss."""
-        result = self._epsilon_by_engines(delta, width)
+        """Bound ε(δ)."""
+        return self.epsilon_and_contour(delta, width)[0]
+
+    def epsilon_and_contour(self, delta: float, width: float) -> tuple[CertifiedInterval, Contour | None]:
+        """Bound ε(δ) by the engines; where they leave a gap, also by the mass near the largest loss.
+
+        Return also the best contour among them, if there was one.
+        """
+        result, contour = self._epsilon_by_engines(delta, width)
         if delta == 0.0 or result.width <= _WORK.not_tight * max(1.0, result.lower):
-            return result
+            return result, contour
         for bound, log_mass in self._near_the_ceiling():
             if math.log(delta) < log_mass:
                 lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
                 if lower > result.lower:
                     result = result.intersect(CertifiedInterval(lower, math.inf, _CEILING, NOTHING))
-        return result
+        return result, contour
 
     def _near_the_ceiling(self) -> list[tuple[float, float]]:
         """Return (x, ln q) with P(total loss > x) >= q, for x a little below the largest loss.
@@ -353,24 +389,21 @@ class _Direction:
             bounds.append((total * (1.0 - 8 * ROUNDING), log_mass * (1.0 + 8 * ROUNDING) - 1e-12))
         return bounds
 
-    def _epsilon_by_engines(self, delta: float, width: float) -> CertifiedInterval:
+    def _epsilon_by_engines(self, delta: float, width: float) -> tuple[CertifiedInterval, Contour | None]:
         if self._closed is not None and (self.loss is None or not self.loss.precision):
-            return _closed_epsilon(self._closed, delta)
+            return _closed_epsilon(self._closed, delta), None
         if self.loss is None:
-            return self._grid_epsilon(delta, width)
-        mass = self.loss.infinite_mass
-        if mass >= delta:
+            return self._grid_epsilon(delta, width), None
+        targets = without_mass(delta, self.loss.least_infinite_mass, self.loss.infinite_mass)
+        if targets is None:
             lower = math.inf if self.loss.least_infinite_mass > delta else 0.0
-            return CertifiedInterval(lower, math.inf, "infinite loss", "infinite loss")
-        high = (delta - mass) * (1.0 - 4 * ROUNDING)
-        low = (delta - self.loss.least_infinite_mass) * (1.0 + 4 * ROUNDING)
-        if mass == 0.0:
-            high = low = delta
-        ends = [self._finite_epsilon(target, width) for target in dict.fromkeys((high, low))]
-        return CertifiedInterval(ends[-1].lower, ends[0].upper, ends[-1].lower_by, ends[0].upper_by)
+            return CertifiedInterval(lower, math.inf, "infinite loss", "infinite loss"), None
+        ends = [self._finite_epsilon(target, width) for target in dict.fromkeys(targets)]
+        (first, contour), (last, _) = ends[0], ends[-1]
+        return CertifiedInterval(last.lower, first.upper, last.lower_by, first.upper_by), contour
 
-    def _finite_epsilon(self, delta: float, width: float) -> CertifiedInterval:
-        """Bound ε for the finite part of the loss."""
+    def _finite_epsilon(self, delta: float, width: float) -> tuple[CertifiedInterval, Contour | None]:
+        """Bound ε for the finite part of the loss; return also the best contour that was tried."""
         loss = self.loss
         assert loss is not None
         saddle = saddle_for_delta(loss, delta)
@@ -380,24 +413,25 @@ class _Direction:
         near = near_ceiling(loss, saddle.s, delta=delta)
         if near is not None:
             lower, upper = invert(near, delta, saddle.epsilon, loss.supremum)
-            return result.intersect(CertifiedInterval(lower, upper, near.name, near.name))
+            return result.intersect(CertifiedInterval(lower, upper, near.name, near.name)), None
+        best, narrowest = None, math.inf
         for _ in range(2):
             for engine in engines(loss, saddle, wanted):
                 lower, upper = invert(engine, delta, saddle.epsilon, loss.supremum)
+                if isinstance(engine, Contour) and upper - lower < narrowest:
+                    best, narrowest = engine, upper - lower
                 result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
                 if result.width <= 3.0 * wanted:
-                    return result
+                    return result, best
                 if saddle.s * (saddle.epsilon - result.lower) > _WORK.far and result.lower > 0.0:
                     break
             else:
                 break
             # The Chernoff bound was far above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-        return (
-            result
-            if result.width <= _WORK.not_tight * max(1.0, result.upper)
-            else self._with_grid(result, delta, width)
-        )
+        if result.width > _WORK.not_tight * max(1.0, result.upper):
+            result = self._with_grid(result, delta, width)
+        return result, best
 
     def _with_grid(self, known: CertifiedInterval, delta: float, width: float) -> CertifiedInterval:
         assert self.loss is not None
@@ -411,6 +445,7 @@ class _Direction:
         return CertifiedInterval(lower, upper, engine.name, engine.name)
 
     def delta(self, epsilon: float, width: float) -> CertifiedInterval:
+        """Bound δ(epsilon)."""
         if self._closed is not None:
             return _closed_delta(self._closed, epsilon)
         if self.loss is None:
@@ -446,6 +481,18 @@ class _Direction:
             return CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
         lower, upper = engine.bounds(epsilon)
         return CertifiedInterval(lower, upper, engine.name, engine.name)
+
+
+def without_mass(delta: float, least: float, most: float) -> tuple[float, float] | None:
+    """Return what δ leaves to the finite part of a loss whose infinite part is in [least, most]: less, and more.
+
+    None if that may be nothing.
+    """
+    if most == 0.0:
+        return delta, delta
+    if most >= delta:
+        return None
+    return (delta - most) * (1.0 - 4 * ROUNDING), (delta - least) * (1.0 + 4 * ROUNDING)
 
 
 def _renyi_bound(loss: PrivacyLoss, s: float, delta: float) -> float:

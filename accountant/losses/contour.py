@@ -34,6 +34,7 @@ N terms lg N + 8 more. In all Σ |w_k| (e^{E'_k} - 1).
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -185,6 +186,49 @@ def _log_tails(loss: PrivacyLoss, s: float, heights: FloatArray, phantom: float)
     return np.stack([first, second])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Transform:
+    """What a contour takes of a loss.
+
+    Attributes
+    ----------
+    line, error
+        Ln M at the nodes, and the bound on its error (`PrivacyLoss.log_mgf_line`).
+    further
+        Ln M at the abscissa of the right aliases, rounded up; 0 if there are none.
+    supremum
+        No finite value of the loss is above this.
+    """
+
+    line: ComplexArray
+    error: FloatArray
+    further: float
+    supremum: float
+
+    @property
+    def top(self) -> float:
+        """Ln M(s), rounded up: it bounds |M| on the whole line."""
+        return float(self.line[0].real + self.error[0])
+
+    def plus(self, other: Transform, count: int) -> Transform:
+        """Return that of this loss and ``count`` of another, with the rounding of the sum."""
+        line, more = self.line.copy(), float(count)
+        # Real and imaginary parts by themselves: a count times a complex -inf is nan.
+        line.real += more * other.line.real
+        line.imag += more * other.line.imag
+        rounding = ROUNDING * (np.abs(line) + 3.0 * more * np.abs(other.line))
+        return Transform(
+            line,
+            self.error + more * other.error + rounding,
+            _sum_up(self.further, more * other.further),
+            _sum_up(self.supremum, more * other.supremum),
+        )
+
+
+def _sum_up(one: float, other: float) -> float:
+    return one + other + 4.0 * ROUNDING * (abs(one) + abs(other)) if other else one
+
+
 class Contour:
     """Certified bounds on δ near one ε, from one set of nodes (the finite part of the loss only)."""
 
@@ -192,35 +236,56 @@ class Contour:
         """Evaluate ln M at the nodes of the plan."""
         self.name = "contour" if plan.phantom == 0.0 else "contour with phantom Gaussian"
         self.plan, self.s = plan, plan.s
-        t: FloatArray = plan.step * np.arange(plan.nodes + 1, dtype=np.float64)
-        self._z: ComplexArray = np.asarray(plan.s + 1j * t, dtype=np.complex128)
-        log_m, error = loss.log_mgf_line(plan.s, t)
-        product = self._z * (self._z + 1.0)
-        size = np.abs(log_m)
-        if plan.phantom:
-            log_m = log_m + (0.5 * plan.phantom) * product
-            size = size + plan.phantom * np.abs(product)
-        self._error: FloatArray = error + ROUNDING * (6.0 * size + 38.0 + math.log2(plan.nodes + 2.0))
-        # Twice the half-line k >= 0, the node k = 0 halved.
-        log_scale = np.full(t.shape, math.log(plan.step / math.pi))
-        log_scale[0] -= math.log(2.0)
-        self._log_b: ComplexArray = log_m + log_scale
-        self._log_w: ComplexArray = self._log_b - np.log(product)
+        self._t: FloatArray = plan.step * np.arange(plan.nodes + 1, dtype=np.float64)
+        self._z: ComplexArray = np.asarray(plan.s + 1j * self._t, dtype=np.complex128)
         self._abs_z: FloatArray = np.abs(self._z)
-        self._supremum = loss.supremum
+        self._product: ComplexArray = self._z * (self._z + 1.0)
+        self._log_product: ComplexArray = np.log(self._product)
+        # Twice the half-line k >= 0, the node k = 0 halved.
+        self._log_scale: FloatArray = np.full(self._t.shape, math.log(plan.step / math.pi))
+        self._log_scale[0] -= math.log(2.0)
         r = math.exp(-plan.s * 2.0 * math.pi / plan.step)
         self._left = r / (1.0 - r) * _SLACK
-        self._log_right = self._log_right_alias(loss)
+        self._take(self.transform(loss), plan.log_tails)
 
-    def _log_right_alias(self, loss: PrivacyLoss) -> float:
+    def transform(self, loss: PrivacyLoss) -> Transform:
+        """Return what this contour's `including` takes of a loss."""
+        line, error = loss.log_mgf_line(self.s, self._t)
+        further = loss.log_top(self.plan.further) if self.plan.further else 0.0
+        return Transform(line, error, further, loss.supremum)
+
+    def including(self, more: Transform, count: int) -> Contour:
+        """Return the same contour for the sum of its loss and ``count`` independent others.
+
+        As |M| <= M(s) for what is added, the truncation bounds grow by no more than M(s) does: beside δ they stay what
+        they were where the contour was planned.
+        """
+        other = copy.copy(self)
+        log_tails = tuple(_sum_up(tail, count * more.top) for tail in self._log_tails)
+        other._take(self._transform.plus(more, count), log_tails)
+        return other
+
+    def _take(self, own: Transform, log_tails: tuple[float, ...]) -> None:
+        plan = self.plan
+        self._transform, self._log_tails = own, log_tails
+        log_m, size = own.line, np.abs(own.line)
+        if plan.phantom:
+            log_m = log_m + (0.5 * plan.phantom) * self._product
+            size = np.abs(log_m) + plan.phantom * np.abs(self._product)
+        self._error: FloatArray = own.error + ROUNDING * (6.0 * size + 38.0 + math.log2(plan.nodes + 2.0))
+        self._log_b: ComplexArray = log_m + self._log_scale
+        self._log_w: ComplexArray = self._log_b - self._log_product
+        self.supremum = own.supremum
+        self._log_right = self._log_right_alias(own.further)
+
+    def _log_right_alias(self, log_m: float) -> float:
         """Return ln of the bound on the aliases from the right at ε = 0; multiply by e^{-s'ε}."""
         far, plan = self.plan.further, self.plan
         if far == 0.0:
             return math.inf
-        value, error = loss.log_mgf_line(far, np.zeros(1))
         log_r = -(far - plan.s) * 2.0 * math.pi / plan.step
         log_c = float(log_chernoff_factor(np.array(far)))
-        return float(value[0].real + error[0]) + log_c + log_r - math.log1p(-math.exp(log_r)) + 1e-9
+        return log_m + log_c + log_r - math.log1p(-math.exp(log_r)) + 1e-9
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return S(ε) and its derivative, not certified."""
@@ -242,17 +307,17 @@ class Contour:
         total = float(np.sum(w.real))
         slack = _rounding(self._log_w.real - shift.real, w, error)
         scale = 1e-12 * abs(plan.s * epsilon)
-        slack += math.exp(min(700.0, plan.log_tails[0] - plan.s * epsilon + scale))
+        slack += math.exp(min(700.0, self._log_tails[0] - plan.s * epsilon + scale))
         if plan.phantom:
             bump = plan.phantom * math.exp(plan.phantom / 8.0)
             b = np.exp(self._log_b - shift)
             loss_of_width = float(np.sum(b.real)) + _rounding(self._log_b.real - shift.real, b, error)
             below = bump * max(0.0, loss_of_width)
-            below += math.exp(min(700.0, plan.log_tails[1] - plan.s * epsilon + scale))
+            below += math.exp(min(700.0, self._log_tails[1] - plan.s * epsilon + scale))
         else:
             below = 0.0
         right = 0.0
-        if epsilon + 2.0 * math.pi / plan.step * (1.0 - 1e-12) < self._supremum:
+        if epsilon + 2.0 * math.pi / plan.step * (1.0 - 1e-12) < self.supremum:
             right = math.exp(
                 min(700.0, self._log_right - plan.further * epsilon + 1e-12 * abs(plan.further * epsilon))
             )

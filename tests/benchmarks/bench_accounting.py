@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accountant import Accountant, Budget, Plan, Step
+from accountant import Accountant, Budget, Plan, RunningLoss, Step
 from accountant.losses.composed_loss import compose
 from accountant.losses.least_noise import least_noise
 from mechanisms import (
@@ -131,6 +131,31 @@ def one_more_release_and_epsilon(calls: int = 10_000) -> list[tuple[int, int, fl
     return [(first, last, float(np.mean(times[first:last]))) for first, last in stretches]
 
 
+STREAMS: dict[str, Callable[[int], PrivacyProfile]] = {
+    "different Laplace and Gaussian": lambda i: (laplace if i % 2 else gaussian)(20.0 + 0.01 * i),
+    "different Laplace": lambda i: laplace(20.0 + 380.0 * (i * 0.618033988749895 % 1.0)),
+    "equal sampled Gaussian": lambda i: subsampled(gaussian(1.0), 0.01),
+    "different sampled Gaussian": lambda i: subsampled(gaussian(0.8 + 0.0002 * i), 0.01),
+}
+
+
+def stream(profile_at: Callable[[int], PrivacyProfile], marks: tuple[int, ...]) -> None:
+    """Print CPU ms of one more release and its interval, over the tenth of the releases before each mark."""
+    running, times = RunningLoss(), []
+    for i in range(marks[-1]):
+        profile = profile_at(i)
+        start = time.process_time()
+        running.add(profile)
+        found = running.epsilon(1e-6)
+        times.append((time.process_time() - start) * 1e3)
+        if i + 1 in marks:
+            last = sorted(times[-((i + 1) // 10) :])
+            print(
+                f"  {i + 1:8d}{statistics.median(last):10.2f}{statistics.fmean(last):10.2f}{last[-1]:10.1f}"
+                f"{found.width:10.1e}"
+            )
+
+
 def anchors() -> None:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -160,6 +185,15 @@ def anchors() -> None:
         )
         return accountant.compute_epsilon(delta=1e-6, num_self_compositions=[10_000])
 
+    noises = [pld.from_laplace_mechanism(20.0 + 0.01 * i) for i in range(60)]
+    total, times = noises[0], []
+    for noise in noises[1:]:
+        start = time.process_time()
+        total = total.compose(noise)
+        total.get_epsilon_for_delta(1e-6)
+        times.append((time.process_time() - start) * 1e3)
+    print(f"dp-accounting  one after another, the last of 60: {statistics.median(times[-6:]):.2f} ms")
+
     low, _, high = by_prv()
     print(
         f"prv-accountant {'sampled Gaussian x10,000':36s}{median_ms(by_prv, 3):10.2f} ms   width {high - low:.1e}"
@@ -185,6 +219,9 @@ def main() -> None:
     for first, last, elapsed in one_more_release_and_epsilon():
         name = f"one more release and epsilon, {first}-{last}"
         print(f"{name:40s}{elapsed:10.2f}")
+    for name, profile_at in STREAMS.items():
+        print(f"one after another, {name}: releases, median, mean and largest ms, width")
+        stream(profile_at, (10, 100, 1000) if "different sampled" in name else (10, 100, 1000, 10_000))
     if arguments.anchors:
         anchors()
 

@@ -114,7 +114,7 @@ def test_sampled_gaussians_against_a_lattice() -> None:
     loss = compose((sampled(0.01, float(s)), 1) for s in np.linspace(0.8, 2.0, 10))
     found = loss.epsilon(1e-6)
     assert found.width < 1e-8
-    (first, _) = loss._directions
+    (first, _) = loss.directions
     other = first._grid_epsilon(1e-6, 1e-6)
     assert other.lower <= found.upper
     assert found.lower <= other.upper
