@@ -51,7 +51,7 @@ def profile_from_dict(saved: Mapping[str, Any]) -> PrivacyProfile:
 def _library_profiles() -> dict[str, type[PrivacyProfile]]:
     """Return all classes of profiles in this package by name."""
     found: dict[str, type[PrivacyProfile]] = {}
-    waiting: list[type[PrivacyProfile]] = [PrivacyProfile]
+    waiting = PrivacyProfile.__subclasses__()
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
