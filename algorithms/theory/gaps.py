@@ -9,18 +9,20 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from algorithms.problems import Matroid, Problem, RankedLists, TopK
+from algorithms.lanes import lookup
+from algorithms.problems import Matroid, Problem, RankedLists, SuperArms, TopK
 from mechanisms.arrays import IntArray
 
-GapMethod = Literal["closed form", "enumeration"]
+GapMethod = Literal["closed form", "enumeration", "oracle"]
 
 _MOST_SUPER_ARMS = 2_000_000
 _CHUNK = 1 << 14
+_MOST_QUESTIONS = 200_000  # to an oracle
 _ROUNDING = 1e-12  # a super arm that is worse by no more than a sum's rounding is as good
 
 
 class GapsUnavailable(ValueError):
-    """The gaps of this structure have no closed form, and its super arms cannot be enumerated."""
+    """The gaps of this structure have no closed form, and neither enumeration nor its oracle gives them."""
 
 
 @runtime_checkable
@@ -56,13 +58,13 @@ class Gaps:
     ----------
     suboptimal
         One `Gap` per arm that is worse than some arm of the best super arm. Empty where arms are not exchanged one by
-        one (`method` is enumeration).
+        one (`method` is no closed form).
     optimal
         For each arm of the best super arm that is better than some arm outside, its least such gap; empty likewise.
     members
         For every arm that some bad super arm holds, a lower bound on the least regret of one that does
-        (``Delta^i_min`` of Chen et al. 2020). Exact by enumeration, and in closed form for top-K sets and arms outside
-        that tie with none inside.
+        (``Delta^i_min`` of Chen et al. 2020). Exact by enumeration and by the oracle, and in closed form for top-K
+        sets and arms outside that tie with none inside.
     largest_regret
         The largest regret of one round, ``alpha opt - min r``.
     method
@@ -82,16 +84,20 @@ class Gaps:
 
 
 def problem_gaps(problem: Problem) -> Gaps:
-    """Return the gaps of an instance: in closed form, else by enumeration.
+    """Return the gaps of an instance: in closed form, else by enumeration, else from its oracle.
 
     Raises
     ------
     GapsUnavailable
-        If the structure is of no known kind and does not list its super arms (``super_arms()``), or too many.
+        If the structure is of no known kind, does not list its super arms (``super_arms()``) or too many, and its
+        oracle or reward is not as `oracle_gaps` needs them.
     """
     if isinstance(problem.structure, TopK | Matroid | RankedLists):
         return exchange_gaps(problem)
-    return enumerated_gaps(problem)
+    try:
+        return enumerated_gaps(problem)
+    except GapsUnavailable as error:
+        return oracle_gaps(problem, str(error))
 
 
 def exchange_gaps(problem: Problem) -> Gaps:
@@ -176,3 +182,88 @@ def _padded(rows: list[tuple[int, ...]], size: int) -> IntArray:
     for row, arms in enumerate(rows):
         padded[row, : len(arms)] = arms
     return padded
+
+
+def oracle_gaps(problem: Problem, otherwise: str = "") -> Gaps:
+    """Return the gaps of a structure with an exact oracle for a reward that sums its arms' means.
+
+    The super arm of largest reward that holds some arms and lacks others is the oracle's answer to weights that are
+    far larger for those and far smaller for these. So for every arm the best super arm that holds it is asked for;
+    while that is an optimal one, what is left without it falls into parts (Lawler 1972): those that lack an arm of it
+    and hold the arms before, and those that hold another arm besides. The best super arm of a part, if it is bad, is
+    the least bad of that part.
+
+    Parameters
+    ----------
+    problem
+        The instance.
+    otherwise
+        Why other ways are closed, for the error.
+
+    Raises
+    ------
+    GapsUnavailable
+        If the oracle or the reward is another, or so many super arms are optimal that it takes too many questions.
+    """
+    structure, means = problem.structure, problem.means
+    name = type(structure).__name__
+    offset = None if isinstance(structure, RankedLists) else _offset(structure)
+    if offset is None or structure.alpha != 1 or structure.beta != 1:
+        raise GapsUnavailable(
+            f"{otherwise or name}; and its oracle does not help: it is not exact, or the reward no sum of means"
+        )
+    far = 4.0 * structure.arms * (1.0 + abs(offset))
+    tolerance = _ROUNDING * max(1.0, abs(problem.benchmark))
+    least = np.full(structure.arms, np.inf)
+    parts: list[tuple[int, frozenset[int], frozenset[int]]] = [
+        (arm, frozenset([arm]), frozenset()) for arm in range(structure.arms)
+    ]
+    asked = 0
+    while parts:
+        asked += len(parts)
+        if asked > _MOST_QUESTIONS:
+            raise GapsUnavailable(f"{name}: too many super arms are optimal for questions to its oracle")
+        weights = np.tile(means, (len(parts), 1))
+        for row, (_, held, lacked) in enumerate(parts):
+            weights[row, list(held)] += far
+            weights[row, list(lacked)] -= far
+        answers = np.concatenate(
+            [structure.solve(weights[start : start + _CHUNK]) for start in range(0, len(parts), _CHUNK)]
+        )
+        regrets = problem.benchmark - problem.expected_reward(answers)
+        following = []
+        for (arm, held, lacked), answer, regret in zip(
+            parts, answers.tolist(), regrets.tolist(), strict=True
+        ):
+            chosen = [one for one in answer if one >= 0]
+            if not held.issubset(chosen) or not lacked.isdisjoint(chosen):
+                continue  # the part is empty
+            if regret > tolerance:
+                least[arm] = min(least[arm], regret)
+                continue
+            free = [one for one in chosen if one not in held]
+            following += [
+                (arm, held | frozenset(free[:place]), lacked | {without})
+                for place, without in enumerate(free)
+            ]
+            others = set(range(structure.arms)) - lacked - set(chosen)
+            following += [(arm, held | frozenset(chosen) | {another}, lacked) for another in others]
+        parts = following
+    worst = structure.solve((-means - 2 * offset)[np.newaxis])
+    largest = problem.optimum - float(problem.expected_reward(worst)[0])
+    return Gaps((), (), tuple(least[np.isfinite(least)].tolist()), largest, "oracle")
+
+
+def _offset(structure: SuperArms) -> float | None:
+    """Return c where a super arm's reward is the sum of its means, and c for each of its arms; None where it is not.
+
+    As far as can be seen of a few super arms, at means drawn at random: of functions that are smooth in the means only
+    sums pass.
+    """
+    rng = np.random.default_rng(0)
+    means = rng.random((8, structure.arms))
+    chosen = structure.solve(means)
+    counts = (chosen >= 0).sum(axis=1)
+    seen = np.array([structure.reward(chosen, row) - lookup(row, chosen).sum(axis=1) for row in means])
+    offset = float(seen[0, 0] / counts[0])
+    return offset if np.allclose(seen, offset * counts, rtol=0, atol=1e-9) else None

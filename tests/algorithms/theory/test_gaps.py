@@ -1,3 +1,4 @@
+import math
 from itertools import combinations
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from algorithms.problems import (
     Cascade,
+    DisjointPaths,
     GraphicMatroid,
     MaximumCoverage,
     SemiBandit,
@@ -14,7 +16,10 @@ from algorithms.problems import (
     TopK,
     build_problem,
 )
-from algorithms.theory.gaps import GapsUnavailable, exchange_gaps, problem_gaps
+from algorithms.theory import gaps as gaps_module
+from algorithms.theory.gaps import GapsUnavailable, enumerated_gaps, exchange_gaps, oracle_gaps, problem_gaps
+from algorithms.theory.regret import BOUNDS
+from algorithms.theory.regret_bound import Instance
 
 levels = st.sampled_from([0.1, 0.2, 0.4, 0.7, 0.8])
 
@@ -136,15 +141,49 @@ def test_coverage_counts_from_alpha_times_the_optimum():
 def test_what_lists_no_super_arms_has_no_gaps():
     class Unknown:
         arms, size, alpha, beta, smoothness_l1, smoothness_linf = 2, 1, 1.0, 1.0, 1.0, 1.0
+        power = 2  # no sum of means
 
         def solve(self, weights):
             return weights.argmax(axis=1)[:, None]
 
         def reward(self, super_arm, means):
-            return means[super_arm].sum(axis=1)
+            return means[super_arm].max(axis=1) ** self.power
 
         def optimum(self, means):
-            return float(means.max())
+            return float(means.max()) ** self.power
 
     with pytest.raises(GapsUnavailable, match="super_arms"):
         problem_gaps(SemiBandit(Unknown(), [0.5, 0.6]))
+    Unknown.power = 1
+    gaps = problem_gaps(SemiBandit(Unknown(), [0.5, 0.6]))
+    assert gaps.method == "oracle"
+    assert gaps.members == pytest.approx([0.1])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_oracle_gives_the_gaps_of_enumeration(seed):
+    """On small graphs with few levels of means, so that many paths are optimal; and on disjoint paths."""
+    rng = np.random.default_rng(seed)
+    edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (0, 4), (3, 5), (4, 5)]
+    for structure in (ShortestPath(edges, 0, 5), ShortestPath.grid(3, 3), DisjointPaths(4, 3)):
+        problem = SemiBandit(structure, rng.choice([0.25, 0.5, 0.75], structure.arms))
+        known, found = enumerated_gaps(problem), oracle_gaps(problem)
+        assert found.members == pytest.approx(known.members)
+        assert found.largest_regret == pytest.approx(known.largest_regret)
+        assert found.method == "oracle"
+
+
+def test_graphs_with_too_many_paths_have_gaps_all_the_same(monkeypatch):
+    monkeypatch.setattr(gaps_module, "_MOST_SUPER_ARMS", 1000)
+    problem = build_problem("shortest-path", {"rows": "8", "columns": "8"})
+    assert problem_gaps(problem).method == "oracle"
+    assert BOUNDS["cucb-batch-all"].evaluate(Instance(problem, 1.0, 10**9)) < math.inf
+
+
+def test_where_an_oracle_does_not_help(monkeypatch):
+    coverage = SemiBandit(MaximumCoverage(4, 3, 2), np.full(12, 0.3))
+    with pytest.raises(GapsUnavailable, match="the reward no sum of means"):
+        oracle_gaps(coverage)
+    monkeypatch.setattr(gaps_module, "_MOST_QUESTIONS", 100)
+    with pytest.raises(GapsUnavailable, match="too many super arms are optimal"):
+        oracle_gaps(SemiBandit(ShortestPath.grid(5, 5), np.full(40, 0.5)))

@@ -181,10 +181,10 @@ def test_structures_without_gaps_have_no_bound():
             return weights.argmax(axis=1)[:, None]
 
         def reward(self, super_arm, means):
-            return means[super_arm].sum(axis=1)
+            return means[super_arm].sum(axis=1) ** 2
 
         def optimum(self, means):
-            return float(means.max())
+            return float(means.max()) ** 2
 
     report = regret("cucb-ldp-bit", problem=SemiBandit(Unknown(), [0.5, 0.6]), horizon=50, runs=2)
     assert report.verdict == "out of regime"
