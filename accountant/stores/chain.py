@@ -22,6 +22,11 @@ def chained(before: bytes, text: str) -> bytes:
     return hashlib.sha256(before + text.encode("ascii")).digest()
 
 
+def row_digest(*values: object) -> bytes:
+    """Return what a row of a table must carry: enough to notice damage, not a change that is meant."""
+    return hashlib.sha256(repr(values).encode()).digest()[:8]
+
+
 def label(name: object) -> str:
     """Return how a record, or a request, is named in a store: 17 and "17" are two.
 

@@ -238,12 +238,18 @@ class Database:
     def _spelled(self, sql: str) -> str:
         return sql if self.sqlite else sql.replace("?", "%s")
 
-    def damage(self) -> str | None:
-        """Return what SQLite finds wrong with the file, indexes against tables included."""
+    def damage(self, table: str | None = None) -> str | None:
+        """Return what SQLite finds wrong with the file, or a table, indexes against tables included."""
         if not self.sqlite:
             return None
         with self.reading() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+            found = (
+                connection.exec_driver_sql(
+                    f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
+                )
+                .scalars()
+                .all()
+            )
         return None if found == ["ok"] else str(found[0])
 
     def close(self) -> None:

@@ -13,14 +13,14 @@ from sqlalchemy import inspect
 
 from accountant.entry import Entry
 from accountant.stores.anchor import Anchor, Mark
-from accountant.stores.chain import FORMAT, START, canonical, chained
+from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
 from accountant.stores.location import location_of
 from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore
-from accountant.stores.verification import Verified, has_run, verify_database
+from accountant.stores.verification import Verified, has_run, look_over, verify_database
 from accountant.written_terms import Terms
 
 
@@ -29,7 +29,8 @@ def open_store(
 ) -> SQLStore:
     """Open a store to spend from, or make it.
 
-    Everything in it is verified first, in time in proportion to its entries (8 µs each).
+    What spending rests on is checked first (`look_over`), however many entries there are: terms, the last of the chain,
+    the anchor, and accounts when they are read. `SQLStore.verify` checks everything.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def open_store(
     StoreMoved
         If it is a copy, or older than its anchor.
     LedgerDamaged
-        If an entry or a table does not fit.
+        If what was checked does not fit.
     ValueError
         If there is no store and no terms are given.
     """
@@ -70,17 +71,16 @@ def open_store(
                     f"{database.name}: is the ledger of a run: go on with it by DurableRun.load"
                 )
             database.hold()
-        found = verify_database(database, pinned)
-        replay = found.replay
+        replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)
         _check_location(database, replay.location)
         if pinned is not None:
-            pinned.write(found.head)
+            pinned.write(head)
     except BaseException:
         database.close()
         raise
-    store = SQLStore(database, replay.terms, found.head, pinned)
+    store = SQLStore(database, replay.terms, head, pinned)
     store.assumptions, store.closed = replay.assumptions, replay.shut
     return store
 
@@ -275,11 +275,11 @@ def _make(database: Database, terms: Terms, *, run: bool = False) -> None:
         place, instance = location(database), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
         text = canonical({"begin": begin, "at": time.time_ns() // 1_000_000})
-        rows = [(1, VERSION, instance, 0, json.dumps(place))]
+        values = instance, 0, json.dumps(place)
         database.run(
             connection,
-            "INSERT INTO store (id, version, instance, epoch, location) VALUES (?, ?, ?, ?, ?)",
-            rows,
+            "INSERT INTO store (id, version, instance, epoch, location, digest) VALUES (1, ?, ?, ?, ?, ?)",
+            [(VERSION, *values, row_digest(*values, None))],
         )
         entry = [(1, text, chained(START, text))]
         database.run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)

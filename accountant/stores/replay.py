@@ -39,6 +39,22 @@ from mechanisms import Assumption, AssumptionKind
 _Paid = list[tuple[int, tuple[int, ...]]]
 
 
+def chained_to(before: bytes, position: int, row: tuple[int, str, bytes]) -> bytes:
+    """Return the hash of an entry, a row of position, text and hash, that must be the one after another's hash.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is missing, or does not fit.
+    """
+    found, text, digest = row
+    if found != position:
+        raise LedgerDamaged("it is missing", position)
+    if chained(before, text) != digest:
+        raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
+    return digest
+
+
 class Replay:
     """The state that entries lead to, one after the other.
 
@@ -111,12 +127,7 @@ class Replay:
             Naming the first that does not fit: to the chain, to its mechanism's charge, to the budget, or to itself.
         """
         for position, text, digest in rows:
-            if position != self.position + 1:
-                raise LedgerDamaged("it is missing", self.position + 1)
-            if chained(self.hash, text) != digest:
-                raise LedgerDamaged(
-                    "its hash is not that of what it says and of what stands before it", position
-                )
+            chained_to(self.hash, self.position + 1, (position, text, digest))
             try:
                 self._feed(position, json.loads(text))
             except LedgerDamaged:
@@ -126,6 +137,10 @@ class Replay:
             if "kind" in text[:8]:
                 self.texts[position] = text
             self.position, self.hash = position, digest
+
+    def go_on(self, position: int, digest: bytes) -> None:
+        """Leave out the entries up to a position, of this hash: they are believed."""
+        self.position, self.hash = position, digest
 
     def _feed(self, position: int, body: dict[str, Any]) -> None:
         if position == 1:

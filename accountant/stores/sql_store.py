@@ -21,7 +21,7 @@ from accountant.stores.database import Database
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.replay import Replay
 from accountant.stores.verification import Verified, check_anchor, verify_database
-from accountant.stores.work import Work, rows_after
+from accountant.stores.work import ACCOUNT_ROW, Work, account_row, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 
@@ -215,10 +215,10 @@ class SQLStore:
         return self._spent([label(record)]).get(label(record), self._zero)
 
     def _spent(self, names: Sequence[str]) -> dict[str, Any]:
-        sql = "SELECT label, spent FROM account WHERE label IN (...)"
         with self.database.reading() as connection:
-            rows = self.database.select(connection, sql, names)
-        return {name: self._amounts.of(text) for name, text in rows}
+            rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
+        found = (account_row(self.name, row) for row in rows)
+        return {name: self._amounts.of(text) for _, name, _, text in found}
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
@@ -230,9 +230,9 @@ class SQLStore:
                     worst = spent
             if worst is None:
                 return None, self._zero
-            sql = "SELECT label FROM account WHERE spent = ? ORDER BY number"
+            sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number"
             found = self.database.one(connection, sql, Amounts.text(worst))
-        return (None if found is None else json.loads(found[0])), worst
+        return (None if found is None else json.loads(account_row(self.name, found)[1])), worst
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""

@@ -11,11 +11,15 @@ from sqlalchemy import Connection, inspect
 
 from accountant.stores.amounts import written
 from accountant.stores.anchor import Anchor, Mark
-from accountant.stores.chain import chained, commitment
+from accountant.stores.chain import START, chained, commitment
 from accountant.stores.database import Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
-from accountant.stores.replay import Replay
-from accountant.stores.work import rows_after
+from accountant.stores.replay import Replay, chained_to
+from accountant.stores.schema import RARE
+from accountant.stores.work import ACCOUNT_ROW, STORE_ROW, account_row, rows_after, store_row
+
+_TAIL = 1_000
+"""So many of the last entries are checked when a store is opened."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +65,76 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
     mark = None if anchor is None else anchor.read()
     with database.snapshot() as connection:
         try:
-            for row in rows_after(connection, 0):
-                replay.feed_all((row,))
-                if mark is not None and row[0] == mark.position and row[2].hex() != mark.hash:
-                    raise StoreMoved(f"entry {row[0]} is not the one that its anchor {anchor} names")
+            replay.feed_all(rows_after(connection, 0))
+            if mark is not None:
+                check_anchor(database.name, mark, replay.instance, replay.epoch, replay.position)
+                _check_marked(database, connection, mark)
             accounts = _compare(replay, connection)
         except LedgerDamaged as error:
             raise LedgerDamaged(f"{database.name}: {error}") from None
-    if mark is not None:
-        check_anchor(database.name, mark, replay.instance, replay.epoch, replay.position)
     return verified(replay, accounts)
+
+
+def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay, Mark]:
+    """Check what spending from a store rests on, however many entries it has; everything else is `verify_database`'s.
+
+    That is: terms, location, assumptions and closing, the chain of the last entries, the anchor's entry, and that no
+    account is hidden behind a damaged index. Accounts are checked when they are read.
+
+    Returns
+    -------
+    tuple
+        A replay of the entries that concern the store as a whole, and its head.
+
+    Raises
+    ------
+    LedgerDamaged, StoreMoved
+        As `verify_database`.
+    """
+    damage = database.damage("account")
+    if damage is not None:
+        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
+    replay = Replay()
+    mark = None if anchor is None else anchor.read()
+    with database.snapshot() as connection:
+        try:
+            head = _last_entries(database, connection)
+            for row in (*rows_after(connection, 0, "position = 1"), *rows_after(connection, 1, RARE)):
+                if row[0] > 1:
+                    replay.go_on(row[0] - 1, _hash(database, connection, row[0] - 1))
+                replay.feed_all((row,))
+            _compare_store(replay, connection)
+            if mark is not None:
+                check_anchor(database.name, mark, replay.instance, replay.epoch, head[0])
+                _check_marked(database, connection, mark)
+        except LedgerDamaged as error:
+            raise LedgerDamaged(f"{database.name}: {error}") from None
+    return replay, Mark(replay.instance, replay.epoch, head[0], head[1].hex())
+
+
+def _check_marked(database: Database, connection: Connection, mark: Mark) -> None:
+    if _hash(database, connection, mark.position).hex() != mark.hash:
+        raise StoreMoved(f"{database.name}: entry {mark.position} is not the one that its anchor names")
+
+
+def _last_entries(database: Database, connection: Connection) -> tuple[int, bytes]:
+    """Return position and hash of the last entry; the chain of the last ones is checked."""
+    last = database.cursor(connection, "SELECT max(position) FROM entry").fetchone()[0] or 0
+    position = max(0, last - _TAIL)
+    before = _hash(database, connection, position)
+    for found, text, digest in rows_after(connection, position):
+        position += 1
+        before = chained_to(before, position, (found, text, digest))
+    return position, before
+
+
+def _hash(database: Database, connection: Connection, position: int) -> bytes:
+    if not position:
+        return START
+    found = database.one(connection, "SELECT hash FROM entry WHERE position = ?", position)
+    if found is None:
+        raise LedgerDamaged("it is missing", position)
+    return bytes(found[0])
 
 
 def verified(replay: Replay, accounts: int) -> Verified:
@@ -103,19 +167,15 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
 
 def _compare(replay: Replay, connection: Connection) -> int:
     """Compare all tables with what the entries lead to; return the number of accounts."""
-    read = connection.exec_driver_sql
-    instance, epoch, location, closed = read("SELECT instance, epoch, location, closed FROM store").one()
-    if (instance, epoch, json.loads(location)) != (replay.instance, replay.epoch, replay.location):
-        raise LedgerDamaged("the table `store` does not fit to the entries")
-    if (None if closed is None else json.loads(closed)) != replay.closed:
-        raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
+    _compare_store(replay, connection)
     count = 0
-    for number, name, salt, spent in read("SELECT number, label, salt, spent FROM account ORDER BY number"):
+    for number, name, salt, spent, digest in connection.exec_driver_sql(f"{ACCOUNT_ROW} ORDER BY number"):
         count += 1
         if commitment(bytes(salt), name) != replay.commitments.get(number):
             raise LedgerDamaged(f"account {number} is not of the record that its first entry commits it to")
         if json.loads(spent) != written(replay.totals.spent(number)):
             raise LedgerDamaged(f"account {number} has not spent what the entries say")
+        account_row("the table `account`", (number, name, salt, spent, digest))
     if count != len(replay.commitments):
         raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
     if _pairs(connection, "SELECT position, state FROM reservation") != replay.reservations:
@@ -127,6 +187,15 @@ def _compare(replay: Replay, connection: Connection) -> int:
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     _compare_run(replay, connection)
     return count
+
+
+def _compare_store(replay: Replay, connection: Connection) -> None:
+    instance, epoch, location, closed, digest = connection.exec_driver_sql(STORE_ROW).one()
+    if (instance, epoch, json.loads(location)) != (replay.instance, replay.epoch, replay.location):
+        raise LedgerDamaged("the table `store` does not fit to the entries")
+    if (None if closed is None else json.loads(closed)) != replay.closed:
+        raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
+    store_row("the row", (instance, epoch, location, closed, digest))
 
 
 def _compare_run(replay: Replay, connection: Connection) -> None:

@@ -16,7 +16,7 @@ from accountant.recorded import describe
 from accountant.refusals import GateClosed
 from accountant.stores.amounts import Amounts
 from accountant.stores.anchor import Mark
-from accountant.stores.chain import canonical, chained, commitment, label
+from accountant.stores.chain import canonical, chained, commitment, label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
@@ -25,13 +25,14 @@ from mechanisms import Assumption
 class Account:
     """A record's account in one transaction."""
 
-    __slots__ = ("changed", "name", "number", "salt", "spent")
+    __slots__ = ("changed", "fresh", "name", "number", "salt", "spent")
 
-    def __init__(self, number: int | None, name: str, spent: Any) -> None:
+    def __init__(self, number: int | None, name: str, spent: Any, salt: bytes = b"") -> None:
         self.number = number
         self.name = name
         self.spent = spent
-        self.salt = b""
+        self.salt = salt
+        self.fresh = number is None
         self.changed = False
 
 
@@ -60,8 +61,9 @@ class Work:
         self.connection = connection
         self._amounts = amounts
         self._zero = zero
-        row = database.cursor(connection, "SELECT instance, epoch, closed FROM store").fetchone()
-        self.instance, self.epoch, self._closed = row
+        row = database.cursor(connection, STORE_ROW).fetchone()
+        self.instance, self.epoch, self._location, self._closed = store_row(database.name, row)
+        self._store_changed = False
         last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
         head = database.cursor(connection, last).fetchone()
         self.position, self._hash = int(head[0]), bytes(head[1])
@@ -98,9 +100,10 @@ class Work:
         wanted = sorted(set(names) - self._accounts.keys())
         if not wanted:
             return
-        sql = "SELECT number, label, spent FROM account WHERE label IN (...)"
-        for number, name, spent in self._database.select(self.connection, sql, wanted):
-            self._accounts[name] = Account(int(number), name, self._amounts.of(spent))
+        sql = f"{ACCOUNT_ROW} WHERE label IN (...)"
+        for row in self._database.select(self.connection, sql, wanted):
+            number, name, salt, spent = account_row(self._database.name, row)
+            self._accounts[name] = Account(number, name, self._amounts.of(spent), salt)
         for name in wanted:
             if name not in self._accounts:
                 self._accounts[name] = Account(None, name, self._zero)
@@ -132,9 +135,13 @@ class Work:
         for known, text, _ in self._entries:
             if known == position:
                 return json.loads(text)
-        found = self._one("SELECT body FROM entry WHERE position = ?", position)
+        sql = "SELECT entry.body, entry.hash, before.hash FROM entry JOIN entry AS before ON "
+        sql += "before.position = entry.position - 1 WHERE entry.position = ?"
+        found = self._one(sql, position)
         if found is None:
             raise LedgerDamaged("it is missing", position)
+        if chained(bytes(found[2]), found[0]) != bytes(found[1]):
+            raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
 
     def reservation(self, position: int) -> str | None:
@@ -217,6 +224,8 @@ class Work:
                 self._kind_rows.append((digest, position))
             else:
                 position = int(found[0])
+                if self.body(position) != body:
+                    raise LedgerDamaged("is not the kind that the table `kind` says", position)
             self.new_kinds[key] = position
         return position
 
@@ -265,18 +274,15 @@ class Work:
         if self._closed is None:
             self._closed = canonical([why, *where])
             self.append({"closed": [why, *where]})
-            self._store("closed", self._closed)
+            self._store_changed = True
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
         """Begin an epoch: whoever has the store open, or a copy with the same anchor, spends no more."""
         self.epoch = max(self.epoch, epoch) + 1
         body = {"epoch": self.epoch, "location": location, "reason": reason, "missing": missing}
         self.append({"adopted": body, "at": time.time_ns() // 1_000_000})
-        self._store("epoch", self.epoch)
-        self._store("location", canonical(location))
-
-    def _store(self, column: str, value: object) -> None:
-        self._run(f"UPDATE store SET {column} = ?", [(value,)])
+        self._location = canonical(location)
+        self._store_changed = True
 
     def _fresh_number(self) -> int:
         if self._next_account is None:
@@ -289,16 +295,25 @@ class Work:
         """Write all of it, and return the new head."""
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
-        changed = [account for account in self._accounts.values() if account.changed]
-        text = self._amounts.text
+        changed = [
+            (each, (each.number, each.name, each.salt, self._amounts.text(each.spent)))
+            for each in self._accounts.values()
+            if each.changed
+        ]
         self._run(
-            "INSERT INTO account (number, label, salt, spent) VALUES (?, ?, ?, ?)",
-            [(each.number, each.name, each.salt, text(each.spent)) for each in changed if each.salt],
+            "INSERT INTO account (number, label, salt, spent, digest) VALUES (?, ?, ?, ?, ?)",
+            [(*row, row_digest(*row)) for each, row in changed if each.fresh],
         )
         self._run(
-            "UPDATE account SET spent = ? WHERE number = ?",
-            [(text(each.spent), each.number) for each in changed if not each.salt],
+            "UPDATE account SET spent = ?, digest = ? WHERE number = ?",
+            [(row[3], row_digest(*row), row[0]) for each, row in changed if not each.fresh],
         )
+        if self._store_changed:
+            store = self.instance, self.epoch, self._location, self._closed
+            self._run(
+                "UPDATE store SET epoch = ?, location = ?, closed = ?, digest = ?",
+                [(*store[1:], row_digest(*store))],
+            )
         self._run(
             "INSERT INTO reservation (position, state) VALUES (?, ?) "
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state",
@@ -320,8 +335,44 @@ class Work:
         self._database.run(self.connection, sql, rows)
 
 
-def rows_after(connection: Connection, position: int) -> Iterator[tuple[int, str, bytes]]:
-    """Yield position, text and hash of the entries after a position."""
-    sql = f"SELECT position, body, hash FROM entry WHERE position > {position:d} ORDER BY position"
+STORE_ROW = "SELECT instance, epoch, location, closed, digest FROM store"
+ACCOUNT_ROW = "SELECT number, label, salt, spent, digest FROM account"
+
+
+def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None]:
+    """Return instance, epoch, location and closing of the store of a name, as `STORE_ROW` found them.
+
+    Raises
+    ------
+    LedgerDamaged
+        If the row is not what its digest says.
+    """
+    *values, digest = row
+    if row_digest(*values) != bytes(digest):
+        raise LedgerDamaged(f"{name}: the table `store` is not what was written")
+    instance, epoch, location, closed = values
+    return instance, epoch, location, closed
+
+
+def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str]:
+    """Return number, label, salt and spending of an account in the store of a name, as `ACCOUNT_ROW` found them.
+
+    Raises
+    ------
+    LedgerDamaged
+        If the row is not what its digest says.
+    """
+    number, label, salt, spent, digest = row
+    values = int(number), label, bytes(salt), spent
+    if row_digest(*values) != bytes(digest):
+        raise LedgerDamaged(f"{name}: account {number} is not what was written")
+    return values
+
+
+def rows_after(
+    connection: Connection, position: int, which: str = "position > 0"
+) -> Iterator[tuple[int, str, bytes]]:
+    """Yield position, text and hash of the entries after a position, or of some of them."""
+    sql = f"SELECT position, body, hash FROM entry WHERE position > {position:d} AND ({which}) ORDER BY position"
     for found, body, digest in connection.exec_driver_sql(sql):
         yield int(found), body, bytes(digest)

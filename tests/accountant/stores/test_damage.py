@@ -5,17 +5,18 @@ import random
 import re
 import sqlite3
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, Cost, Entry, Place
 from accountant.stores.chain import START, canonical, chained
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger, read_ledger
-from accountant.stores.opening import verify_store
+from accountant.stores.opening import open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -57,7 +58,24 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
     return replay.terms.to_dict(), {name: replay.totals.spent(number) for number, name in names.items()}
 
 
-def silent_changes(path: Path, changes: int) -> int:
+def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
+    """Return what an accountant believes that opens a store, whose entries are not all verified then."""
+    store = open_store(path)
+    try:
+        spent = {record: store.spent(record) for record in RECORDS}
+        assert spent == {
+            record: store.first_refused([asked(record)], lambda _: False).spent for record in RECORDS
+        }  # type: ignore[union-attr]
+        return [store.terms.to_dict(), store.closed, store.assumptions], spent
+    finally:
+        store.close()
+
+
+def asked(record: Any) -> Entry:
+    return Entry(None, None, Cost(Fraction(1), Fraction(0)), (record,), Place("f", 1), "")
+
+
+def silent_changes(path: Path, changes: int, said: Callable[[Path], Any] = said) -> int:
     """Change random bytes, one at a time; return how often that was refused. The rest changed nothing."""
     whole, before, chosen, refused = path.read_bytes(), said(path), random.Random(11), 0
     for _ in range(changes):
@@ -76,6 +94,15 @@ def silent_changes(path: Path, changes: int) -> int:
 @pytest.mark.parametrize(("suffix", "least"), [(".db", 25), (".json", 190)])
 def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, least: int) -> None:
     assert silent_changes(stored.with_suffix(suffix), 200) >= least
+
+
+def test_200_changes_are_refused_when_opened_or_change_nothing_that_is_spent_from(stored: Path) -> None:
+    silent_changes(stored, 200, said_when_opened)
+
+
+@pytest.mark.slow
+def test_4000_changes_are_refused_when_opened_or_change_nothing_that_is_spent_from(stored: Path) -> None:
+    silent_changes(stored, 4_000, said_when_opened)
 
 
 @pytest.mark.slow
