@@ -68,6 +68,7 @@ class Ledger:
         self.events: list[Event] = []
         self._totals = Totals(composition)
         self._reserved: dict[int, tuple[Entry, ...]] = {}
+        self._returned: set[int] = set()
         self._requests: dict[str, Charged] = {}
         self._answers: dict[str, bytes] = {}
         self._charges = 0
@@ -84,11 +85,8 @@ class Ledger:
 
     def charged(self) -> Iterator[Charged]:
         """Yield what was charged together, but for reservations that were given back."""
-        returned = {
-            event.position for event in self.events if isinstance(event, Settlement) and event.returned
-        }
         for event in self.events:
-            if isinstance(event, Charged) and event.position not in returned:
+            if isinstance(event, Charged) and event.position not in self._returned:
                 yield event
 
     def is_reserved(self, position: int) -> bool:
@@ -137,7 +135,7 @@ class Ledger:
         charged = Charged(self._charges, tuple(entries), hold, request)
         for entry in entries:
             for record in entry.records:
-                self._totals.add(record, entry.charge)
+                self._totals.add(record, entry.charge, held=hold)
         self.events.append(charged)  # interrupted before (Ctrl-C), totals are too high, never too low
         if hold:
             self._reserved[charged.position] = charged.entries
@@ -159,14 +157,23 @@ class Ledger:
         self.events.append(Settlement(position, returned=False))
 
     def give_back(self, position: int) -> None:
-        """Give a reservation's charge back; see `Store`. Its records' totals are added up afresh."""
+        """Give a reservation's charge back; see `Store`."""
         entries = self._reserved.get(position)
         if entries is None:
             raise already_settled(position)
         self.events.append(Settlement(position, returned=True))
-        affected = {record for entry in entries for record in entry.records}
-        paid = ((record, entry) for entry in self.entries for record in affected.intersection(entry.records))
-        self._totals.recount(affected, ((record, entry.charge) for record, entry in paid))
+        self._returned.add(position)
+        paid = [(record, entry.charge) for entry in entries for record in entry.records]
+        if any(None in self.spent(record).values for record, _ in paid):
+            # What is infinite hides what else was paid.
+            affected = {record for record, _ in paid}
+            left = (
+                (record, entry) for entry in self.entries for record in affected.intersection(entry.records)
+            )
+            self._totals.recount(affected, ((record, entry.charge) for record, entry in left))
+        else:
+            for record, charge in paid:
+                self._totals.take_back(record, charge)
         del self._reserved[position]
 
     def worst(self) -> tuple[RecordId | None, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from accountant.budget import Amount, Budget, Cost
+from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.store import Store
@@ -95,8 +97,18 @@ def summarise(
     assumptions: tuple[Assumption, ...] = (),
 ) -> Summary:
     """Group a ledger's entries by mechanism and line of code."""
+    entries = ledger.entries
+    # First by what is alike by identity (the entries keep it alive): words are made once for each kind.
+    alike: dict[tuple[int, int, str, int, str], tuple[Entry, list[tuple[RecordId, ...]]]] = {}
+    for entry in entries:
+        place = entry.where
+        kind = (id(entry.mechanism), id(entry.charge), place.file, place.line, entry.note)
+        known = alike.get(kind)
+        if known is None:
+            known = alike[kind] = (entry, [])
+        known[1].append(entry.records)
     groups: dict[tuple[str, str, str], tuple[int, set[RecordId], Amount]] = {}
-    for entry in ledger.entries:
+    for entry, charged in alike.values():
         declassified = entry.mechanism is None
         key = (
             f"declassified: {entry.note}" if declassified else repr(entry.mechanism),
@@ -104,10 +116,10 @@ def summarise(
             "none" if declassified else entry.note,
         )
         count, records, largest = groups.get(key, (0, set(), entry.charge))
-        records.update(entry.records)
+        records.update(itertools.chain.from_iterable(charged))
         if composition.exceeds(entry.charge, largest):
             largest = entry.charge
-        groups[key] = (count + 1, records, largest)
+        groups[key] = (count + len(charged), records, largest)
     worst_record, worst_total = ledger.worst()
     return Summary(
         budget=budget,

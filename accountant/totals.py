@@ -22,9 +22,13 @@ class Totals:
         self._totals: dict[RecordId, Any] = {}
         self._sums: dict[tuple[int, int], Any] = {}
         self._kept: list[Any] = []  # keeps the interned amounts alive, so that their ids stay theirs
+        self._before: dict[
+            tuple[int, int], Any
+        ] = {}  # by the ids of a total and of the charge that led to it
+        self._times: dict[RecordId, int] = {}
         self._affordable: dict[int, bool] = {}
         self._zero = composition.zero
-        self._worst: tuple[RecordId | None, Any] = (None, self._zero)
+        self._worst: tuple[RecordId | None, Any] | None = (None, self._zero)  # None: to be found again
 
     def __len__(self) -> int:
         return len(self._totals)
@@ -49,25 +53,52 @@ class Totals:
             known = self._affordable[id(after)] = fits(after)
         return known
 
-    def add(self, record: RecordId, charge: Amount) -> None:
-        """Charge a record."""
-        total = self._totals[record] = self.after(record, charge)
-        if total is not self._worst[1] and self._is_worse(total, self._worst):
+    def add(self, record: RecordId, charge: Amount, *, held: bool = False) -> None:
+        """Charge a record; a charge that is held may be taken back soon."""
+        # Interrupted (Ctrl-C), totals and counts are too high, never too low.
+        self._times[record] = self._times.get(record, 0) + 1
+        spent = self._totals.get(record, self._zero)
+        total = self._totals[record] = self._plus(spent, charge)
+        if held:
+            self._before[id(total), id(charge)] = spent
+        worst = self._worst
+        if worst is not None and total is not worst[1] and self._is_worse(total, worst):
             self._worst = (record, total)
+
+    def take_back(self, record: RecordId, charge: Amount) -> None:
+        """Subtract a charge that a record paid, exactly (both are finite); forget one that paid for nothing else."""
+        total = self._totals[record]
+        if self._worst is not None and self._worst[0] == record:
+            self._worst = None
+        if self._times[record] == 1:
+            del self._totals[record]
+            del self._times[record]
+            return
+        spent = self._before.get((id(total), id(charge)))
+        if spent is None:
+            values = zip(total.values, charge.values, strict=True)
+            spent = self._composition.amount(tuple(mine - other for mine, other in values))
+            self._kept.append(spent)
+        self._totals[record] = spent
+        self._times[record] -= 1
 
     def recount(self, records: Collection[RecordId], charged: Iterable[tuple[RecordId, Amount]]) -> None:
         """Set what some records have spent to the sums of these charges, and forget those that have none."""
         totals = {record: total for record, total in self._totals.items() if record not in records}
+        times = {record: number for record, number in self._times.items() if record not in records}
         for record, charge in charged:
             totals[record] = self._plus(totals.get(record, self._zero), charge)
-        worst: tuple[RecordId | None, Any] = (None, self._zero)
-        for record, total in totals.items():
-            if self._is_worse(total, worst):
-                worst = (record, total)
-        self._totals, self._worst = totals, worst
+            times[record] = times.get(record, 0) + 1
+        self._totals, self._times, self._worst = totals, times, None
 
     def worst(self) -> tuple[RecordId | None, Any]:
-        """Return the record that has spent most, and what it has spent."""
+        """Return the record that has spent most, and what it has spent; by a search after it was given some back."""
+        if self._worst is None:
+            worst: tuple[RecordId | None, Any] = (None, self._zero)
+            for record, total in self._totals.items():
+                if total is not worst[1] and self._is_worse(total, worst):
+                    worst = (record, total)
+            self._worst = worst
         return self._worst
 
     def _is_worse(self, total: Any, worst: tuple[RecordId | None, Any]) -> bool:

@@ -67,3 +67,57 @@ def test_a_mechanism_is_written_once():
     ledger = Ledger(BasicComposition())
     ledger.commit([entry(Cost(Fraction(1), Fraction(0)), [i]) for i in range(9)])
     assert len(entries_to_dict(ledger.entries)["mechanisms"]) == 1
+
+
+AMOUNTS = [
+    Cost(Fraction(1, 3), Fraction(0)),
+    Cost(Fraction(1, 7), Fraction(1, 10**6)),
+    Cost(None, Fraction(0)),
+]
+"""Charges of one kind each; the last is infinite."""
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(AMOUNTS),
+            st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True),
+            st.sampled_from(["final", "drawn", "held", "given back", "given back later"]),
+        ),
+        max_size=12,
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_what_is_given_back_leaves_no_trace(steps):
+    """After any history the totals are those of a ledger that saw only what was kept."""
+    ledger, fresh, later = Ledger(BasicComposition()), Ledger(BasicComposition()), []
+    for charge, records, fate in steps:
+        position = ledger.commit([entry(charge, records)], hold=fate != "final")
+        if fate == "given back":
+            ledger.give_back(position)
+        elif fate == "given back later":
+            later.append(position)
+        else:
+            fresh.commit([entry(charge, records)])
+        if fate == "drawn":
+            ledger.draw(position)
+    for position in later:
+        ledger.give_back(position)
+    assert {record: ledger.spent(record) for record in ledger.records()} == {
+        record: fresh.spent(record) for record in fresh.records()
+    }
+    assert ledger.worst()[1] == fresh.worst()[1]
+    assert ledger.entries == fresh.entries
+    assert len(ledger) == len(fresh)
+
+
+def test_a_reservation_is_given_back_without_a_look_at_other_entries(monkeypatch):
+    ledger = Ledger(BasicComposition())
+    ledger.commit([entry(AMOUNTS[0], ("a", "b"))])
+    before = ledger.spent("a")
+    monkeypatch.setattr(Ledger, "entries", None)
+    monkeypatch.setattr(Ledger, "charged", None)
+    for _ in range(3):
+        ledger.give_back(ledger.commit([entry(AMOUNTS[1], ("a", "c"))], hold=True))
+        assert ledger.spent("a") is before  # the same number, so that nothing piles up
+    assert set(ledger.records()) == {"a", "b"}
