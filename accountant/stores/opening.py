@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import inspect
 
 from accountant.entry import Entry
+from accountant.gates.provenance import RecordId
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
@@ -161,6 +162,28 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
     try:
         found = verify_database(database)
         return found.replay.terms, SQLStore(database, found.replay.terms, found.head).entries
+    finally:
+        database.close()
+
+
+def spent_in(where: str | Path, records: Sequence[RecordId]) -> tuple[Terms, dict[RecordId, Any]]:
+    """Return the terms of a store, and what records have spent; without records, of the one that has spent most.
+
+    It only reads: the store may be a copy, or in use. What is read is checked as when the store is opened.
+
+    Raises
+    ------
+    LedgerDamaged, ValueError
+        As `open_store`.
+    """
+    database = existing(where)
+    try:
+        replay, head = look_over(database)
+        store = SQLStore(database, replay.terms, head)
+        if records:
+            return store.terms, {record: store.spent(record) for record in records}
+        worst, spent = store.worst()
+        return store.terms, {} if worst is None else {worst: spent}
     finally:
         database.close()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,9 @@ from verify.conduct.exit_codes import BAD
 from verify.printable import printable
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from accountant.budget import Amount
     from accountant.stores.verification import Verified
 
 _store_argument = click.argument("store")
@@ -82,6 +88,63 @@ def _render(found: Verified, console: Console) -> None:
         console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
     if found.reserved:
         console.print(f"reserved, not drawn: {len(found.reserved)} (dpwitness ledger reservations)")
+
+
+@ledger_group.command("left")
+@_store_argument
+@click.argument("records", nargs=-1)
+@json_option
+def left(store: str, records: tuple[str, ...], as_json: bool) -> None:
+    """Say what RECORDS have spent in STORE, open reservations included, and have left; else, who has spent most.
+
+    What is spent is rounded up and what is left down. A record that is called by a whole number is looked for as a
+    number and as a text. It only reads: STORE may be a copy, or in use.
+    """
+    from accountant.stores.opening import spent_in
+
+    terms, found = spent_in(store, [name for record in records for name in _names(record)])
+    totals = {
+        json.dumps(name): (total, terms.composition.left(total, terms.budget))
+        for name, total in found.items()
+    }
+
+    def render(console: Console) -> None:
+        table = Table("record", "", "spent", "left")
+        for name, (total, available) in totals.items():
+            for (part, spent), (_, rest) in zip(total.parts(), available.parts(), strict=True):
+                shown = (
+                    _rounded(spent, ROUND_CEILING, "infinite"),
+                    _rounded(rest, ROUND_FLOOR, "unlimited"),
+                )
+                table.add_row(printable(name), part, *shown)
+        console.print(table if totals else "nobody has spent anything")
+
+    show(
+        as_json,
+        lambda: {
+            name: {"spent": _exact(total), "left": _exact(available)}
+            for name, (total, available) in totals.items()
+        },
+        render,
+    )
+
+
+def _names(record: str) -> list[int | str]:
+    """Return the records that a word may name."""
+    return [record, int(record)] if re.fullmatch("-?[0-9]{1,18}", record) else [record]
+
+
+def _exact(amount: Amount) -> dict[str, str | None]:
+    """Return the parts of an amount as fractions; None where no finite number covers it, or none limits it."""
+    return {name: None if value is None else str(value) for name, value in amount.parts()}
+
+
+def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
+    """Return six digits of a number, rounded one way."""
+    if value is None:
+        return endless
+    digits = Context(prec=6, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{float(digits):.6g}"
 
 
 @ledger_group.command("reservations")

@@ -64,6 +64,32 @@ def test_the_first_entry_that_does_not_fit_is_named(run, store):
     assert json.loads(out)["fits"] is False
 
 
+def test_what_is_left_is_said_exactly_and_never_rounded_up(run, tmp_path):
+    path = tmp_path / "ledger.db"
+    accountant = Accountant(Budget(1.0, 1e-6), noise=np.random.default_rng(0), store=path)
+    third = Laplace(scale=3.0, sensitivity=Sensitivity(1, 1, 1))
+    for record in ("ann", 17, "17", "17"):
+        accountant.release(third, value(accountant, record))
+    exact = accountant.spent("ann").epsilon
+    _, out, _ = run("left", path, "ann", "17", "bob", "--json")  # the store is in use
+    found = json.loads(out)
+    assert set(found) == {'"ann"', '"17"', "17", '"bob"'}
+    assert found['"ann"'] == found["17"]
+    assert Fraction(found['"ann"']["spent"]["epsilon"]) == exact
+    assert Fraction(found['"17"']["left"]["epsilon"]) == 1 - 2 * exact
+    assert found['"bob"']["spent"] == {"epsilon": "0", "delta": "0"}
+    _, out, _ = run("left", path)
+    assert '"17"' in out
+    assert "0.666667" in out
+    assert "0.333333" in out
+    shutil.copy(path, tmp_path / "copy.db")
+    shutil.copy(f"{path}-wal", tmp_path / "copy.db-wal")
+    assert run("left", tmp_path / "copy.db")[1] == out
+    Accountant(Budget(1.0), store=tmp_path / "empty.db")
+    assert "nobody has spent anything" in run("left", tmp_path / "empty.db")[1]
+    assert run("left", tmp_path / "none.db")[0] == 2
+
+
 def test_a_reservation_is_listed_and_given_back(run, store):
     _, out, _ = run("reservations", store, "--json")
     ((position, holder),) = json.loads(out)["reservations"].items()
