@@ -26,6 +26,7 @@ from verify.conduct.effort import EFFORTS, FALSE_ALARM
 from verify.conduct.progress import Progress
 from verify.conduct.time_limit import SECONDS, check_time_limit
 from verify.neighbouring.adjacency import Adjacency
+from verify.sampling.stage_sizes import FEWEST_SAMPLES
 from verify.transcripts.adversary import Adversary
 
 _MOST_WORKERS = 1_000
@@ -166,7 +167,10 @@ class Options:
         default=None,
         metadata=_facts(
             "Draws of the view in the black-box test, of all stages together; by default what `effort` says.",
-            rules.number(_is_count, "be a whole number of at least 1"),
+            rules.number(
+                lambda value: _is_count(value) and value >= FEWEST_SAMPLES,
+                f"be a whole number of at least {FEWEST_SAMPLES:,}",
+            ),
             help="Draws of the black-box test in all; default: by effort.",
             reads=int,
         ),

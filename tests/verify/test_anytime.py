@@ -60,8 +60,8 @@ def test_functions_and_mechanisms_stop_early():
     [
         ("zoo/bandit-raw-first", "refuted", 64),
         ("zoo/bandit-ucb", "certified", 8_000),
-        ("zoo/plain-bandit-shared-noise", "refuted", 256),
-        ("cucb-ldp1", "certified", 8_000),
+        pytest.param("zoo/plain-bandit-shared-noise", "refuted", 256, marks=pytest.mark.slow),
+        pytest.param("cucb-ldp1", "certified", 8_000, marks=pytest.mark.slow),
         ("dp-dpe-local", "certified", 8_000),
     ],
 )
@@ -204,7 +204,9 @@ def test_ctrl_c_before_any_bet_says_so():
     assert "interrupted" in kinds(result)
 
 
-@pytest.mark.parametrize(("kind", "turns"), [("function", 30), ("learner", 24), ("bandit", 8)])
+@pytest.mark.parametrize(
+    ("kind", "turns"), [("function", 30), ("learner", 24), pytest.param("bandit", 8, marks=pytest.mark.slow)]
+)
 def test_a_time_limit_leaves_the_wealth_and_the_bound(kind, turns):
     """The timer of the limit goes off after some turns, however busy the machine is."""
     told = []
@@ -298,7 +300,7 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
 @pytest.mark.usefixtures("small_searches")
 def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
     file = tmp_path / "wealth.json"
-    few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 8_000}
+    few = {"epsilon": 1.0, "wealth": file, "effort": "quick", "samples": 4_000}
     first = verify("cucb-ldp1", **few)
     assert first.seed == 0
     second = verify("cucb-ldp1", **few)

@@ -204,7 +204,7 @@ BAD = [
     (["verify", f"{FUNCTIONS}:laplace"], "--epsilon"),
     (
         ["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--samples", "7"],
-        "samples=7: must be at least 1,024",
+        "samples=7: must be a whole number of at least 1,024",
     ),
     (["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--time-limit", "0"], "time_limit = 0.0"),
     (["verify", f"{FUNCTIONS}:laplace", "--epsilon", "1", "--confidence", "1"], "confidence=1.0"),

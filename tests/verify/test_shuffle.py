@@ -41,12 +41,14 @@ SUBJECTS = Path(__file__).parent / "subjects" / "shuffles.py"
     ("learner", "why"),
     [
         ("NoShuffler", "through Laplace; under shuffle trust"),
-        ("NoiseOfTheServer", "through Binomial; under shuffle trust"),
+        pytest.param("NoiseOfTheServer", "through Binomial; under shuffle trust", marks=pytest.mark.slow),
         ("AbsentClients", "the bits of 5 clients"),
     ],
 )
 def test_a_shuffle_claim_needs_a_shuffler(learner: str, why: str) -> None:
-    result = verify(f"{SUBJECTS}:{learner}", epsilon=1.0, delta=1e-3, effort="quick", horizon=20)
+    result = verify(
+        f"{SUBJECTS}:{learner}", epsilon=1.0, delta=1e-3, effort="quick", horizon=20, samples=8_000
+    )
     assert result.verdict == "unproven"
     assert why in next(finding.message for finding in result.findings if finding.kind == "trust")
 

@@ -61,7 +61,7 @@ def test_printed_cascade_is_refuted_by_the_number_of_reports():
     assert any("number" in finding.message or "many" in finding.message for finding in result.findings)
 
 
-@pytest.mark.parametrize("name", ["cucb", "omm", "cts", "cascade-ucb1"])
+@pytest.mark.parametrize("name", ["cucb", pytest.param("omm", marks=pytest.mark.slow), "cts", "cascade-ucb1"])
 def test_learners_without_privacy_name_the_first_raw_read(name):
     result = verify(name, epsilon=1.0, **SHORTEST)
     assert result.verdict in ("refuted", "unproven")
@@ -71,15 +71,24 @@ def test_learners_without_privacy_name_the_first_raw_read(name):
 
 
 @pytest.mark.parametrize("problem", ["shortest-path", "coverage", "open-bandit", "graphic-matroid"])
-@pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2"])
+@pytest.mark.parametrize("name", [pytest.param("cucb-ldp1", marks=pytest.mark.slow), "cucb-ldp2"])
 def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
     assert verify(name, epsilon=0.7, problem=problem, **SHORT).verdict == "certified"
 
 
 @pytest.mark.parametrize(
-    "problem", ["uniform-matroid", "partition-matroid", "graphic-matroid", "linear-matroid"]
+    ("name", "problem"),
+    [
+        ("dpucb-mat", "uniform-matroid"),
+        pytest.param("dpucb-mat", "partition-matroid", marks=pytest.mark.slow),
+        pytest.param("dpucb-mat", "graphic-matroid", marks=pytest.mark.slow),
+        pytest.param("dpucb-mat", "linear-matroid", marks=pytest.mark.slow),
+        pytest.param("dpts-mat", "uniform-matroid", marks=pytest.mark.slow),
+        pytest.param("dpts-mat", "partition-matroid", marks=pytest.mark.slow),
+        ("dpts-mat", "graphic-matroid"),
+        pytest.param("dpts-mat", "linear-matroid", marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
 def test_matroid_learners_are_certified_on_every_matroid(name, problem):
     result = verify(name, epsilon=0.7, problem=problem, **SHORT)
     assert result.verdict == "certified"
@@ -193,6 +202,22 @@ def test_the_witness_command_repeats_the_verification():
 def test_refusals_name_what_is_wrong(arguments, error, words):
     with pytest.raises(error, match=words):
         verify(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("subject", "given"),
+    [
+        (Laplace(scale=1.0), {}),
+        ("zoo/svt5", {}),
+        ("zoo/bandit-ucb", {"horizon": 6}),
+        ("dp-pe-local", {"horizon": 20, "delta": 1e-3}),
+    ],
+)
+def test_the_fewest_samples_are_one_number_and_enough_for_every_kind(subject, given):
+    few = {"epsilon": 1.0, "effort": "quick", **given}
+    with pytest.raises(ValueError, match="samples=1023: must be a whole number of at least 1,024"):
+        verify(subject, samples=1_023, **few)
+    assert verify(subject, samples=1_024, **few).verdict in ("certified", "unproven")
 
 
 def test_a_structure_of_the_wrong_family_is_refused():

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from verify.conduct.effort import Effort
 from verify.functions.runs import FunctionRuns
-
-FEWEST_DRAWS = 1_024
-"""Draws with which one pair can be tested."""
+from verify.sampling.stage_sizes import FEWEST_SAMPLES
 
 DRAWS_OF_ALL_TESTS = 20_000
 """Draws from which on there is enough for a search and for the floating-point test, too."""
@@ -96,7 +94,7 @@ class DrawBudget:
     @property
     def most_pairs(self) -> int:
         """Pairs of which an event can be chosen."""
-        return max(self.samples // FEWEST_DRAWS, 1)
+        return max(self.samples // FEWEST_SAMPLES, 1)
 
     def tested(self, searched: int, columns: int) -> int:
         """Draws of the main test: what the other tests leave, and where draws are dear, the `searched` ones.
@@ -112,13 +110,8 @@ class DrawBudget:
         Raises
         ------
         ValueError
-            If there are fewer than 1,024; or than 20,000 where the floating-point test counts.
+            If there are fewer than 20,000 where the floating-point test counts.
         """
-        if self.samples < FEWEST_DRAWS:
-            raise ValueError(
-                f"samples={self.samples}: must be at least {FEWEST_DRAWS:,} for a function: the choice of an event and "
-                "its test share them"
-            )
         if floating_point and not self.lattice:
             raise ValueError(
                 f"samples={self.samples}: must be at least {DRAWS_OF_ALL_TESTS:,} with floating_point=True: the search "

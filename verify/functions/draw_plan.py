@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import Finding, Statement
-from verify.functions.draw_budget import DRAWS_OF_ALL_TESTS, FEWEST_DRAWS, DrawBudget
+from verify.functions.draw_budget import DRAWS_OF_ALL_TESTS, DrawBudget
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data
+from verify.sampling.stage_sizes import FEWEST_SAMPLES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +129,7 @@ def plan_draws(
         if seconds * asked <= _time(limit - spent):
             return None
     affordable = _draws(budget, _time(limit - spent) / seconds)
-    return DrawPlan(budget, max(_rounded(affordable), FEWEST_DRAWS), seconds, limit, spent)
+    return DrawPlan(budget, max(_rounded(affordable), FEWEST_SAMPLES), seconds, limit, spent)
 
 
 def fits(runs: FunctionRuns, draws: int, left: float) -> bool:

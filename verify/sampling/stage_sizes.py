@@ -10,6 +10,8 @@ from mechanisms import BLOCK
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
 _FEWEST = 256  # draws a world below which a stage cannot lay out events
 _MOST_OF_FEW = 0.5  # of the draws, that the choice of an event may take where its share would be too few
+FEWEST_SAMPLES = int(2 * _FEWEST / _MOST_OF_FEW)
+"""Draws with which one pair can be tested."""
 BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
 
 
@@ -35,13 +37,21 @@ class StageSizes:
     confirm: int
 
 
+def fewest_samples(candidates: int) -> int:
+    """Return the fewest draws in all with which so many candidates can be tested."""
+    worlds = 2 * min(candidates, FINALISTS)
+    if candidates <= FINALISTS:
+        return int(_FEWEST * worlds / _MOST_OF_FEW)
+    return max(_least(_OF_MANY.choose, worlds), _least(_OF_MANY.scan, 2 * candidates))
+
+
 def stage_sizes(candidates: int, samples: int) -> StageSizes:
     """Return the sizes for so many candidates and draws in all.
 
     Raises
     ------
     ValueError
-        If there are too few draws.
+        If there are fewer than `fewest_samples`.
     """
     few = candidates <= FINALISTS
     shares = _OF_FEW if few else _OF_MANY
@@ -52,11 +62,9 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
         choose = max(choose, _FEWEST)
     confirm = max(BLOCK, int(shares.confirm * samples) // worlds // BLOCK * BLOCK)
     if (scan < _FEWEST and not few) or choose < _FEWEST:
-        least = int(_FEWEST * worlds / _MOST_OF_FEW)
-        if not few:
-            least = max(_least(shares.choose, worlds), _least(shares.scan, 2 * candidates))
+        least = fewest_samples(candidates)
         raise ValueError(
-            f"samples must be at least {least:,} for {candidates} pair(s) of neighbours, got {samples:,}"
+            f"samples={samples:,}: must be at least {least:,} for {candidates} pair(s) of neighbours"
         )
     return StageSizes(scan, choose, confirm)
 

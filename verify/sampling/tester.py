@@ -17,6 +17,7 @@ from verify.conduct.conduct import Conduct
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.stage_sizes import fewest_samples
 from verify.sampling.worlds import NeighbouringWorlds
 
 
@@ -145,7 +146,7 @@ class SingleLook:
             chosen.worlds,
             claim_epsilon=epsilon,
             claim_delta=delta,
-            samples=chosen.samples,
+            samples=max(chosen.samples, fewest_samples(len(chosen.worlds))),
             confidence=1.0 - chosen.share_of_error * (1.0 - effort.confidence),
             false_alarm=chosen.share_of_false_alarm * effort.false_alarm - chosen.negligible,
             seed=conduct.seed,

@@ -23,14 +23,13 @@ FAMILIES = load_object(f"{FOLDER / 'registry.py'}:FAMILIES")
 
 KNOWN_MISSES = {
     "exp3": "the telling events among the arms have less than 3 % of the mass",
-    "tree-ucb-not-divided": "1.03 to 1.10 of claim 1 is all that arms are known to show: at the edge of the draws",
     "exp3-five-arms": "which arm's plays tell depends on the arm of the changed round",
 }
 """Broken ones that the default effort misses at seed 0."""
 
 FEW = (
-    "svt-index-exponential", "top-two", "mode-without-noise", "sampled-gaussian", "items-above-threshold",
-    "coins-from-pool", "rejections-counted", "mixed-types", "perl-randomized-response", "ucb-noise-later",
+    "svt-index-exponential", "mode-without-noise", "sampled-gaussian", "rejections-counted", "mixed-types",
+    "perl-randomized-response",
 )  # fmt: skip
 """One of each kind, for the default suite."""
 

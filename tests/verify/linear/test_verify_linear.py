@@ -20,7 +20,9 @@ def check(name: str, epsilon: float, delta: float, **options: object):
 
 
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if not name.endswith("central")])
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (10.0, 0.25)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1.0, 1e-6), pytest.param(10.0, 0.25, marks=pytest.mark.slow)]
+)
 def test_certified_where_releases_are_seen(name: str, epsilon: float, delta: float) -> None:
     """The upper bound is the claim, and the exact lower one meets it: bits come in whole numbers."""
     result = check(name, epsilon, delta, horizon=60)
@@ -75,15 +77,15 @@ def test_theorem_4_2_is_refuted_in_the_action_sequence() -> None:
     [
         ("published/dp-dpe-central", 1.0, 0.25, 0.0, 0.0),  # true delta at epsilon = 1: .0129
         ("published/dp-dpe-local", 1.0, 1e-3, 0.6339, 0.6340),
-        ("published/dp-pe-local", 1.0, 1e-3, 0.6339, 0.6340),
-        ("published/dp-pe-central", 1.0, 1e-3, 0.6339, 0.6340),
+        pytest.param("published/dp-pe-local", 1.0, 1e-3, 0.6339, 0.6340, marks=pytest.mark.slow),
+        pytest.param("published/dp-pe-central", 1.0, 1e-3, 0.6339, 0.6340, marks=pytest.mark.slow),
         pytest.param(
             "published/dp-dpe-shuffle", 1.0, 1e-6, 0.00124, 0.0029, marks=pytest.mark.slow
         ),  # one coordinate, spread
         ("published/dp-dpe-shuffle", 10.0, 0.25, 0.0, 0.0),
         ("published/dp-dpe-shuffle", 14.9, 1e-6, 0.0239, 0.0721),
         ("published/dp-pe-shuffle", 1.0, 1e-6, 0.0693, 0.0694),
-        ("published/dp-pe-shuffle", 10.0, 1e-6, 0.815, 0.825),
+        pytest.param("published/dp-pe-shuffle", 10.0, 1e-6, 0.815, 0.825, marks=pytest.mark.slow),
         ("published/dp-pe-shuffle", 10.0, 0.25, 0.0, 0.0),
     ],
 )
@@ -124,7 +126,15 @@ def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
     assert clipped.verdict == "certified"
 
 
-@pytest.mark.parametrize("name", ["dpe", "pe", "published/dpe", "published/pe"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dpe",
+        pytest.param("pe", marks=pytest.mark.slow),
+        pytest.param("published/dpe", marks=pytest.mark.slow),
+        "published/pe",
+    ],
+)
 def test_learners_without_privacy_are_refuted(name: str) -> None:
     result = check(name, 1.0, 0.0)
     assert result.verdict == "refuted"

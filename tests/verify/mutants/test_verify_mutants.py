@@ -91,7 +91,7 @@ def with_gate(data, gate):
     ("function", "faults"), [(noisy, FUNCTION_FAULTS), (with_gate, GATE_FUNCTION_FAULTS)]
 )
 def test_functions(function, faults):
-    done = verify_mutants(function, epsilon=1.0, effort="quick", neighbours=Interval(0, 1), samples=20_000)
+    done = verify_mutants(function, epsilon=1.0, effort="quick", neighbours=Interval(0, 1), samples=8_000)
     assert [each.fault.name for each in done.mutants] == list(faults)
     assert not any(each.result.verdict == "certified" for each in done.mutants)
     caught = {each.fault.name for each in done.mutants if each.caught}
@@ -113,7 +113,20 @@ def run(*arguments):
 
 
 def test_the_command():
-    asked = ("dp-pe-local", "--epsilon", "1", "--delta", "1e-3", "--effort", "quick", "--mutants")
+    asked = (
+        "dp-pe-local",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-3",
+        "--effort",
+        "quick",
+        "--samples",
+        "4000",
+        "--horizon",
+        "40",
+        "--mutants",
+    )
     done = run(*asked, "--fault", "released-twice", "--fault", "never-cleared")
     assert done.return_value == 0
     assert done.output.splitlines()[-1] == "1 of 1 that exceed the claim caught (ledger 1); none escaped"

@@ -25,7 +25,7 @@ class Uniform(CUCBLDPBit):
         return np.full((self.gate.lanes, 1), self.round % 2)
 
 
-QUICK = ["cucb", "cucb-ldp-bit", "dpucb-mat", "cascade-ucb1", "dpe"]
+QUICK = ["cucb-ldp-bit", "dpucb-mat"]
 
 
 @pytest.mark.parametrize("name", QUICK)

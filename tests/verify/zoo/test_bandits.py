@@ -36,7 +36,17 @@ def quick(name):
     return verify(f"zoo/{name}", effort="quick")
 
 
-@pytest.mark.parametrize("name", sorted(LINES.keys() - {"bandit-variance"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bandit-tree-level",
+        "bandit-raw-phase",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in sorted(LINES.keys() - {"bandit-variance", "bandit-tree-level", "bandit-raw-phase"})
+        ),
+    ],
+)
 def test_a_planted_bug_is_refuted_and_its_line_is_named(name, request):
     if name != "bandit-reused-rewards":  # refuted where a search has found it
         request.getfixturevalue("small_searches")
@@ -46,6 +56,7 @@ def test_a_planted_bug_is_refuted_and_its_line_is_named(name, request):
     assert_line_named(result, name)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_searches")
 def test_a_bug_that_the_quick_effort_does_not_refute_is_named():
     result = verify("zoo/bandit-variance", effort="quick")
@@ -61,7 +72,7 @@ def test_the_default_effort_refutes_it():
 
 
 @pytest.mark.usefixtures("small_searches")
-@pytest.mark.parametrize("name", ["bandit-ucb", "bandit-tree"])
+@pytest.mark.parametrize("name", ["bandit-ucb", pytest.param("bandit-tree", marks=pytest.mark.slow)])
 def test_a_private_bandit_is_certified(name):
     result = verify(f"zoo/{name}", effort="quick")
     assert result.verdict == "certified"
