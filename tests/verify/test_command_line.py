@@ -39,7 +39,7 @@ def run(monkeypatch, capsys):
     ],
 )
 def test_verify_exit_codes_and_json(run, arguments, code, verdict):
-    left, out, err = run("verify", *arguments, "--effort", "quick", "--samples", "20000", "--json")
+    left, out, err = run("verify", *arguments, "--effort", "quick", "--samples", "8000", "--json")
     assert left == code
     result = json.loads(out)
     assert result["verdict"] == verdict

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("small_searches")
 
 
 def test_batches_with_gaussian_noise_are_certified_at_exactly_epsilon():
-    result = verify("cucb-batch-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=20_000)
+    result = verify("cucb-batch-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=4_000, horizon=60)
     assert result.verdict == "certified"
     assert "Gaussian" in result.upper.method
     assert 1 - 1e-8 <= result.upper.epsilon <= 1
@@ -31,7 +31,7 @@ def test_basic_composition_refuses_the_same_run():
 
 
 def test_a_single_release_needs_no_filter_and_a_claim_needs_a_delta():
-    single = verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=20_000)
+    single = verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick", samples=4_000, horizon=60)
     assert single.verdict == "certified"
     with pytest.raises(ValueError, match="delta="):
         verify("cucb-batch-gaussian", epsilon=1.0, effort="quick")

@@ -32,7 +32,7 @@ ADJACENCIES: list[Adjacency] = [
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=lambda adjacency: adjacency.words)
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_every_step_is_one_between_neighbours(adjacency: Adjacency, data: st.DataObject) -> None:
     first, second = (data.draw(adjacency.pairs()) for _ in range(2))

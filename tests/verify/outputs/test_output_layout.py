@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from verify.outputs.output_layout import layout_of
@@ -40,6 +40,7 @@ outputs = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(outputs, outputs)
 def test_every_entry_is_in_the_column_of_its_own_key(first, second):
     assume(any(first) or any(second))

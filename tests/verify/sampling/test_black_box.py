@@ -248,7 +248,7 @@ def test_events_are_laid_out_and_compared_on_different_draws(monkeypatch: pytest
     assert seen == [True]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_was_lucky_when_it_was_chosen_is_not_tested(seed: int) -> None:
     """Eight columns of noise have many tails; the half-line that tells the worlds apart is tested all the same."""
     columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(8))

@@ -36,8 +36,8 @@ def test_knots_end_where_they_are_asked_to_and_never_fall(start: float, end: flo
     ("n", "m", "weight", "delta", "error", "most"),  # one part in so many of the error is used at least
     [
         (40, 25, 0.5, 0.0, 0.05, 3),
-        (40, 25, 0.5, 0.0, 1e-4, 8),
-        (40, 25, 0.15, 0.0, 0.05, 12),
+        pytest.param(40, 25, 0.5, 0.0, 1e-4, 8, marks=pytest.mark.slow),
+        pytest.param(40, 25, 0.15, 0.0, 0.05, 12, marks=pytest.mark.slow),
         (20, 30, 0.9, 0.1, 0.05, 12),
     ],
 )
