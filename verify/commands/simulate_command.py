@@ -287,6 +287,14 @@ def _render(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Cons
         sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in counts if count)
         kept = f"best action kept in {runs.further['best_kept']:.0%} of runs"
         console.print(f"clients sent {sent or 'nothing'} a run; {kept}")
+        if "most_communication" in runs.further:
+            from algorithms.theory.communication import COMMUNICATION  # SymPy takes half a second
+
+            most = runs.further["most_communication"]["reals"]
+            formula = (
+                f"at most {most:,.0f} reals, S the largest support: {COMMUNICATION.get(runs.learner, '')}"
+            )
+            console.print(formula, highlight=False, soft_wrap=True)
 
 
 def _render_several(lines: Sequence[Line], found: Sequence[SimulatedRuns], console: Console) -> None:

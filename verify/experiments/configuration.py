@@ -135,6 +135,13 @@ def simulated(
         )
         with blaming(subject):
             trace, further = simulate_linear(phased, linear, progress=share, **where, **sizes)
+        from algorithms.theory.communication import most_reals  # SymPy takes half a second
+        from algorithms.theory.regret_bound import Instance
+
+        own = configuration.settings
+        most = most_reals(subject.name, Instance(linear, 1.0, configuration.horizon, settings=own))
+        if most is not None:
+            further["most_communication"] = {"reals": most}
     else:
         played, own, problem_name = choose_problem(subject, problem, configuration.settings)
         build = learner_builder(subject.make, played, settings=own, horizon=configuration.horizon, **privacy)

@@ -32,8 +32,9 @@ class SimulatedRuns:
     learner, problem, neighbours
         What was simulated, and the relation that the learner's claim is for.
     further
-        JSON data beside the curves: ``best_kept``, ``communication`` and ``phases`` of linear learners, ``recommended``
-        (what each run would play next) and ``best`` where they were asked for.
+        JSON data beside the curves: ``best_kept``, ``communication`` (and ``most_communication``, where there is a
+        formula) and ``phases`` of linear learners, ``recommended`` (what each run would play next) and ``best`` where
+        they were asked for.
     """
 
     trace: Trace
@@ -147,7 +148,7 @@ def _is_known(name: str, value: Any) -> bool:
     """Whether this may stand beside the curves."""
     if name == "best_kept":
         return type(value) in _REAL
-    if name == "communication":
+    if name in ("communication", "most_communication"):
         return isinstance(value, dict) and all(type(each) in _REAL for each in value.values())
     if name == "phases":
         return isinstance(value, dict) and all(
