@@ -39,12 +39,16 @@ class MessageMeans:
         count = gather(self.count, arms) + 1.0
         mean = gather(self.mean, arms)
         mean += (messages - mean) / count
+        scatter_set(self.count, arms, count)
+        scatter_set(self.mean, arms, mean)
+        scatter_set(self.index, arms, np.clip(self._upper(arms, mean, count), 0.0, 1.0))
+
+    def _upper(self, arms: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
+        """Return upper confidence bounds of arms from their new means and counts."""
         upper = mean + self._root / np.sqrt(count)
         if self._tail:
             upper += self._tail / count
-        scatter_set(self.count, arms, count)
-        scatter_set(self.mean, arms, mean)
-        scatter_set(self.index, arms, np.clip(upper, 0.0, 1.0))
+        return upper
 
 
 def least_counted(count: FloatArray, super_arm: IntArray, many: int = 1) -> IntArray:

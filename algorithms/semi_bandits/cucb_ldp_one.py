@@ -1,7 +1,8 @@
 """CUCB under local differential privacy, certified: every user sends one value, of the least-counted arm.
 
 Which arm that is follows from public counters, so a user's message is about one number in [0, 1], however large
-the super arm. Radii are valid for every epsilon (one exponent for sampling and noise, ``x = ln(2 m T^2)``).
+the super arm. Indices are valid for every epsilon: of Laplace messages by a radius for each count (one exponent for
+sampling and noise, ``x = ln(2 m T^2)``), of randomized bits by a mixture, at all counts at once (``x = ln(K T)``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import ClassVar
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_USER_LOCAL, ClaimForm, View
+from algorithms.estimates.bit_mixture import BitMeans
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.estimates.randomized_bit import RandomizedBit
 from algorithms.lanes import gather
@@ -27,11 +29,6 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
 
     family: ClassVar[Family] = "semi-bandit"
     estimates: MessageMeans
-
-    def __init__(self, structure: SuperArms, gate: Gate, horizon: int) -> None:
-        super().__init__(structure, gate, horizon)
-        # Two sides of a mean, for each arm and each number of messages: failure 1/T.
-        self.exponent = math.log(2 * structure.arms * self.horizon**2)
 
     def choose(self) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -53,7 +50,7 @@ class _OneValueLearner(HorizonLearner[SuperArms], abc.ABC):
 
     @abc.abstractmethod
     def _message(self, value: Private) -> FloatArray:
-        """Return the user's unbiased noisy message about a value in [0, 1], shape (lanes, 1)."""
+        """Return the user's message about a value in [0, 1], shape (lanes, 1)."""
 
 
 class CUCBLDPBit(_OneValueLearner):
@@ -61,8 +58,11 @@ class CUCBLDPBit(_OneValueLearner):
 
     The user rounds the value X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 +
     e^epsilon)``: given X, the message is a mixture of the two randomized-response laws, so it is epsilon-locally
-    differentially private, and no better. ``1/2 + (Y - 1/2) coth(epsilon / 2)`` is unbiased for X, with radius
-    ``coth(epsilon / 2) sqrt(x / (2 n))``: less than with Laplace noise at every epsilon.
+    differentially private, and no better. ``1/2 + (Y - 1/2) coth(epsilon / 2)`` is unbiased for X.
+
+    A bit is 1 with a chance that is linear in the arm's mean, exactly, so a bound on the chance is one on the mean: the
+    largest u with ``n kl(o/n, u) <= ln(K T) + c``, o ones among n bits (`algorithms.estimates.bit_mixture`), fails for
+    any of the at most K best arms in the whole run with probability 1/T, and no other arm's index need be valid.
 
     Parameters
     ----------
@@ -86,11 +86,11 @@ class CUCBLDPBit(_OneValueLearner):
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)
         self.bit = RandomizedBit(gate, check_epsilon(epsilon))
-        root = self.bit.gain * math.sqrt(self.exponent / 2)
-        self.estimates = MessageMeans(gate.lanes, structure.arms, root=root)
+        self.exponent = math.log(structure.size * self.horizon)
+        self.estimates = BitMeans(gate.lanes, structure.arms, gain=self.bit.gain, exponent=self.exponent)
 
     def _message(self, value: Private) -> FloatArray:
-        return 0.5 + (self.bit.send(value) - 0.5) * self.bit.gain
+        return self.bit.send(value)
 
 
 class CUCBLDPLaplaceOne(_OneValueLearner):
@@ -117,6 +117,8 @@ class CUCBLDPLaplaceOne(_OneValueLearner):
         sensitivity = Interval(0, 1).sensitivity
         self.randomizer = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=sensitivity)
         b = self.randomizer.scale
+        # Two sides of a mean, for each arm and each number of messages: failure 1/T.
+        self.exponent = math.log(2 * structure.arms * self.horizon**2)
         root = math.sqrt(self.exponent * (0.5 + 4 * b * b))
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=root, tail=b * self.exponent)
 

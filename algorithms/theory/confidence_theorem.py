@@ -47,7 +47,8 @@ class ConfidenceTheorem:
         Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
         is fed.
     index
-        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "least":
+        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "mixture":
+        at most that, and valid for randomized bits at all counts at once, by a mixture of their likelihoods; "least":
         the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before
         the first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``I(u) + ln n``,
         the least of which is played, with I(u) the exponent with which Chernoff's inequality rejects a mean of u (for
@@ -69,7 +70,8 @@ class ConfidenceTheorem:
     shift, few, first, growth
         See `index`, `feeds` and `counting`; `first` is rounded up.
     index_level
-        The x of the index, where that is to bound the means of the best arms only; else it is the radius's.
+        The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
+        is without what the mixture costs, which the radius's has.
     """
 
     radius: sp.Expr
@@ -79,7 +81,7 @@ class ConfidenceTheorem:
     counting: Literal[
         "every value", "accumulated batches", "last batch", "growing batches", "fresh tree", "tree as fed"
     ]
-    index: Literal["clipped", "Chernoff", "least", "unclipped", "sampled", "evidence"]
+    index: Literal["clipped", "Chernoff", "mixture", "least", "unclipped", "sampled", "evidence"]
     lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "none"]
     failure: sp.Expr | None
     sides: float | None = 1.0

@@ -186,13 +186,25 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             sides=None,
         ),
     ),
+    # The mixture at ln(K T) holds for the best arms' indices, at ln(L T) for all means' distances, each but with 1/T.
+    # Its redundancy is at most ln(T) / 2 + ln 2; by Pinsker's inequality both radii are sqrt(x / 2n) coth(epsilon / 2).
     "cucb-ldp-bit": RegretBound(
-        constant=R_max,
+        constant=2 * R_max,
         per_arm=sp.S.Zero,
         per_member=spread(2 * B**2 * sp.coth(epsilon / 2) ** 2 * x, R_max) + R_max,
-        definitions=(_message_exponent,),
-        source="one randomized bit of the least-counted arm (Theorem 1a)",
-        confidence=_messages(sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)), "bit", sp.Integer(1), least=True),
+        definitions=((x, sp.log(2 * L * T ** sp.Rational(3, 2))),),
+        source="one randomized bit of the least-counted arm, an index valid at all counts at once (Theorem 3)",
+        confidence=ConfidenceTheorem(
+            radius=sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)),
+            noise="bit",
+            scale=sp.Integer(1),
+            feeds="least",
+            counting="every value",
+            index="mixture",
+            lemma="B_inf",
+            index_level=sp.log(K * T),
+            failure=2 / T,
+        ),
     ),
     "cucb-ldp-laplace-one": RegretBound(
         constant=R_max,

@@ -81,12 +81,15 @@ def test_theorem_6_with_gaussian_noise():
 
 def test_theorem_1_and_3():
     y = math.log(2 * ARMS * HORIZON**2)
-    bit = one = all_ = gauss = WORST
+    z = (
+        math.log(ARMS * HORIZON) + math.log(HORIZON) / 2 + math.log(2)
+    )  # ln(m T), and the most a mixture costs
+    bit, one, all_, gauss = 2 * WORST, WORST, WORST, WORST
     v1, b1 = 0.5 + 4 / EPSILON**2, 1 / EPSILON
     vk, bk = 0.5 + 4 * SIZE**2 / EPSILON**2, SIZE / EPSILON
     vg = 0.25 + sigma(math.sqrt(SIZE)) ** 2
     for d in MEMBERS:
-        bit += 2 * B_INF**2 / math.tanh(EPSILON / 2) ** 2 * y * (2 / d - 1 / WORST) + WORST
+        bit += 2 * B_INF**2 / math.tanh(EPSILON / 2) ** 2 * z * (2 / d - 1 / WORST) + WORST
         one += (
             4 * B_INF**2 * v1 * y * (2 / d - 1 / WORST)
             + 4 * B_INF * b1 * y * (1 + math.log(WORST / d))
@@ -159,7 +162,7 @@ def test_theorem_8_for_trees():
         assert BOUNDS[name].covers(Instance(TOP_K, 1.0, 10))
 
 
-CERTIFIED = ["cucb-ldp-bit", "cucb-ldp-laplace-one", "cucb-ldp-laplace-all", "cucb-ldp-gaussian"]
+CERTIFIED = ["cucb-ldp-laplace-one", "cucb-ldp-laplace-all", "cucb-ldp-gaussian"]
 CERTIFIED += ["cucb-dp", "cucb-dp-least", "cucb-batch-all", "cucb-batch-least", "cucb-batch-gaussian"]
 CERTIFIED += [
     "cascade-ucb-ldp-laplace",
@@ -178,3 +181,11 @@ def test_learner_and_theorem_have_the_same_exponent(name, horizon):
     for symbol, definition in reversed(BOUNDS[name].definitions):
         expression = expression.subs(symbol, definition)
     assert learner.exponent == pytest.approx(float(expression.subs({T: horizon, L: 5})), rel=1e-12)
+
+
+def test_the_indices_of_bits_have_the_theorems_own_exponent():
+    learner = learners["cucb-ldp-bit"].build(TOP_K, epsilon=1.0, horizon=1000)(Simulation(0, 64))
+    mixture = BOUNDS["cucb-ldp-bit"].number(
+        BOUNDS["cucb-ldp-bit"].confidence.index_level, Instance(TOP_K, 1.0, 1000)
+    )
+    assert learner.exponent == pytest.approx(mixture) == pytest.approx(math.log(TOP_K.structure.size * 1000))

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from accountant import Gate
 from algorithms.lanes import gather, lookup
@@ -137,7 +137,7 @@ class MeanRun(StructuredRun[Confidence]):
             else AdditiveNoise("Laplace" if theorem.noise == "none" else theorem.noise, self.scale)
         )
         self.samples = AdditiveNoise("Gaussian", 1.0)
-        self.clipped = theorem.index in ("clipped", "Chernoff", "least")
+        self.clipped = theorem.index in ("clipped", "Chernoff", "mixture", "least")
 
     def state(self, learner: ExplainedLearner) -> Confidence:
         """Return the estimates, counts and indices."""
@@ -335,7 +335,8 @@ class MeanRun(StructuredRun[Confidence]):
         )
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
         exponent = self.exponent if self.index_exponent is None else self.index_exponent
-        radius = self.radius(count, after.releases[due], exponent)
+        mixture = self.theorem.index == "mixture"
+        radius = self.radius(count, after.releases[due], self.exponent if mixture else exponent)
         expected = estimate + radius
         if self.theorem.index != "unclipped":
             expected = np.clip(expected, 0.0, 1.0)
@@ -344,11 +345,15 @@ class MeanRun(StructuredRun[Confidence]):
             expected = np.minimum(expected, before.index[due])
         off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
-        if self.theorem.index == "Chernoff":
+        if mixture or self.theorem.index == "Chernoff":
             lowered = off < -slack
             wrong &= ~lowered
             noises = after.releases[due][lowered]
-            found = self.chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
+            found = (
+                self._mixture_exponent(count[lowered], estimate[lowered], index[lowered])
+                if mixture
+                else self.chernoff_exponent(count[lowered], noises, estimate[lowered], index[lowered])
+            )
             wrong[lowered] = found < exponent * (1 - _CHERNOFF_TOLERANCE)
         elif self.theorem.index == "least":
             lowered = off < -slack
@@ -368,8 +373,8 @@ class MeanRun(StructuredRun[Confidence]):
                 f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
                 f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
                 + (
-                    " at most, and Chernoff's inequality less"
-                    if self.theorem.index in ("Chernoff", "least")
+                    " at most, and the theorem's inequality less"
+                    if self.theorem.index in ("Chernoff", "mixture", "least")
                     else ""
                 )
             ),
@@ -404,6 +409,15 @@ class MeanRun(StructuredRun[Confidence]):
             low, high = np.where(better, high - width, low), np.where(better, high, low + width)
         return value(0.5 * (low + high))
 
+    def _mixture_exponent(self, n: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
+        """Return the log-likelihood of the bits under the Beta(1/2, 1/2) mixture over that at the index u."""
+        gain = 1.0 / np.tanh(self.instance.epsilon / 2)
+        ones = np.clip(np.round(n * (0.5 + (mean - 0.5) / gain)), 0.0, n)
+        chance = np.clip(0.5 + (u - 0.5) / gain, 1e-300, 1.0)
+        mixture = special.betaln(ones + 0.5, n - ones + 0.5) - special.betaln(0.5, 0.5)
+        found: FloatArray = mixture - special.xlogy(ones, chance) - special.xlogy(n - ones, 1.0 - chance)
+        return found
+
     def _take(self, released: FloatArray, sums: FloatArray, due: BoolArray) -> None:
         """Hand the noise of releases to its test; a debiased bit has one of two values."""
         if isinstance(self.noise, AdditiveNoise):
@@ -432,7 +446,7 @@ class MeanRun(StructuredRun[Confidence]):
         means = self.problem.means
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
-        below = after.index < means - TOLERANCE if self.theorem.index == "Chernoff" else off < -radius
+        below = after.index < means - TOLERANCE if self.theorem.index in ("Chernoff", "mixture") else off < -radius
         if self.index_exponent is not None:  # and of the best arms only
             below &= np.isin(np.arange(means.size), self.best)
         if self.theorem.exponent is None:

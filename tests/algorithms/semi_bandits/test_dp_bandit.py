@@ -183,11 +183,11 @@ def test_less_than_half_the_regret_of_confidence_bounds(means, epsilon):
     assert mine <= theirs / 2
 
 
-def test_less_than_half_the_regret_of_confidence_bounds_on_bits():
+def test_less_regret_than_confidence_bounds_on_bits():
     problem = SemiBandit(Arms(4), [0.5, 0.3, 0.3, 0.3])
     mine, _ = regret("dp-bandit-ldp", problem, 2.0, 4_000, runs=64)
     theirs, _ = regret("cucb-ldp-bit", problem, 2.0, 4_000, runs=64)
-    assert mine <= theirs / 2
+    assert mine <= 0.8 * theirs
 
 
 @pytest.mark.parametrize("name", ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-ldp"])

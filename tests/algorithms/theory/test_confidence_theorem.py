@@ -43,14 +43,14 @@ def test_values_and_noises_after_feeds():
 def test_the_worst_data_on_the_good_event_attain_the_count():
     """All that keeps both estimates within their radii is allowed: the bad arm looks good, the best one bad.
 
-    Bits at epsilon = 40 are those of the data, so nothing is random. The lemma says 2 x coth^2 / gap^2.
+    At epsilon = 1e7 noise cannot be told from none. The lemma says 2 x / gap^2.
     """
     horizon, means = 4000, np.array([0.3, 0.6])
-    instance = Instance(SemiBandit(TopK(2, 1), means), 40.0, horizon)
-    bound = BOUNDS["cucb-ldp-bit"]
+    instance = Instance(SemiBandit(TopK(2, 1), means), 1e7, horizon)
+    bound = BOUNDS["cucb-ldp-laplace-one"]
     exponent = bound.number(x, instance)
     gate = Simulation(0, 1)
-    learner = learners["cucb-ldp-bit"].build(instance.problem, epsilon=40.0, horizon=horizon)(gate)
+    learner = learners["cucb-ldp-laplace-one"].build(instance.problem, epsilon=1e7, horizon=horizon)(gate)
     sums, plays = np.zeros(2), np.zeros(2)
     for record in range(1, horizon + 1):
         arm = int(learner.act()[0, 0])

@@ -92,7 +92,9 @@ class HalfRadius:
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        if hasattr(self, "estimates"):
+        if hasattr(getattr(self, "estimates", None), "ones"):
+            self.estimates._exponent /= 4
+        elif hasattr(self, "estimates"):
             self.estimates._root /= 2
             self.estimates._tail /= 2
         else:
@@ -105,7 +107,9 @@ class NoLogarithm:
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
         right, self.exponent = self.exponent, np.log(2 * self.structure.arms)
-        if hasattr(self, "estimates"):
+        if hasattr(getattr(self, "estimates", None), "ones"):
+            self.estimates._exponent = 0.0
+        elif hasattr(self, "estimates"):
             self.estimates._root *= np.sqrt(self.exponent / right)
 
 

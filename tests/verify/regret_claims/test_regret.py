@@ -56,7 +56,7 @@ def test_a_proof_that_fails_is_a_violation_whatever_regret_is():
 
         def __init__(self, *args, **keywords):
             super().__init__(*args, **keywords)
-            self.estimates._root /= 2
+            self.estimates._exponent /= 4
 
         __init__.__signature__ = inspect.signature(CUCBLDPBit.__init__)
 

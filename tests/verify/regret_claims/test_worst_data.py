@@ -23,7 +23,7 @@ def checks(name, bound=None):
     return check_worst_data(build, bound, instance, seed=0)
 
 
-TIGHT = ["cucb-ldp-bit", "omm", "cascade-ucb1", "published/cascade-ucb-ldp-laplace"]
+TIGHT = ["omm", "cascade-ucb1", "published/cascade-ucb-ldp-laplace"]
 CHECKED = [
     name
     for name, bound in BOUNDS.items()
