@@ -446,7 +446,11 @@ class MeanRun(StructuredRun[Confidence]):
         means = self.problem.means
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
-        below = after.index < means - TOLERANCE if self.theorem.index in ("Chernoff", "mixture") else off < -radius
+        below = (
+            after.index < means - TOLERANCE
+            if self.theorem.index in ("Chernoff", "mixture")
+            else off < -radius
+        )
         if self.index_exponent is not None:  # and of the best arms only
             below &= np.isin(np.arange(means.size), self.best)
         if self.theorem.exponent is None:
