@@ -117,8 +117,8 @@ def _structured(
     if trust == "local":
         return (
             "cucb-ldp-bit",
-            "one randomized bit about one outcome, with an index valid at all counts at once: the least regret measured, "
-            "at epsilon from 0.2 to 20, of local learners whose theorem holds there",
+            "one randomized bit about one outcome, with an index valid at all counts at once: least regret measured "
+            "from epsilon = 0.2 to 20 of local learners whose theorem holds there",
         )
     if isinstance(structure, TopK | Matroid):
         measured = "the least regret measured on sets and matroids, at every epsilon from 0.5 to 10"
