@@ -25,6 +25,7 @@ from accountant.gates.taped import Alteration, Recording, Retelling
 from accountant.ledger import Ledger
 from accountant.losses.certified_interval import CertifiedInterval, ContradictingBounds
 from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.losses.deadline import deadline
 from accountant.losses.risk import (
     Risk,
     attack_accuracy,
@@ -125,6 +126,7 @@ __all__ = [
     "check_feedback",
     "check_gate",
     "compose",
+    "deadline",
     "membership_advantage",
     "posterior",
     "reconstruction_success",

@@ -11,6 +11,7 @@ from accountant.audit.releases import ChosenUnder, Counted, Group, Releases, max
 from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
+from accountant.losses.deadline import deadline, time_is_over
 from accountant.losses.risk import Risk, risk_of
 from accountant.losses.running_loss import RunningLoss
 from mechanisms.neighbouring import Neighbouring
@@ -98,6 +99,8 @@ class Audit:
         For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
     risk
         What attacks can reach, the largest over all groups of records; None if it was not asked for.
+    complete
+        Whether all was done before the time limit; if not, intervals are wider, and theorems may be missing.
     """
 
     question: Question
@@ -109,6 +112,7 @@ class Audit:
     neighbouring: Neighbouring
     chosen_under: ChosenUnder | None
     risk: Risk | None = None
+    complete: bool = True
 
     @property
     def best(self) -> str:
@@ -117,7 +121,12 @@ class Audit:
 
 
 def audit(
-    releases: Releases, question: Question, budget: float | None = None, *, risk: bool = False
+    releases: Releases,
+    question: Question,
+    budget: float | None = None,
+    *,
+    risk: bool = False,
+    time_limit: float = math.inf,
 ) -> Audit:
     """Answer a question for the record that loses most.
 
@@ -134,6 +143,8 @@ def audit(
         An epsilon; with a question for epsilon only.
     risk
         Whether to say what attacks can reach.
+    time_limit
+        Seconds, after which intervals are what is proved by then; see `accountant.losses.deadline.deadline`.
 
     Raises
     ------
@@ -147,6 +158,11 @@ def audit(
             raise ValueError(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
+    with deadline(time_limit):
+        return _answered(releases, question, budget, risk)
+
+
+def _answered(releases: Releases, question: Question, budget: float | None, risk: bool) -> Audit:
     groups = maximal(releases.groups)
     answers = [(question.answer(releases.counted(group)), group) for group in groups]
     answer, worst = max(answers, key=lambda pair: (pair[0].upper, pair[0].lower))
@@ -161,6 +177,7 @@ def audit(
         neighbouring=releases.neighbouring,
         chosen_under=releases.chosen_under,
         risk=_largest_risk([risk_of(compose(releases.counted(group))) for group in groups]) if risk else None,
+        complete=not time_is_over(),
     )
 
 
@@ -183,7 +200,10 @@ def _theorems(
 ) -> dict[str, CertifiedInterval]:
     if answer.lower == (math.inf if question.asked == "epsilon" else 1.0):
         return {EXACT: answer}  # no theorem has a number for what has none
-    return theorem_table(counted, delta=question.delta, epsilon=question.epsilon)
+    return {
+        **theorem_table(counted, delta=question.delta, epsilon=question.epsilon),
+        **({EXACT: answer} if time_is_over() else {}),
+    }
 
 
 def _remaining(

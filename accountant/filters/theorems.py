@@ -17,6 +17,7 @@ import numpy as np
 from accountant.filters.conversions import corollary_4_1, gaussian_dp_of, renyi_to_epsilon, zcdp_of
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import NOTHING, compose
+from accountant.losses.deadline import OutOfTime, check_time
 from mechanisms import (
     ApproximateProfile,
     GaussianProfile,
@@ -64,6 +65,7 @@ class CompositionTheorem:
         if best.upper > epsilon:
             return CertifiedInterval(0.0, 1.0, NOTHING, self.name, best.neighbouring)
         while high - low > 1e-4:
+            check_time()
             middle = 0.5 * (low + high)
             found = self.epsilon(releases, math.exp(middle))
             low, high = (low, middle) if found is not None and found.upper <= epsilon else (middle, high)
@@ -259,6 +261,8 @@ def theorem_table(
 ) -> dict[str, CertifiedInterval]:
     """Return what each theorem says about ε at delta, or δ at epsilon; theorems that do not apply are left out.
 
+    After a deadline (`accountant.losses.deadline`) those that were not asked yet are left out, too.
+
     Raises
     ------
     ParameterError
@@ -275,14 +279,18 @@ def theorem_table(
         largest = compose(releases).epsilon(0.0)
         return {"basic composition": _upper(largest.upper, "basic composition"), EXACT: largest}
     for name, theorem in THEOREMS.items():
-        if delta is not None:
-            found = theorem.epsilon(releases, open_unit("delta", delta))
-        elif name == EXACT:
-            assert epsilon is not None
-            found = compose(releases).delta(epsilon)
-        else:
-            assert epsilon is not None
-            found = theorem.delta(releases, epsilon)
+        try:
+            check_time()
+            if delta is not None:
+                found = theorem.epsilon(releases, open_unit("delta", delta))
+            elif name == EXACT:
+                assert epsilon is not None
+                found = compose(releases).delta(epsilon)
+            else:
+                assert epsilon is not None
+                found = theorem.delta(releases, epsilon)
+        except OutOfTime:
+            continue
         if found is not None:
             table[name] = found
     return table

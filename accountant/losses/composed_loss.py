@@ -20,8 +20,9 @@ import numpy as np
 from accountant.losses.ceiling import near_ceiling
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.contour import Contour, plan_contour, plan_oscillating_contour
+from accountant.losses.deadline import OutOfTime, time_is_over
 from accountant.losses.equal_laplace import equal_laplace
-from accountant.losses.grid import grid
+from accountant.losses.grid import Grid, grid
 from accountant.losses.inversion import DeltaBounds, invert
 from accountant.losses.lattice import lattice_contour
 from accountant.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
@@ -429,7 +430,7 @@ class Direction:
                 break
             # The Chernoff bound was far above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-        if result.width > _WORK.not_tight * max(1.0, result.upper):
+        if result.width > _WORK.not_tight * max(1.0, result.upper) and not time_is_over():
             result = self._with_grid(result, delta, width)
         return result, best
 
@@ -437,8 +438,14 @@ class Direction:
         assert self.loss is not None
         return known.intersect(self._grid_epsilon(delta + self.loss.infinite_mass, width))
 
+    def _grid(self, width: float, *, delta: float | None = None, epsilon: float | None = None) -> Grid | None:
+        try:
+            return grid(self.profiles, self.counts, width=width, delta=delta, epsilon=epsilon)
+        except OutOfTime:
+            return None
+
     def _grid_epsilon(self, delta: float, width: float) -> CertifiedInterval:
-        engine = grid(self.profiles, self.counts, width=max(width, 1e-6), delta=delta)
+        engine = self._grid(max(width, 1e-6), delta=delta)
         if engine is None:
             return CertifiedInterval(0.0, math.inf, NOTHING, NOTHING)
         lower, upper = invert(engine, delta, engine.start, math.inf)
@@ -467,7 +474,9 @@ class Direction:
     def _delta_by_engines(self, epsilon: float, width: float) -> CertifiedInterval:
         assert self.loss is not None
         saddle = saddle_for_epsilon(self.loss, epsilon)
-        result = CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
+        log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
+        by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon))))
+        result = CertifiedInterval(0.0, by_order, NOTHING, _RENYI)
         for engine in engines(self.loss, saddle, width):
             lower, upper = engine.bounds(epsilon)
             result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
@@ -476,7 +485,7 @@ class Direction:
         return result
 
     def _grid_delta(self, epsilon: float, width: float) -> CertifiedInterval:
-        engine = grid(self.profiles, self.counts, width=max(width, 1e-6), epsilon=epsilon)
+        engine = self._grid(max(width, 1e-6), epsilon=epsilon)
         if engine is None:
             return CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
         lower, upper = engine.bounds(epsilon)
@@ -497,9 +506,14 @@ def without_mass(delta: float, least: float, most: float) -> tuple[float, float]
 
 def _renyi_bound(loss: PrivacyLoss, s: float, delta: float) -> float:
     """Return the bound on ε(δ) from the order s + 1, rounded up."""
-    value, error = loss.log_mgf_line(s, np.zeros(1))
-    bound = float(value[0].real + error[0]) + float(log_chernoff_factor(np.array(s))) - math.log(delta)
+    bound = _log_chernoff(loss, s) - math.log(delta)
     return bound / s + 1e-12 * (1.0 + abs(bound) / s)
+
+
+def _log_chernoff(loss: PrivacyLoss, s: float) -> float:
+    """Return ln of a bound on δ(ε) e^{sε} for every ε, rounded up."""
+    bound = loss.log_top(s) + float(log_chernoff_factor(np.array(s)))
+    return bound + 1e-12 * (1.0 + abs(bound))
 
 
 def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBounds]:
@@ -507,8 +521,10 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
 
     Decided before any node is evaluated, from envelopes (Theorem 3): a contour with few nodes; a common lattice;
     a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
-    Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many.
+    Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. After a deadline there are no more.
     """
+    if time_is_over():
+        return
     relative = min(1e-3, max(_WORK.tight, 0.2 * width * saddle.s))
     for tolerance in (_WORK.tight, relative):
         plan = plan_contour(loss, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
@@ -522,12 +538,16 @@ def engines(loss: PrivacyLoss, saddle: Saddle, width: float) -> Iterable[DeltaBo
         series = equal_laplace(loss, equal[0], equal[1], saddle)
         if series is not None:
             yield series
+    if time_is_over():
+        return
     some = max(_WORK.some, _WORK.few * loss.cost(saddle.s, 0.0))
     for factor in (0.9, 10.0, 100.0):
         plan = plan_oscillating_contour(loss, saddle, relative, some, factor * width / (saddle.s + 1.0))
         if plan is not None:
             yield Contour(loss, plan)
             break
+    if time_is_over():
+        return
     plans = [plan_contour(loss, saddle, relative, _WORK.much)]
     for factor in (1.0, 10.0, 100.0, 1e3):
         # Wider than 1/s the phantom would hide the mechanism.

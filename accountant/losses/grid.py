@@ -32,6 +32,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from accountant.losses.contour import period_for
+from accountant.losses.deadline import check_time
 from accountant.losses.lattice import LatticeContour, lattice_contour
 from accountant.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon
 from mechanisms import PrivacyProfile
@@ -76,6 +77,7 @@ class GridLoss(PrivacyLoss):
 
     def _tilted(self, s: float) -> tuple[FloatArray, float]:
         """Return masses times e^{s(l - l_0)}, scaled to add up to one, and ln of the factor taken out."""
+        check_time()
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses) + s * float(self.spacing) * np.arange(self.masses.size)
         total = float(logsumexp(logs))
@@ -114,6 +116,7 @@ class GridLoss(PrivacyLoss):
 
 def rounded_up(profile: PrivacyProfile, spacing: Fraction, first: int, last: int) -> GridLoss:
     """Return the loss on the grid whose curve joins the dots of the profile's: never below it."""
+    check_time()
     h = float(spacing)
     values = np.minimum.accumulate(_nodes_bounds(profile, spacing, first, last)[1])
     steps = np.diff(values) / math.expm1(h)  # slope to the right, times w_j
@@ -127,6 +130,7 @@ def rounded_up(profile: PrivacyProfile, spacing: Fraction, first: int, last: int
 
 def rounded_down(profile: PrivacyProfile, spacing: Fraction, first: int, last: int) -> GridLoss:
     """Return a loss on the grid whose curve is never above the profile's."""
+    check_time()
     h = float(spacing)
     x = h * np.arange(first, last + 1, dtype=np.float64)
     values, above = _nodes_bounds(profile, spacing, first, last)
@@ -275,6 +279,7 @@ def _losses(
 
 def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
     """Return losses between which all but ``small`` of the mass lies."""
+    check_time()
     largest = profile.pure_epsilon
     least = max(small, 1e-15)
     if largest is not None:

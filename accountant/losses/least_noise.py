@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtri
 
 from accountant.losses.composed_loss import ComposedLoss, compose
+from accountant.losses.deadline import OutOfTime, time_is_over
 from accountant.losses.risk import true_positive_rate_at_most
 from mechanisms import PrivacyProfile
 from mechanisms.neighbouring import common_neighbouring
@@ -46,6 +47,8 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
     ------
     OutOfReach
         If no factor below 2^60 is enough.
+    OutOfTime
+        If none was proved to be enough before a deadline; else the least that was is returned.
     ParameterError
         If epsilon is not positive and finite (or 0, with a positive delta: then delta is the advantage of attacks), or
         delta outside [0, 1).
@@ -79,6 +82,8 @@ def least_noise_for_risk(
     ------
     OutOfReach
         If no factor below 2^60 is enough.
+    OutOfTime
+        If none was proved to be enough before a deadline; else the least that was is returned.
     ParameterError
         If the rates are not 0 < false < true < 1.
     MixedNeighbours
@@ -129,6 +134,8 @@ def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> floa
     previous, factor = (0.0, 0.0), 1.0
     for _ in range(300):
         private, reached = height(factor)
+        if time_is_over():
+            return _so_far(factor if private else high)
         low, high = (low, factor) if private else (factor, high)
         if high <= low * (1.0 + RELATIVE) or high < 1.0 / _FARTHEST:
             return high
@@ -147,6 +154,8 @@ def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> floa
 def _bisect(private: Callable[[float], bool]) -> float:
     low, high = 1.0, 1.0
     while not private(high):
+        if time_is_over():
+            return _so_far(math.inf)
         low, high = high, 2.0 * high
         if high > _FARTHEST:
             raise OutOfReach("no amount of noise meets the target")
@@ -155,6 +164,15 @@ def _bisect(private: Callable[[float], bool]) -> float:
         if low < 1.0 / _FARTHEST:
             return high
     while high > low * (1.0 + RELATIVE):
+        if time_is_over():
+            return _so_far(high)
         middle = math.sqrt(low * high)
         low, high = (low, middle) if private(middle) else (middle, high)
     return high
+
+
+def _so_far(private: float) -> float:
+    """Return a factor that is proved to be enough; after a deadline it need not be the least."""
+    if math.isinf(private):
+        raise OutOfTime("no amount of noise was proved to meet the target within the time limit")
+    return private

@@ -35,6 +35,15 @@ from verify.printable import printable
 DEFAULT_DELTA = 1e-6
 _TITLE = 100  # characters
 
+_time_limit_option = click.option(
+    "--time-limit",
+    "time_limit",
+    type=float,
+    default=math.inf,
+    help="Seconds, then the answer is what is proved: certified, and wider [default: none].",
+)
+_STOPPED = "stopped at the time limit: what is said holds, more time may say it closer"
+
 _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -47,6 +56,7 @@ _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay
     "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
 )
 @click.option("--risk", is_flag=True, help="Say what attacks on a person can reach at most.")
+@_time_limit_option
 @json_option
 @click.pass_context
 def audit_command(
@@ -58,6 +68,7 @@ def audit_command(
     budget: float | None,
     plot: Path | None,
     risk: bool,
+    time_limit: float,
     as_json: bool,
 ) -> None:
     """Say what the releases in FILE cost: TOML or JSON [[release]] tables, or a saved ledger.
@@ -76,7 +87,7 @@ def audit_command(
     if plot is not None:
         check_plot(plot)
     releases = read_releases(file)
-    result = audit(releases, question, budget, risk=risk)
+    result = audit(releases, question, budget, risk=risk, time_limit=time_limit)
     if plot is not None:
         title = printable(f"{file.name}: {result.worst.name}", _TITLE)
         plot_privacy(releases.counted(result.worst), title, plot)
@@ -107,6 +118,7 @@ def _audit_json(result: Audit) -> dict[str, Any]:
         },
         "best": result.best,
         "worst": {"group": result.worst.name, "alike": result.worst.records, "groups": result.groups},
+        "complete": result.complete,
         "chosen_under": None
         if result.chosen_under is None
         else {
@@ -154,6 +166,8 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     console.print(f"[bold]{asked} at {other} = {given:g}, neighbours: {relation}[/bold]")
     console.print(f"at most  {_digits(result.answer.upper)}  ({result.answer.upper_by}; {relation})")
     console.print(f"at least {_digits(result.answer.lower)}  ({result.answer.lower_by}; {relation})")
+    if not result.complete:
+        console.print(_STOPPED)
     alike = f", like {result.worst.records - 1} other{'s' if result.worst.records > 2 else ''}"
     groups = f"; the largest of {result.groups} groups" if result.groups > 1 else ""
     worst = printable(result.worst.name)
@@ -240,6 +254,7 @@ def _digits(value: float) -> str:
 @click.option("--advantage", type=float, help="Instead: what attacks may gain over guessing, at most.")
 @click.option("--tpr", type=float, help="Instead: the true positive rate of attacks, at most, at --fpr.")
 @click.option("--fpr", type=float, help="The false positive rate that --tpr is for.")
+@_time_limit_option
 @json_option
 def calibrate_command(
     file: Path,
@@ -248,6 +263,7 @@ def calibrate_command(
     advantage: float | None,
     tpr: float | None,
     fpr: float | None,
+    time_limit: float,
     as_json: bool,
 ) -> None:
     """Find the least noise with which the releases in FILE meet a target.
@@ -261,18 +277,20 @@ def calibrate_command(
         raise click.UsageError("--tpr and --fpr go together")
     releases = read_releases(file)
     if epsilon is not None:
-        result = calibrate(releases, epsilon, delta)
+        result = calibrate(releases, epsilon, delta, time_limit=time_limit)
     elif advantage is not None:
-        result = calibrate_advantage(releases, advantage, delta)
+        result = calibrate_advantage(releases, advantage, delta, time_limit=time_limit)
     else:
         assert tpr is not None
         assert fpr is not None
-        result = calibrate_risk(releases, tpr, fpr, delta)
+        result = calibrate_risk(releases, tpr, fpr, delta, time_limit=time_limit)
     show(as_json, partial(_calibration_json, result), partial(_render_calibration, result))
 
 
 def _render_calibration(result: Calibration, console: Console) -> None:
     console.print(f"multiply all noise by {result.factor:.10g}")
+    if not result.complete:
+        console.print(_STOPPED)
     console.print(
         f"then epsilon is at most {_digits(result.epsilon)} at delta = {result.delta:g} "
         f"({result.neighbouring})"
@@ -290,6 +308,7 @@ def _calibration_json(result: Calibration) -> dict[str, Any]:
     return {
         "neighbours": result.neighbouring.value,
         "factor": result.factor,
+        "complete": result.complete,
         "epsilon": result.epsilon,
         "delta": result.delta,
         "parameters": {name: dict(parameters) for name, parameters in result.parameters.items()},

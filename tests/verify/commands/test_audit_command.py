@@ -78,7 +78,8 @@ def test_audit_json_has_the_stable_keys(run, file):
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert set(result) == {
-        *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining", "risk")
+        *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining", "risk"),
+        "complete",
     }
     assert result["chosen_under"] is None
     assert result["neighbours"] == "add or remove one"
@@ -90,6 +91,22 @@ def test_audit_json_has_the_stable_keys(run, file):
     assert inverse["epsilon"] == 3
     assert set(inverse["delta"]) == {"lower", "upper", "method"}
     assert inverse["remaining"] is None
+
+
+def test_a_time_limit_is_kept_and_said(run, file):
+    path = file(GROUPS)
+    code, out, err = run("audit", path, "--time-limit", "1e-9")
+    assert (code, err) == (0, "")
+    assert "stopped at the time limit" in out
+    short = json.loads(run("audit", path, "--time-limit", "1e-9", "--json")[1])
+    assert not short["complete"]
+    assert json.loads(run("audit", path, "--json")[1])["complete"]
+    code, _, err = run("calibrate", path, "--epsilon", "1", "--time-limit", "1e-9")
+    assert code == 2
+    assert "time_limit" in err
+    code, _, err = run("audit", path, "--time-limit", "0")
+    assert code == 2
+    assert "time_limit" in err
 
 
 def test_audit_prints_a_table_and_draws(run, file, tmp_path):
@@ -106,7 +123,7 @@ def test_calibrate_prints_and_says_json(run, file):
     assert code == 0
     assert "multiply all noise by" in out
     result = json.loads(run("calibrate", file(TABLE), "--epsilon", "1", "--json")[1])
-    assert set(result) == {"neighbours", "factor", "epsilon", "delta", "parameters"}
+    assert set(result) == {"neighbours", "factor", "complete", "epsilon", "delta", "parameters"}
     assert result["parameters"]["1: laplace scale=20"]["scale"] == pytest.approx(20 * result["factor"])
 
 

@@ -1,0 +1,52 @@
+"""How long certified numbers may take: when it is over, what is proved by then is the answer."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from mechanisms.parameters import ParameterError, real
+
+_END: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+class OutOfTime(Exception):
+    """The deadline is over, and nothing is proved that could be the answer."""
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Give certified numbers in the block this many seconds together; infinity is no limit.
+
+    Later they are wider, and still certified: those that are proved by then, or in no time. What is being done is
+    stopped between steps, each of which takes a fraction of a second for up to some thousand different mechanisms. Of
+    deadlines in one another the first counts; other threads have their own.
+
+    Raises
+    ------
+    ParameterError
+        If the seconds are not a number above 0.
+    """
+    limit = real("time_limit", seconds)
+    if not limit > 0.0:
+        raise ParameterError(f"time_limit = {seconds!r}: must be a number of seconds above 0")
+    token = _END.set(min(_END.get(), time.monotonic() + limit))
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def time_is_over() -> bool:
+    """Whether the deadline has passed."""
+    end = _END.get()
+    return end < math.inf and time.monotonic() >= end
+
+
+def check_time() -> None:
+    """Raise `OutOfTime` if the deadline has passed."""
+    if time_is_over():
+        raise OutOfTime("the time limit is over")

@@ -1,0 +1,111 @@
+"""After a deadline certified numbers are wider, and as true as before."""
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from accountant import deadline, risk_of
+from accountant.audit import Question, audit, calibrate, read_releases
+from accountant.filters.theorems import EXACT
+from accountant.losses import least_noise as search
+from accountant.losses.composed_loss import compose
+from accountant.losses.deadline import OutOfTime, check_time, time_is_over
+from mechanisms import (
+    ApproximateProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    ParameterError,
+    PrivacyProfile,
+    RandomizedResponse,
+    ZeroConcentratedProfile,
+)
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
+
+NO_TIME = 1e-9
+CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
+    "Gaussian": [(GaussianProfile(0.1), 40)],
+    "Laplace": [(LaplaceProfile(1.0, 20.0), 400)],
+    "sampled": [
+        (SubsampledProfile(RelatedProfile(GaussianProfile(1.0), Neighbouring.ADD_OR_REMOVE), 0.02), 400)
+    ],
+    "responses": [(RandomizedResponse(size=2, epsilon=0.1).profile(), 60)],
+    "failures": [(ApproximateProfile(Fraction(1, 10), 1e-7), 3), (GaussianProfile(0.1), 4)],
+    "a curve": [(ZeroConcentratedProfile(0.01), 2), (LaplaceProfile(1.0, 10.0), 3)],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proved_in_no_time_contains_what_is_proved_later(name: str) -> None:
+    loss = compose(CASES[name])
+    with deadline(NO_TIME):
+        short, small = loss.epsilon(1e-5), loss.delta(1.0)
+    if name == "a curve":
+        assert (short.lower, small.upper) == (0.0, 1.0)
+        return
+    full, true = loss.epsilon(1e-5), loss.delta(1.0)
+    assert short.lower <= full.lower <= full.upper <= short.upper < math.inf
+    assert small.lower <= true.lower <= true.upper <= small.upper < 0.5
+    assert full.width < 1e-6
+
+
+def test_risk_is_bounded_after_a_deadline() -> None:
+    loss = compose(CASES["Gaussian"])
+    with deadline(NO_TIME):
+        short = risk_of(loss, (0.1,))
+    full = risk_of(loss, (0.1,))
+    assert short.advantage.lower <= full.advantage.lower <= full.advantage.upper <= short.advantage.upper
+    ends = short.true_positive_rates[0.1], full.true_positive_rates[0.1]
+    assert ends[0].lower <= ends[1].lower <= ends[1].upper <= ends[0].upper
+
+
+def test_the_first_of_two_deadlines_counts() -> None:
+    assert not time_is_over()
+    with deadline(NO_TIME), deadline(1e6):
+        assert time_is_over()
+        with pytest.raises(OutOfTime):
+            check_time()
+    with deadline(math.inf):
+        assert not time_is_over()
+    for seconds in (0.0, -1.0, math.nan):
+        with pytest.raises(ParameterError, match="time_limit"), deadline(seconds):
+            pass
+
+
+def test_an_audit_says_what_it_knows(tmp_path: Path) -> None:
+    path = tmp_path / "releases.toml"
+    path.write_text('[[release]]\nmechanism = "laplace"\nscale = 20.0\ncount = 400\n')
+    releases, question = read_releases(path), Question(delta=1e-6)
+    full = audit(releases, question, 30.0, risk=True)
+    short = audit(releases, question, 30.0, risk=True, time_limit=NO_TIME)
+    assert full.complete
+    assert not short.complete
+    assert short.answer.lower <= full.answer.lower <= full.answer.upper <= short.answer.upper
+    assert short.theorems[EXACT] == short.answer
+    assert full.remaining is not None
+    assert short.remaining is not None
+    (more,), (all_of_them,) = short.remaining.more.values(), full.remaining.more.values()
+    assert 0 < more <= all_of_them
+
+
+def test_noise_that_was_proved_to_be_enough_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "releases.toml"
+    path.write_text('[[release]]\nmechanism = "gaussian"\nsigma = 20.0\ncount = 90\n')
+    releases = read_releases(path)
+    least = calibrate(releases, 0.5, 1e-6)
+    assert least.complete
+    with pytest.raises(ValueError, match="time_limit=1e-09"):
+        calibrate(releases, 0.5, 1e-6, time_limit=NO_TIME)
+    asked = []
+
+    def over() -> bool:
+        asked.append(0)
+        return len(asked) > 4
+
+    monkeypatch.setattr(search, "time_is_over", over)
+    some = calibrate(releases, 0.5, 1e-6)
+    assert some.factor >= least.factor * (1.0 - 1e-6)
+    assert some.epsilon <= 0.5
