@@ -1,14 +1,16 @@
 """What the action sequence of a central linear learner shows of one client.
 
-Releases of a phase decide which actions survive, and so what is played next. A client shows when all others
-hold an action right at the threshold of its elimination: then its own report tips it. Up to that phase all rewards
-are 0, so both data sets have the same history.
+Releases of a phase decide which actions survive, and so what is played next; or, where the next phase plays the leader
+to the end, which action leads. A client shows when all others hold an action right at the threshold of its elimination,
+or two actions side by side in the lead: then its own report tips it. Up to that phase all rewards are 0, so both data
+sets have the same history.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +37,7 @@ NEGLIGIBLE = 1e-6
 _WORK = 250_000  # products of one chunk of draws: small enough for linear algebra to stay on one core
 _PAIRS_OF_ACTIONS = 400  # looked at closely in one phase
 _MOST_PAIRS = 2  # pairs of data sets that are returned
+_LEADERS = 8  # actions that data can raise furthest, of which one leads
 _REACH = 0.95  # share of the largest possible report that other clients may need
 
 
@@ -114,10 +117,8 @@ class _TippingPair:
         The action whose plays in the next phase are watched.
     sums, sums_prime
         Sums of the phase's reports on D and D′, in units of the clipping bounds.
-    level
-        What all other clients report, by absolute value.
-    signs
-        Of each coordinate's report.
+    reports
+        What all other clients report of each action in the support.
     predicted
         Rough lower bound on epsilon that a test may reach.
     """
@@ -127,25 +128,37 @@ class _TippingPair:
     action: int
     sums: FloatArray
     sums_prime: FloatArray
-    level: float
-    signs: FloatArray
+    reports: FloatArray
     predicted: float
 
     def words(self, prime: bool) -> str:
         """Describe D, or D′."""
         number = self.at.phase.number
-        plus = ", ".join(map(str, self.at.phase.support[self.signs > 0].tolist()))
-        minus = ", ".join(map(str, self.at.phase.support[self.signs < 0].tolist()))
         own = np.flatnonzero(self.sums != self.sums_prime)
         where = (
-            "there" if own.size == self.signs.size else f"for action {self.at.phase.support[own].tolist()[0]}"
+            "there"
+            if own.size == self.reports.size
+            else f"for action {self.at.phase.support[own].tolist()[0]}"
         )
         first = "the opposite extreme" if prime else "the extreme of the same sign"
         return (
-            f"rewards are 0 before phase {number}; in it all clients but one report {self.level:.3g} of the bound, "
-            f"positive for actions {plus or '-'} and negative for actions {minus or '-'}; that one reports {first} "
-            f"{where}"
+            f"rewards are 0 before phase {number}; in it all clients but one report {self._others()}; that one reports "
+            f"{first} {where}"
         )
+
+    def _others(self) -> str:
+        """Say what the other clients report, the same in words if it is the same but for its sign."""
+        support, size = self.at.phase.support, np.abs(self.reports)
+        if not np.allclose(size, size[0]):
+            said = ", ".join(
+                f"{report:.3g} for action {a}" for a, report in zip(support, self.reports, strict=True)
+            )
+            return f"these shares of the bound: {said}"
+        plus, minus = (
+            ", ".join(map(str, support[side].tolist())) or "-"
+            for side in (self.reports > 0, self.reports < 0)
+        )
+        return f"{size[0]:.3g} of the bound, positive for actions {plus} and negative for actions {minus}"
 
     def drawn_history(self, samples: int) -> tuple[_OpenPhase, ...]:
         """Return the earlier phases if they could eliminate anything in so many draws; else none need be drawn."""
@@ -243,6 +256,9 @@ def tipping_pairs(
     history: tuple[_OpenPhase, ...] = ()
     for at in _open_phases(build, seed):
         found += _pairs_of(history, at, epsilon, delta, samples)
+        following = at.learner.after(np.ones(at.learner.active.size, dtype=bool))
+        if following is not None and following.exploration is None:
+            found += _leading_pairs(history, at, epsilon, delta, samples)
         history = (*history, at)
     return sorted(found, key=lambda pair: -pair.predicted)[:_MOST_PAIRS]
 
@@ -286,14 +302,51 @@ def _pairs_of(
                 int(at.phase.support[a]),
                 others + own,
                 others - own,
-                level,
-                signs,
+                level * signs,
                 predicted,
             )
         )
         if len(pairs) == _MOST_PAIRS:
             break
     return pairs
+
+
+def _leading_pairs(
+    history: tuple[_OpenPhase, ...], at: _OpenPhase, epsilon: float, delta: float, samples: int
+) -> list[_TippingPair]:
+    """Look at data that raise one action, then another: where the lead changes, one client decides who has it."""
+    slopes, number_of = at.slopes.T, at.clients_of
+    position = {int(action): i for i, action in enumerate(at.learner.active)}
+    largest = np.argsort(-np.abs(slopes) @ number_of, kind="stable")[:_LEADERS]
+    single = isinstance(at.learner, StandardElimination)
+    pairs = []
+    for a, b in itertools.combinations(largest.tolist(), 2):
+        ends = np.sign(slopes[a]), np.sign(slopes[b])
+
+        def reports(share: float, ends: tuple[FloatArray, FloatArray] = ends) -> FloatArray:
+            return _REACH * ((1.0 - share) * ends[0] + share * ends[1])
+
+        def leader(share: float, reports: Callable[[float], FloatArray] = reports) -> int:
+            return int(at.leaders(number_of * reports(share)))
+
+        low, high, first = 0.0, 1.0, leader(0.0)
+        if leader(high) == first:
+            continue
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if leader(middle) == first else (low, middle)
+        gain = slopes[position[leader(high)]] - slopes[position[first]]
+        signs = np.sign(gain)
+        own = np.where(np.arange(gain.size) == np.abs(gain).argmax(), signs, 0.0) if single else signs
+        client = float(gain @ own)
+        offset, predicted = _offset(client, at.sigma * float(np.linalg.norm(gain)), epsilon, delta, samples)
+        others = number_of - np.abs(own)
+        behind, ahead = (float(gain @ (others * reports(share))) for share in (0.0, 1.0))
+        share = (offset - client - behind) / (ahead - behind) if ahead != behind else -1.0
+        if 0.0 <= share <= 1.0:
+            sums = others * reports(share)
+            pairs.append(_TippingPair(history, at, first, sums + own, sums - own, reports(share), predicted))
+    return sorted(pairs, key=lambda pair: -pair.predicted)[:_MOST_PAIRS]
 
 
 def _threshold(at: _OpenPhase, direction: FloatArray, action: int) -> float | None:

@@ -15,8 +15,8 @@ from verify.linear.tipping_view import _distinct, _open_phases, tipping_pairs
 AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
 
 
-def pairs(problem: LinearBandit, name: str = "published/dp-dpe-central"):
-    build = linear_learners[name].build(problem, epsilon=10.0, delta=0.25, horizon=1000)
+def pairs(problem: LinearBandit, name: str = "published/dp-dpe-central", horizon: int = 1000):
+    build = linear_learners[name].build(problem, epsilon=10.0, delta=0.25, horizon=horizon)
     seed = np.random.SeedSequence(1)
     return build, tipping_pairs(build, epsilon=10.0, delta=0.25, samples=10**6, seed=seed)
 
@@ -39,10 +39,33 @@ def test_on_two_unit_vectors_the_action_shows_all_that_the_release_shows() -> No
     assert q < 1e-3
 
 
-@pytest.mark.parametrize("name", ["published/dp-dpe-central", "dp-dpe-central", "dp-pe-central"])
-def test_drawn_views_are_those_of_the_learner(name: str) -> None:
+def test_where_the_leader_is_played_next_one_client_decides_who_leads() -> None:
+    """No action is eliminated within 100 rounds; the counts of draws show most of what was predicted."""
+    _, found = pairs(linear_problems["linear"].build(), "dp-pe-central", 100)
+    pair, n = found[0], 20_000
+    assert pair.at.learner.after(np.ones(pair.at.learner.active.size, dtype=bool)).exploration is None
+    assert np.abs(pair.reports).max() <= 1
+    assert "these shares of the bound: " in pair.words(False)
+    on, off = (
+        np.mean(pair.worlds(10**6).draw(other, n, np.random.SeedSequence(3)).values == 0.0)
+        for other in (False, True)
+    )
+    shown = math.log((on - 0.25) / (off + 5 * math.sqrt(off / n)))
+    assert 3.0 < shown <= 10.0
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon"),
+    [
+        ("published/dp-dpe-central", 1000),
+        ("dp-dpe-central", 1000),
+        ("dp-pe-central", 1000),
+        ("dp-pe-central", 100),
+    ],
+)
+def test_drawn_views_are_those_of_the_learner(name: str, horizon: int) -> None:
     """120 runs of the open phase by the learner itself on both data sets; 5 s.e."""
-    pair = pairs(linear_problems["linear"].build(), name)[1][0]
+    pair = pairs(linear_problems["linear"].build(), name, horizon)[1][0]
     expected = [
         np.mean(pair.worlds(10**4).draw(other, 8192, np.random.SeedSequence(5)).values == 0.0)
         for other in (False, True)
