@@ -43,6 +43,7 @@ _CEILING = "mass near the largest loss"
 _LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
 """Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
+_ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 61)
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of a profile's releases that meet the first of two alternatives; any give a lower bound."""
 
@@ -444,10 +445,19 @@ class Direction:
         except OutOfTime:
             return None
 
+    def _epsilon_by_orders(self, delta: float) -> float:
+        """Bound ε(δ) by the sum of the profiles' Rényi curves, rounded up; inf where that says nothing."""
+        divergence = sum(
+            count * profile.renyi(_ORDERS) for profile, count in zip(self.profiles, self.counts, strict=True)
+        )
+        s = _ORDERS - 1.0
+        bounds = divergence + (log_chernoff_factor(s) - math.log(delta)) / s
+        return max(0.0, float(np.min(bounds * (1.0 + 1e-12) + 1e-12 * (1.0 - math.log(delta)) / s)))
+
     def _grid_epsilon(self, delta: float, width: float) -> CertifiedInterval:
         engine = self._grid(max(width, 1e-6), delta=delta)
         if engine is None:
-            return CertifiedInterval(0.0, math.inf, NOTHING, NOTHING)
+            return CertifiedInterval(0.0, self._epsilon_by_orders(delta), NOTHING, _RENYI)
         lower, upper = invert(engine, delta, engine.start, math.inf)
         return CertifiedInterval(lower, upper, engine.name, engine.name)
 

@@ -24,6 +24,7 @@ from accountant.losses.composed_loss import (
     without_mass,
 )
 from accountant.losses.contour import Contour, Transform
+from accountant.losses.deadline import time_is_over
 from accountant.losses.inversion import invert
 from mechanisms import ParameterError, PrivacyProfile
 from mechanisms.parameters import open_unit, whole
@@ -171,7 +172,7 @@ class RunningLoss:
         Returns
         -------
         float
-            A whole number; inf if a trillion fit.
+            A whole number; inf if a trillion fit. After a deadline (`accountant.deadline`) at least so many fit.
 
         Raises
         ------
@@ -186,16 +187,16 @@ class RunningLoss:
         def fits(count: int) -> bool:
             return self._fits(profile, count, budget, target)
 
-        if not (self.epsilon(target).upper <= budget and fits(1)):
+        if time_is_over() or not (self.epsilon(target).upper <= budget and fits(1)):
             return 0
         if profile.pure_epsilon == 0:
             return math.inf
         low, high = 1, 2
-        while fits(high):
+        while not time_is_over() and fits(high):
             low, high = high, 2 * high
             if high > _MOST:
                 return math.inf
-        while high - low > 1:
+        while high - low > 1 and not time_is_over():
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
         return low

@@ -210,7 +210,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         table.add_row(
             Text(printable(kind.name)),
             str(result.worst.counts.get(i, 0)),
-            "over a trillion" if math.isinf(count) else f"{count:,}",
+            "over a trillion" if math.isinf(count) else f"{'' if result.complete else 'at least '}{count:,}",
         )
     console.print(table)
 

@@ -43,8 +43,11 @@ def test_what_is_proved_in_no_time_contains_what_is_proved_later(name: str) -> N
     loss = compose(CASES[name])
     with deadline(NO_TIME):
         short, small = loss.epsilon(1e-5), loss.delta(1.0)
-    if name == "a curve":
-        assert (short.lower, small.upper) == (0.0, 1.0)
+    if (
+        name == "a curve"
+    ):  # the grid takes seconds; zCDP of 0.02 + 3 · 0.1² / 2 costs 2 √(ρ ln 1/δ) + ρ and less
+        assert 0.0 <= short.lower <= short.upper < 0.035 + 2.0 * math.sqrt(0.035 * math.log(1e5))
+        assert (small.lower, small.upper) == (0.0, 1.0)
         return
     full, true = loss.epsilon(1e-5), loss.delta(1.0)
     assert short.lower <= full.lower <= full.upper <= short.upper < math.inf
@@ -88,7 +91,7 @@ def test_an_audit_says_what_it_knows(tmp_path: Path) -> None:
     assert full.remaining is not None
     assert short.remaining is not None
     (more,), (all_of_them,) = short.remaining.more.values(), full.remaining.more.values()
-    assert 0 < more <= all_of_them
+    assert 0 <= more <= all_of_them
 
 
 def test_noise_that_was_proved_to_be_enough_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
