@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -92,6 +93,22 @@ def problem_gaps(problem: Problem) -> Gaps:
         If the structure is of no known kind, does not list its super arms (``super_arms()``) or too many, and its
         oracle or reward is not as `oracle_gaps` needs them.
     """
+    means = np.asarray(problem.means).tobytes()
+    try:
+        known = _found.get(problem)
+    except TypeError:  # it has no hash, or no weak references
+        return _any_gaps(problem)
+    if known is None or known[0] != means:
+        known = _found[problem] = (means, _any_gaps(problem))
+    return known[1]
+
+
+_found: WeakKeyDictionary[Problem, tuple[bytes, Gaps]] = WeakKeyDictionary()
+"""Gaps by problem, with the means that they are of: a search for a horizon asks for them dozens of times."""
+
+
+def _any_gaps(problem: Problem) -> Gaps:
+    """Return the gaps in closed form, else by enumeration, else from the oracle."""
     if isinstance(problem.structure, TopK | Matroid | RankedLists):
         return exchange_gaps(problem)
     try:

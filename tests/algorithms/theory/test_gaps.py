@@ -187,3 +187,19 @@ def test_where_an_oracle_does_not_help(monkeypatch):
     monkeypatch.setattr(gaps_module, "_MOST_QUESTIONS", 100)
     with pytest.raises(GapsUnavailable, match="too many super arms are optimal"):
         oracle_gaps(SemiBandit(ShortestPath.grid(5, 5), np.full(40, 0.5)))
+
+
+def test_gaps_are_found_once_of_a_problem(monkeypatch):
+    calls = []
+
+    def counted(problem):
+        calls.append(problem)
+        return enumerated_gaps(problem)
+
+    monkeypatch.setattr(gaps_module, "enumerated_gaps", counted)
+    problem = SemiBandit(ShortestPath.grid(2, 2), np.full(4, 0.5))
+    assert problem_gaps(problem) is problem_gaps(problem)
+    assert len(calls) == 1
+    object.__setattr__(problem, "means", np.array([0.5, 0.5, 0.5, 0.2]))
+    assert problem_gaps(problem).members == pytest.approx([0.3, 0.3])
+    assert len(calls) == 2
