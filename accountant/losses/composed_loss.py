@@ -44,6 +44,8 @@ _LEAST_DELTA = 1e-290
 _FIXED_WIDTH = 1e-6
 """Width of the lower end that fixed data give: composing the worse pair of every release costs more than that."""
 _ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 61)
+_DELTA_WIDTH = 10.0
+"""A relative width of δ that is good enough, in units of s times that of ε."""
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of a profile's releases that meet the first of two alternatives; any give a lower bound."""
 
@@ -264,16 +266,22 @@ class ComposedLoss:
             else result
         )
 
-    def directed_delta(self, epsilon: float, *, width: float = 1e-9) -> tuple[CertifiedInterval, ...]:
+    def directed_delta(
+        self, epsilon: float, *, width: float = 1e-9, known: Sequence[list[Contour]] | None = None
+    ) -> tuple[CertifiedInterval, ...]:
         """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
 
         One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
-        from release to release only the upper ends are the mechanisms'.
+        from release to release only the upper ends are the mechanisms'. Contours that are ``known``, a list for each
+        direction, are used where they are good enough, and new ones added: whoever asks at many ε plans few.
         """
         at = nonnegative("epsilon", epsilon)
         if not self.releases or self._exceeds_largest_loss(at):
             return (CertifiedInterval(0.0, 0.0, PURE, PURE),) * max(1, len(self.directions))
-        return tuple(direction.delta(at, width) for direction in self.directions)
+        memory = [None] * len(self.directions) if known is None else known
+        return tuple(
+            direction.delta(at, width, own) for direction, own in zip(self.directions, memory, strict=True)
+        )
 
     @cached_property
     def _fixed_data(self) -> tuple[Direction, ...]:
@@ -461,8 +469,8 @@ class Direction:
         lower, upper = invert(engine, delta, engine.start, math.inf)
         return CertifiedInterval(lower, upper, engine.name, engine.name)
 
-    def delta(self, epsilon: float, width: float) -> CertifiedInterval:
-        """Bound δ(epsilon)."""
+    def delta(self, epsilon: float, width: float, known: list[Contour] | None = None) -> CertifiedInterval:
+        """Bound δ(epsilon), by a contour that is known if one is narrow enough there; a new one is added to them."""
         if self._closed is not None:
             return _closed_delta(self._closed, epsilon)
         if self.loss is None:
@@ -475,14 +483,18 @@ class Direction:
         if near is not None:
             result = CertifiedInterval(*near.bounds(epsilon), near.name, near.name)
         else:
-            result = self._delta_by_engines(epsilon, width)
+            result = self._delta_by_engines(epsilon, width, [] if known is None else known)
         least = 5e-324  # below the largest loss delta is positive, even where no float can show it
         upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
         return CertifiedInterval(lower, upper, result.lower_by, result.upper_by)
 
-    def _delta_by_engines(self, epsilon: float, width: float) -> CertifiedInterval:
+    def _delta_by_engines(self, epsilon: float, width: float, known: list[Contour]) -> CertifiedInterval:
         assert self.loss is not None
+        for contour in reversed(known):
+            found = contour_delta(contour, epsilon, width)
+            if found is not None:
+                return found
         saddle = saddle_for_epsilon(self.loss, epsilon)
         log_upper = _log_chernoff(self.loss, saddle.s) - saddle.s * epsilon
         by_order = math.exp(min(0.0, log_upper + 1e-12 * (1.0 + abs(saddle.s * epsilon))))
@@ -490,7 +502,9 @@ class Direction:
         for engine in engines(self.loss, saddle, width):
             lower, upper = engine.bounds(epsilon)
             result = result.intersect(CertifiedInterval(lower, upper, engine.name, engine.name))
-            if result.width <= 10.0 * width * saddle.s * result.upper:
+            if result.width <= _DELTA_WIDTH * width * saddle.s * result.upper:
+                if isinstance(engine, Contour):
+                    known.append(engine)
                 break
         return result
 
@@ -500,6 +514,14 @@ class Direction:
             return CertifiedInterval(0.0, 1.0, NOTHING, NOTHING)
         lower, upper = engine.bounds(epsilon)
         return CertifiedInterval(lower, upper, engine.name, engine.name)
+
+
+def contour_delta(contour: Contour, epsilon: float, width: float) -> CertifiedInterval | None:
+    """Return a contour's interval for δ, of the finite part of the loss, if it is about as narrow as was asked for."""
+    lower, upper = contour.bounds(epsilon)
+    if not upper - lower <= _DELTA_WIDTH * width * contour.s * upper:
+        return None
+    return CertifiedInterval(lower, upper, contour.name, contour.name)
 
 
 def without_mass(delta: float, least: float, most: float) -> tuple[float, float] | None:

@@ -27,6 +27,7 @@ from scipy.optimize import minimize_scalar
 
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import ComposedLoss
+from accountant.losses.contour import Contour
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING
 
@@ -189,10 +190,11 @@ def posterior(true_positive: float, false_positive: float, prior: float) -> floa
 def _curves(loss: ComposedLoss) -> list[Curve]:
     """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction."""
     known: dict[float, tuple[CertifiedInterval, ...]] = {}
+    contours: list[list[Contour]] = [[] for _ in loss.directions]
 
     def both(size: float) -> tuple[CertifiedInterval, ...]:
         if size not in known:
-            known[size] = loss.directed_delta(size, width=_WIDTH)
+            known[size] = loss.directed_delta(size, width=_WIDTH, known=contours)
         return known[size]
 
     def curve(i: int) -> Curve:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from accountant.losses.certified_interval import CertifiedInterval
@@ -21,6 +22,7 @@ from accountant.losses.composed_loss import (
     checked_delta,
     checked_epsilon,
     compose,
+    contour_delta,
     without_mass,
 )
 from accountant.losses.contour import Contour, Transform
@@ -354,11 +356,11 @@ class _Growing:
         if contour is None or not epsilon < contour.supremum:
             return None
         least, most = self.mass.bounds
-        lower, upper = contour.bounds(epsilon)
-        if not upper - lower <= 10.0 * width * contour.s * upper:
+        found = contour_delta(contour, epsilon, width)
+        if found is None:
             return None
-        upper = min(1.0, (upper + most) * (1.0 + 4 * ROUNDING))
-        return CertifiedInterval((lower + least) * (1.0 - 4 * ROUNDING), upper, contour.name, contour.name)
+        upper = min(1.0, (found.upper + most) * (1.0 + 4 * ROUNDING))
+        return replace(found, lower=(found.lower + least) * (1.0 - 4 * ROUNDING), upper=upper)
 
     def fits(self, side: PrivacyProfile, count: int, epsilon: float, delta: float) -> bool | None:
         """Whether δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""

@@ -18,6 +18,7 @@ from accountant import (
     trade_off,
     true_positive_rate,
 )
+from accountant.losses.contour import Contour
 from accountant.losses.least_noise import least_noise, least_noise_for_risk
 from accountant.losses.risk import true_positive_rate_at_most
 from mechanisms import (
@@ -148,3 +149,14 @@ def test_the_least_noise_for_a_risk() -> None:
     assert factor == pytest.approx(5.0 / (2.0 * float(ndtri(0.55))), rel=1e-6)
     with pytest.raises(ParameterError, match="true_positive_rate"):
         least_noise_for_risk(compositions, 0.001, 0.02)
+
+
+def test_neighbouring_epsilons_share_contours() -> None:
+    loss = compose([(sampled(GaussianProfile(1.0), 0.02), 400), (sampled(LaplaceProfile(1.0, 9.0), 0.1), 30)])
+    known: list[list[Contour]] = [[], []]
+    for epsilon in np.linspace(0.0, 3.0, 25):
+        shared = loss.directed_delta(float(epsilon), width=1e-9, known=known)
+        for own, alone in zip(shared, loss.directed_delta(float(epsilon), width=1e-9), strict=True):
+            own.intersect(alone)
+            assert own.width <= max(1e-6 * own.upper, 1.01 * alone.width)
+    assert 2 <= sum(map(len, known)) <= 20
