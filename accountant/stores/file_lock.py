@@ -24,16 +24,33 @@ _held: weakref.WeakSet[FileLock] = weakref.WeakSet()
 @contextmanager
 def one_at_a_time(path: str) -> Iterator[None]:
     """Let one process, and one thread of it, at a time into the block; on a system without ``flock`` all of them."""
-    file = _opened(path)
+    lock = _Lock(path, wait=True)
     try:
-        if fcntl is not None:
-            _lock(file, path, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(file)
+        lock.release()
 
 
-class FileLock:
+class _Lock:
+    """A lock on a file, until `release` or until it is forgotten: an interruption may fall on any line."""
+
+    def __init__(self, path: str, *, wait: bool) -> None:
+        self.file = _opened(path)
+        self._close = weakref.finalize(self, os.close, self.file)
+        if fcntl is not None:
+            _lock(self.file, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+    @property
+    def held(self) -> bool:
+        """Whether this process took the lock and has not given it back."""
+        return self._close.alive
+
+    def release(self) -> None:
+        """Give the lock back; again does nothing."""
+        self._close()
+
+
+class FileLock(_Lock):
     """A lock from its making to `release`, to the end of the process, or until it is forgotten.
 
     The operating system holds it (``flock``), not the file: what stays behind locks nothing. A forked child does not
@@ -53,31 +70,15 @@ class FileLock:
     """
 
     def __init__(self, path: str) -> None:
-        file = _opened(path)
-        self._close = weakref.finalize(self, os.close, file)
         if fcntl is None:
             warnings.warn(
                 f"{path}: this system has no flock, so nothing keeps other processes out", stacklevel=2
             )
-        try:
-            if fcntl is not None:
-                _lock(file, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            since = datetime.now(UTC).isoformat(timespec="seconds")
-            os.ftruncate(file, 0)
-            os.pwrite(file, f"{_who()} since {since}\n".encode(), 0)
-        except BaseException:
-            self._close()
-            raise
+        super().__init__(path, wait=False)
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        os.ftruncate(self.file, 0)
+        os.pwrite(self.file, f"{_who()} since {since}\n".encode(), 0)
         _held.add(self)
-
-    @property
-    def held(self) -> bool:
-        """Whether this process took the lock and has not given it back."""
-        return self._close.alive
-
-    def release(self) -> None:
-        """Give the lock back; again does nothing."""
-        self._close()
 
 
 def _opened(path: str) -> int:

@@ -9,9 +9,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+from accountant.stores import file_lock
 from accountant.stores.file_lock import FileLock
 from accountant.stores.refusals import InUse
 
@@ -115,3 +118,35 @@ def test_it_says_whether_it_is_held(tmp_path: Path) -> None:
     assert lock.held
     lock.release()
     assert not lock.held
+
+
+def test_an_interruption_on_any_line_keeps_no_lock(tmp_path: Path) -> None:
+    """It did where it came just before the file was closed: the next one to ask in that process waited for ever."""
+    path = str(tmp_path / "lock")
+    left = 0
+
+    def stops(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != file_lock.__file__:
+            return None
+        left -= event == "line"
+        if left < 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return stops
+
+    before, line, ended = sys.gettrace(), 0, False
+    while not ended:
+        left = line
+        sys.settrace(stops)
+        try:
+            with file_lock.one_at_a_time(path):
+                pass
+            ended = True
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        FileLock(path).release()  # refused, if it is still held
+        line += 1
+    assert line > 5

@@ -105,7 +105,7 @@ def test_workers_end_with_the_process_that_waits_for_them(tmp_path: Path) -> Non
     script = tmp_path / "waits.py"
     script.write_text(
         "import os, time\nfrom algorithms.blocks import Processes\n"
-        "def work(task):\n    print(os.getpid(), flush=True)\n    time.sleep(1000)\n"
+        "def work(task):\n    os.write(1, f'{os.getpid()}\\n'.encode())\n    time.sleep(1000)\n"
         "with Processes(2).open(work) as workers:\n    list(workers.results([1, 2]))\n"
     )
     waits = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)

@@ -122,7 +122,7 @@ def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> Non
 
 
 def test_regret_is_the_same_from_a_store_and_from_parts(run: Any, tmp_path: Path) -> None:
-    arguments = ["regret", "cucb-ldp-bit", "--horizon", "200", "--runs", "100", "--json"]
+    arguments = ["regret", "cucb-ldp-bit", "--horizon", "60", "--runs", "70", "--json"]
     code, alone, _ = run(*arguments)
     for number in (2, 1):
         left, out, err = run(*arguments, "--store", str(tmp_path), "--part", f"{number}/2")
@@ -145,7 +145,7 @@ def test_workers_share_the_learners_of_a_table(
 ) -> None:
     some = {name: regret_command.BOUNDS[name] for name in ("cucb", "cucb-ldp-bit", "omm")}
     monkeypatch.setattr(regret_command, "BOUNDS", some)
-    arguments = ["regret", "--all", "--horizon", "100", "--runs", "5", "--json"]
+    arguments = ["regret", "--all", "--horizon", "30", "--runs", "5", "--json"]
     code, alone, err = run(*arguments)
     assert [line.split(":")[-2].strip() for line in err.splitlines()] == list(some)
     assert run(*arguments, "--workers", "2", "--store", str(tmp_path)) == (code, alone, err)
