@@ -14,6 +14,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a test marked ``few(n)``, n cells spread over all are in the default tier; the others are slow."""
+    cells = {}
+    for item in items:
+        mark = item.get_closest_marker("few")
+        if mark is not None:
+            cells.setdefault((item.module, item.function, *mark.args), []).append(item)
+    for (*_, few), every in cells.items():
+        kept = {round(number * (len(every) - 1) / max(few - 1, 1)) for number in range(few)}
+        for number, item in enumerate(every):
+            if number not in kept:
+                item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def file(tmp_path):
     """Write a text to a release file, and return its path."""

@@ -64,6 +64,7 @@ def spend(name, problem, epsilon, rounds=15, budget=None):
     return accountant
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PURE)

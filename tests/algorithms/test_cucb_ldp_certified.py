@@ -90,6 +90,7 @@ def literal(learner, structure, records, noise, width):
     yield mean, n
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run):

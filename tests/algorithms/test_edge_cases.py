@@ -36,6 +36,7 @@ SMALLEST = {
 INSTANCES = [(name, instance) for name, entry in learners.items() for instance in SMALLEST[entry.family]]
 
 
+@pytest.mark.few(100)
 @pytest.mark.parametrize("horizon", [1, 2, 33])
 @pytest.mark.parametrize(("name", "instance"), INSTANCES)
 def test_the_smallest_instances(name, instance, horizon):

@@ -33,6 +33,7 @@ def test_every_learner_in_batches_holds_its_actions():
     assert sorted(CASES) == PHASED
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_phases_have_the_law_of_single_rounds(name):
     """Mean regret at 4 checkpoints within 5 s.e. of the difference, 20 comparisons: false alarm 1.2e-5 at most."""
@@ -128,6 +129,7 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
             learner.observe(nothing, rounds)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_do_not_depend_on_each_other(name):
     problem = CASES[name]

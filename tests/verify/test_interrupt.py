@@ -54,6 +54,7 @@ def kinds(report: dict[str, Any]) -> list[str]:
     return [finding["kind"] for finding in report["findings"]]
 
 
+@pytest.mark.slow  # test_anytime and test_stopping have it without a process of its own
 def test_ctrl_c_in_the_final_test_leaves_its_bound(tmp_path: Path) -> None:
     report, code = interrupted(tmp_path, workers=1, after=400_000)
     assert report["interrupted"]

@@ -174,6 +174,7 @@ def test_very_long_outputs_are_summed_up():
     assert "and 188 more" in result.witness.event  # of 128 entries and 64 sums
 
 
+@pytest.mark.slow
 def test_the_one_telling_entry_of_many_is_looked_at():
     result, _ = checked("one_of_many_tells", neighbours=Listed([(0.0, 1.0)]))
     assert result.verdict == "refuted"

@@ -132,6 +132,7 @@ def test_what_is_no_subject() -> None:
         assert_dp(enough, epsilon=1.0, data=3)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow  # the README has them, too
 def test_other_peoples_libraries() -> None:
     """OpenDP draws from a generator of its own; that true claims pass, diffprivlib's too, the README shows."""
     import opendp.prelude as dp

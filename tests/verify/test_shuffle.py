@@ -37,11 +37,12 @@ def test_an_upper_curve_alone_refutes_nothing() -> None:
 SUBJECTS = Path(__file__).parent / "subjects" / "shuffles.py"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("learner", "why"),
     [
         ("NoShuffler", "through Laplace; under shuffle trust"),
-        pytest.param("NoiseOfTheServer", "through Binomial; under shuffle trust", marks=pytest.mark.slow),
+        ("NoiseOfTheServer", "through Binomial; under shuffle trust"),
         ("AbsentClients", "the bits of 5 clients"),
     ],
 )

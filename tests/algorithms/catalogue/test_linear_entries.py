@@ -153,6 +153,7 @@ EDGES = {
 }
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("kind", EDGES)
 @EVERY
 def test_edge_cases(name: str, kind: str) -> None:

@@ -51,6 +51,7 @@ def test_entries_are_complete(name):
     assert (entry.claim.model == "local") == ("ldp" in name or name == "cascade-ucb-rr")
 
 
+@pytest.mark.few(100)
 @pytest.mark.parametrize("name", learners)
 @pytest.mark.parametrize("problem", [name for name in problems if name != "movielens"])  # it reads a folder
 def test_a_learner_plays_its_families_and_refuses_the_others(name, problem):
@@ -67,6 +68,7 @@ def test_a_learner_plays_its_families_and_refuses_the_others(name, problem):
         assert action.shape == (64, instance.structure.size)
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize(
     "epsilon", [0, -1.0, math.nan, math.inf, -math.inf, "1", None, pytest.param(10**400, id="10**400"), True]
 )
@@ -83,6 +85,7 @@ def test_an_epsilon_that_is_no_finite_number_above_0_is_refused_before_there_is_
         learners[name].make(problem.structure, Simulation(0, 64), epsilon=epsilon, **settings)
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("horizon", [0, -3, 2.5, None, True])
 @pytest.mark.parametrize(
     "name", [n for n, e in learners.items() if "horizon" in inspect.signature(e.make).parameters]

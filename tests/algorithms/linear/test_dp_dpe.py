@@ -79,6 +79,7 @@ def test_the_private_ones_run_on_secure_noise() -> None:
         )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("make", [DPE, *PRIVATE], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("problem", [SMALL, SIGNS], ids=["gaussian", "signs"])
 def test_the_best_action_is_kept(make: type, problem: LinearBandit) -> None:

@@ -67,6 +67,7 @@ def literal_index(b, x, n, j, y, gaussian):
     return brentq(lambda u: rate(u) - x, low, 1.0, xtol=1e-13) if rate(low) <= x else 0.0
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
@@ -218,6 +219,7 @@ COMPARED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.5, 10.0])
 @pytest.mark.parametrize("name", COMPARED)
 def test_it_has_less_regret_than_its_siblings(name, epsilon):

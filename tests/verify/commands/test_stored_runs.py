@@ -140,6 +140,7 @@ def test_a_local_claim_is_asked_about_stored_runs(run: Any, tmp_path: Path) -> N
     assert len(list(tmp_path.rglob("*.block"))) == 4
 
 
+@pytest.mark.slow
 def test_workers_share_the_learners_of_a_table(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ ADJACENCIES: list[Adjacency] = [
 ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=lambda adjacency: adjacency.words)
 @settings(max_examples=10)
 @given(data=st.data())

@@ -28,6 +28,7 @@ def checks(name, make=None, *, seed=3, lanes=8, horizon=HORIZON):
     return check_phases(build, BOUNDS[name], played, lanes=lanes, seed=seed, error=1e-4)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name, lanes=2 if name.endswith("shuffle") else 8)
@@ -149,6 +150,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("name", "fault"), PLANTED, ids=lambda value: getattr(value, "__name__", value))
 def test_planted_faults_are_seen(name, fault):
     made = linear_learners[name].make
