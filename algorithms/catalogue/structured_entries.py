@@ -153,7 +153,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBLDPBit,
             "combinatorial UCB, every user sends one randomized bit about the least-counted arm played",
             "Chen et al. 2020, Algorithm 2, improved",
-            "certified; the least regret of the local learners here whose theorem holds at their epsilon",
+            "certified; of the local learners of sets here whose theorem holds at their epsilon, the least regret",
             "top-k",
         ),
         LearnerEntry(

@@ -114,16 +114,17 @@ def _structured(
         return _bandit(trust, epsilon, delta, horizon)
     if family == "cascade":
         return _cascade(trust, epsilon, delta)
+    sets = isinstance(structure, TopK | Matroid)
+    single = "; one arm at a time is better played as Arms(m), by " if sets and structure.size == 1 else ""
     if trust == "local":
-        return (
-            "cucb-ldp-bit",
+        measured = (
             "one randomized bit about one outcome, with an index valid at all counts at once: least regret measured "
-            "from epsilon = 0.2 to 20 of local learners whose theorem holds there",
+            "from epsilon = 0.2 to 20 of local learners of sets whose theorem holds there"
         )
-    if isinstance(structure, TopK | Matroid):
+        return "cucb-ldp-bit", measured + (single and f"{single}dp-bandit-ldp")
+    if sets:
         measured = "the least regret measured on sets and matroids, at every epsilon from 0.5 to 10"
-        single = "; one arm at a time is better played as Arms(m), by dp-bandit"
-        return "cucb-batch", measured + (single if structure.size == 1 else "")
+        return "cucb-batch", measured + (single and f"{single}dp-bandit")
     return (
         "cucb-batch-least",
         "a theorem for every reward that is smooth in the largest error; noise 1/epsilon",
