@@ -145,7 +145,10 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     kind = kind_of(table["mechanism"])
     for key in table:
         if key not in _COMMON and key not in kind.keys:
-            raise TableError(key, f"unknown key {key!r}{hint(key, (*_COMMON, *kind.keys))}")
+            known = (*kind.keys, *_COMMON)
+            raise TableError(
+                key, f"unknown key {key!r}{hint(key, known) or '; the only ones are ' + ', '.join(known)}"
+            )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
             raise TableError(None, f"{table['mechanism']} needs the key {key!r}")

@@ -172,6 +172,11 @@ BAD = [
     ('[[release]]\nmechanism = "laplace"\nscale = inf', 3, "scale = inf"),
     ('[[release]]\nmechanism = "laplace"\nscale = nan', 3, "scale"),
     ('[[release]]\nmechanism = "gaussian"\nscale = 1', 3, "unknown key 'scale'"),
+    (
+        '[[release]]\nmechanism = "gaussian"\nsigma = 1\nrate = 0.1',
+        4,
+        "unknown key 'rate'; the only ones are sigma, ",
+    ),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\nsensitivty = 1', 4, "did you mean 'sensitivity'"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\n\n# a comment\ncount = 0', 6, "count = 0"),
     ('[[release]]\nmechanism = "laplace"\nscale = 1\ncount = 2.5', 4, "count = 2.5"),
