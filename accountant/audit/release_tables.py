@@ -145,9 +145,9 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     kind = kind_of(table["mechanism"])
     for key in table:
         if key not in _COMMON and key not in kind.keys:
-            known = (*kind.keys, *_COMMON)
+            keys = (*kind.keys, *_COMMON)
             raise TableError(
-                key, f"unknown key {key!r}{hint(key, known) or '; the only ones are ' + ', '.join(known)}"
+                key, f"unknown key {key!r}{hint(key, keys) or '; the only ones are ' + ', '.join(keys)}"
             )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):

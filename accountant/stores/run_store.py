@@ -18,7 +18,7 @@ from accountant.stores.refusals import InUse, StoreMoved
 from accountant.stores.replay import Replay
 from accountant.stores.sql_store import Charge, SQLStore
 from accountant.stores.waiting import Noted, Notes, Waiting
-from accountant.stores.work import Work
+from accountant.stores.work import Work, stored_bytes
 from accountant.written_terms import Terms
 from mechanisms import Assumption
 
@@ -253,7 +253,7 @@ def _saved(store: SQLStore, replay: Replay) -> Saved:
     with store.database.reading() as connection:
         labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
         answers = connection.exec_driver_sql("SELECT position, key, answer FROM request").all()
-        state = bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
+        state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
     names = {number: json.loads(name) for number, name in labels}
     requests = {position: (json.loads(key), answer) for position, key, answer in answers}
     ledger = Ledger(store.terms.composition)
@@ -261,5 +261,5 @@ def _saved(store: SQLStore, replay: Replay) -> Saved:
         request, answer = requests.get(position, (None, None))
         ledger.commit(entries, request=request)
         if answer is not None:
-            ledger.answered(request, bytes(answer))
+            ledger.answered(request, stored_bytes(answer))
     return Saved(store.terms, ledger, replay.assumptions, replay.waiting, state)

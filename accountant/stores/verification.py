@@ -16,7 +16,7 @@ from accountant.stores.database import Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay, chained_to
 from accountant.stores.schema import RARE
-from accountant.stores.work import ACCOUNT_ROW, STORE_ROW, account_row, rows_after, store_row
+from accountant.stores.work import ACCOUNT_ROW, STORE_ROW, account_row, rows_after, store_row, stored_bytes
 
 _TAIL = 1_000
 """So many of the last entries are checked when a store is opened."""
@@ -134,7 +134,7 @@ def _hash(database: Database, connection: Connection, position: int) -> bytes:
     found = database.one(connection, "SELECT hash FROM entry WHERE position = ?", position)
     if found is None:
         raise LedgerDamaged("it is missing", position)
-    return bytes(found[0])
+    return stored_bytes(found[0])
 
 
 def verified(replay: Replay, accounts: int) -> Verified:
@@ -171,7 +171,7 @@ def _compare(replay: Replay, connection: Connection) -> int:
     count = 0
     for number, name, salt, spent, digest in connection.exec_driver_sql(f"{ACCOUNT_ROW} ORDER BY number"):
         count += 1
-        if commitment(bytes(salt), name) != replay.commitments.get(number):
+        if commitment(stored_bytes(salt), name) != replay.commitments.get(number):
             raise LedgerDamaged(f"account {number} is not of the record that its first entry commits it to")
         if json.loads(spent) != written(replay.totals.spent(number)):
             raise LedgerDamaged(f"account {number} has not spent what the entries say")

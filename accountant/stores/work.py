@@ -66,7 +66,7 @@ class Work:
         self._store_changed = False
         last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
         head = database.cursor(connection, last).fetchone()
-        self.position, self._hash = int(head[0]), bytes(head[1])
+        self.position, self._hash = int(head[0]), stored_bytes(head[1])
         self._accounts: dict[str, Account] = {}
         self._entries: list[tuple[int, str, bytes]] = []
         self._next_account: int | None = None
@@ -140,7 +140,7 @@ class Work:
         found = self._one(sql, position)
         if found is None:
             raise LedgerDamaged("it is missing", position)
-        if chained(bytes(found[2]), found[0]) != bytes(found[1]):
+        if chained(stored_bytes(found[2]), found[0]) != stored_bytes(found[1]):
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
 
@@ -158,7 +158,7 @@ class Work:
         found = self._one("SELECT position, answer FROM request WHERE key = ?", key)
         if found is None:
             return None
-        return int(found[0]), self._answers.get(key) if found[1] is None else bytes(found[1])
+        return int(found[0]), self._answers.get(key) if found[1] is None else stored_bytes(found[1])
 
     def last_save(self) -> tuple[int, str]:
         """Return how often a run was saved, and by whom last."""
@@ -348,7 +348,7 @@ def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None]
         If the row is not what its digest says.
     """
     *values, digest = row
-    if row_digest(*values) != bytes(digest):
+    if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
     instance, epoch, location, closed = values
     return instance, epoch, location, closed
@@ -363,10 +363,17 @@ def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str]:
         If the row is not what its digest says.
     """
     number, label, salt, spent, digest = row
-    values = int(number), label, bytes(salt), spent
-    if row_digest(*values) != bytes(digest):
+    values = int(number), label, stored_bytes(salt), spent
+    if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
     return values
+
+
+def stored_bytes(value: object) -> bytes:
+    """Return the bytes of a table's cell; one changed bit of SQLite's makes a text or a number of them."""
+    if not isinstance(value, bytes | memoryview):
+        raise LedgerDamaged(f"a table holds a {type(value).__name__} where bytes were written")
+    return bytes(value)
 
 
 def rows_after(
@@ -375,4 +382,6 @@ def rows_after(
     """Yield position, text and hash of the entries after a position, or of some of them."""
     sql = f"SELECT position, body, hash FROM entry WHERE position > {position:d} AND ({which}) ORDER BY position"
     for found, body, digest in connection.exec_driver_sql(sql):
-        yield int(found), body, bytes(digest)
+        if not isinstance(body, str):
+            raise LedgerDamaged(f"its body is a {type(body).__name__} where text was written", int(found))
+        yield int(found), body, stored_bytes(digest)

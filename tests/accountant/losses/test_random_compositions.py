@@ -71,7 +71,7 @@ def reference(parts: list[Part], epsilon: float, delta: float) -> float:
         heights = [float(log_integrand(np.array([s + 0j]))[0].real) for s in tilts]
         s = float(tilts[int(np.argmin(heights))])
         # Samples have a heavy right tail, whose aliases (they only add) must stay away.
-        room = 90.0 if any(part.kind == "sampled" for part in parts) else 15.0
+        room = 250.0 if any(part.kind == "sampled" for part in parts) else 15.0
         step = 2.0 * math.pi / ((40.0 - math.log(delta)) / s + room)
         falls = math.sqrt(sum(part.count * part.size**2 for part in parts if part.kind == "gaussian"))
         t = step * np.arange(math.ceil(9.0 / falls / step) + 2)
