@@ -116,7 +116,7 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
-    said = CliRunner().invoke(cli, ["regret", "cascade-ucb-batch", "--horizon", "500", "--plot", str(file)])
+    said = CliRunner().invoke(cli, ["regret", "cascade-ucb-batch", "--horizon", "3000", "--plot", str(file)])
     assert said.exit_code == 0
     assert "neighbours: replace one" in " ".join(said.stdout.split())
     assert file.read_bytes().startswith(b"\x89PNG")
