@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,20 +60,14 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
     StoreMoved
         If the store does not hold what its anchor names.
     """
-    damage = database.damage()
-    if damage is not None:
-        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
+    _check_file(database)
     replay = Replay()
     mark = None if anchor is None else anchor.read()
-    with database.snapshot() as connection:
-        try:
-            replay.feed_all(rows_after(connection, 0))
-            if mark is not None:
-                check_anchor(database.name, mark, replay.instance, replay.epoch, replay.position)
-                _check_marked(database, connection, mark)
-            accounts = _compare(replay, connection)
-        except LedgerDamaged as error:
-            raise LedgerDamaged(f"{database.name}: {error}") from None
+    with _snapshot(database) as connection:
+        replay.feed_all(rows_after(connection, 0))
+        if mark is not None:
+            _check_marked(database, connection, mark, replay, replay.position)
+        accounts = _compare(replay, connection)
     return verified(replay, accounts)
 
 
@@ -91,28 +87,42 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay,
     LedgerDamaged, StoreMoved
         As `verify_database`.
     """
-    damage = database.damage("account")
-    if damage is not None:
-        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
+    _check_file(database, "account")
     replay = Replay()
     mark = None if anchor is None else anchor.read()
-    with database.snapshot() as connection:
-        try:
-            head = _last_entries(database, connection)
-            for row in (*rows_after(connection, 0, "position = 1"), *rows_after(connection, 1, RARE)):
-                if row[0] > 1:
-                    replay.go_on(row[0] - 1, _hash(database, connection, row[0] - 1))
-                replay.feed_all((row,))
-            _compare_store(replay, connection)
-            if mark is not None:
-                check_anchor(database.name, mark, replay.instance, replay.epoch, head[0])
-                _check_marked(database, connection, mark)
-        except LedgerDamaged as error:
-            raise LedgerDamaged(f"{database.name}: {error}") from None
+    with _snapshot(database) as connection:
+        head = _last_entries(database, connection)
+        for row in (*rows_after(connection, 0, "position = 1"), *rows_after(connection, 1, RARE)):
+            if row[0] > 1:
+                replay.go_on(row[0] - 1, _hash(database, connection, row[0] - 1))
+            replay.feed_all((row,))
+        _compare_store(replay, connection)
+        if mark is not None:
+            _check_marked(database, connection, mark, replay, head[0])
     return replay, Mark(replay.instance, replay.epoch, head[0], head[1].hex())
 
 
-def _check_marked(database: Database, connection: Connection, mark: Mark) -> None:
+def _check_file(database: Database, table: str | None = None) -> None:
+    damage = database.damage(table)
+    if damage is not None:
+        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
+
+
+@contextmanager
+def _snapshot(database: Database) -> Iterator[Connection]:
+    """Read in one transaction; damage that is found in the block is said of the store by its name."""
+    with database.snapshot() as connection:
+        try:
+            yield connection
+        except LedgerDamaged as error:
+            raise LedgerDamaged(f"{database.name}: {error}") from None
+
+
+def _check_marked(
+    database: Database, connection: Connection, mark: Mark, replay: Replay, position: int
+) -> None:
+    """Refuse a store whose last entry is at this position, if it does not hold what its anchor names."""
+    check_anchor(database.name, mark, replay.instance, replay.epoch, position)
     if _hash(database, connection, mark.position).hex() != mark.hash:
         raise StoreMoved(f"{database.name}: entry {mark.position} is not the one that its anchor names")
 
@@ -201,7 +211,7 @@ def _compare_store(replay: Replay, connection: Connection) -> None:
 def _compare_run(replay: Replay, connection: Connection) -> None:
     """Compare the state of a run with what its last save says."""
     rows = connection.exec_driver_sql("SELECT saves, state FROM run").all() if has_run(connection) else []
-    found = [(int(saves), hashlib.sha256(state).hexdigest()) for saves, state in rows]
+    found = [(int(saves), hashlib.sha256(stored_bytes(state)).hexdigest()) for saves, state in rows]
     if found != ([] if replay.saved is None else [replay.saved]):
         raise LedgerDamaged("the table `run` does not hold the state that was saved last")
 

@@ -114,21 +114,26 @@ def _structured(
         return _bandit(trust, epsilon, delta, horizon)
     if family == "cascade":
         return _cascade(trust, epsilon, delta)
-    sets = isinstance(structure, TopK | Matroid)
-    single = "; one arm at a time is better played as Arms(m), by " if sets and structure.size == 1 else ""
     if trust == "local":
         measured = (
             "one randomized bit about one outcome, with an index valid at all counts at once: least regret measured "
             "from epsilon = 0.2 to 20 of local learners of sets whose theorem holds there"
         )
-        return "cucb-ldp-bit", measured + (single and f"{single}dp-bandit-ldp")
-    if sets:
+        return "cucb-ldp-bit", measured + _singly(structure, "dp-bandit-ldp")
+    if isinstance(structure, TopK | Matroid):
         measured = "the least regret measured on sets and matroids, at every epsilon from 0.5 to 10"
-        return "cucb-batch", measured + (single and f"{single}dp-bandit")
+        return "cucb-batch", measured + _singly(structure, "dp-bandit")
     return (
         "cucb-batch-least",
         "a theorem for every reward that is smooth in the largest error; noise 1/epsilon",
     )
+
+
+def _singly(structure: object, learner: str) -> str:
+    """Return words about a better learner where one arm is played at a time."""
+    if isinstance(structure, TopK | Matroid) and structure.size == 1:
+        return f"; one arm at a time is better played as Arms(m), by {learner}"
+    return ""
 
 
 def _bandit(trust: TrustModel, epsilon: float, delta: float, horizon: int) -> tuple[str, str]:

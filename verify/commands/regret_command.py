@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from functools import partial
@@ -54,6 +54,7 @@ from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, resolve
 from verify.verdict.json_form import json_able
 
+_Asked = TypeVar("_Asked")
 _Found = TypeVar("_Found")
 
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
@@ -212,15 +213,10 @@ def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds:
 def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_json: bool) -> int:
     """Show the reports of all learners with a theorem, which workers share, and return the worst exit code."""
     reports: list[RegretReport] = []
-    with (
-        redirect_stdout(sys.stderr),
-        shown_progress("all learners") as tell,
-        executor.open(partial(_registered, options, seconds), len(BOUNDS)) as workers,
-    ):
-        for report in workers.results(BOUNDS):
-            reports.append(report)
-            printed(f"{report.learner}: {report.verdict}")
-            tell(len(reports) / len(BOUNDS), f"{len(reports)} of {len(BOUNDS)}")
+    work = partial(_registered, options, seconds)
+    for report in _shared(executor, work, list(BOUNDS), "all learners"):
+        reports.append(report)
+        printed(f"{report.learner}: {report.verdict}")
     show(as_json, lambda: {"reports": [each.json() for each in reports]}, partial(_render_table, reports))
     return max((each.exit_code for each in reports), key=_severity)
 
@@ -233,17 +229,24 @@ def _show_printed(executor: Executor, options: Mapping[str, Any], seconds: float
     if options["settings"]:
         raise SettingError("--set: with --printed, every theorem has an instance of its own")
     given = {name: options[name] for name in ("runs", "error", "seed", "store")}
-    findings: list[PrintedFinding] = []
-    with (
-        redirect_stdout(sys.stderr),
-        shown_progress("printed theorems") as tell,
-        executor.open(partial(_printed_finding, given, seconds), len(PRINTED_THEOREMS)) as workers,
-    ):
-        for finding in workers.results(PRINTED_THEOREMS):
-            findings.append(finding)
-            tell(len(findings) / len(PRINTED_THEOREMS), f"{len(findings)} of {len(PRINTED_THEOREMS)}")
+    work = partial(_printed_finding, given, seconds)
+    findings = list(_shared(executor, work, PRINTED_THEOREMS, "printed theorems"))
     show(as_json, lambda: {"printed": [each.json() for each in findings]}, partial(_render_printed, findings))
     return max((EXIT_CODES[each.verdict] for each in findings), key=_severity)
+
+
+def _shared(
+    executor: Executor, work: Callable[[_Asked], _Found], items: Sequence[_Asked], doing: str
+) -> Iterator[_Found]:
+    """Yield what workers make of items, with progress; what they print is not the report's."""
+    with (
+        redirect_stdout(sys.stderr),
+        shown_progress(doing) as tell,
+        executor.open(work, len(items)) as workers,
+    ):
+        for number, answer in enumerate(workers.results(items), start=1):
+            yield answer
+            tell(number / len(items), f"{number} of {len(items)}")
 
 
 def _printed_finding(options: Mapping[str, Any], seconds: float, theorem: PrintedTheorem) -> PrintedFinding:

@@ -15,11 +15,7 @@ import numpy as np
 
 from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import Family
-from algorithms.problems import (
-    Problem,
-    ProblemError,
-    SettingError,
-)
+from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance
 from mechanisms.arrays import FloatArray

@@ -10,8 +10,6 @@ from mechanisms import BLOCK
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
 _FEWEST = 256  # draws a world below which a stage cannot lay out events
 _MOST_OF_FEW = 0.5  # of the draws, that the choice of an event may take where its share would be too few
-FEWEST_SAMPLES = int(2 * _FEWEST / _MOST_OF_FEW)
-"""Draws with which one pair can be tested."""
 BEFORE_FINAL = 0.35  # of the draws, that go to the earlier stages
 
 
@@ -43,6 +41,9 @@ def fewest_samples(candidates: int) -> int:
     if candidates <= FINALISTS:
         return int(_FEWEST * worlds / _MOST_OF_FEW)
     return max(_least(_OF_MANY.choose, worlds), _least(_OF_MANY.scan, 2 * candidates))
+
+
+FEWEST_SAMPLES = fewest_samples(1)
 
 
 def stage_sizes(candidates: int, samples: int) -> StageSizes:

@@ -367,6 +367,8 @@ def test_damaged_stores_are_refused_by_name(tmp_path: Path) -> None:
     refused(r"entry \d+: its hash is not that of what it says")
     change("UPDATE run SET state = CAST(replace(CAST(state AS TEXT), 'mean', 'maen') AS BLOB)")
     refused("the table `run` does not hold the state that was saved last")
+    change("UPDATE run SET state = 'text'")
+    refused("ledger.db: a table holds a str where bytes were written")
     change("UPDATE run SET saves = saves - 1")
     refused("the table `run` does not hold")
     change("DELETE FROM run")
