@@ -16,6 +16,7 @@ A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Ac
 """
 
 from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
+from accountant.audit.dp_events import dp_event_as_dict, from_dp_event, to_dp_event
 from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
 from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
@@ -36,7 +37,10 @@ __all__ = [
     "calibrate",
     "calibrate_advantage",
     "calibrate_risk",
+    "dp_event_as_dict",
+    "from_dp_event",
     "plot_privacy",
     "read_releases",
+    "to_dp_event",
     "trade_off",
 ]

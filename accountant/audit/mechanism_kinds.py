@@ -14,6 +14,7 @@ from mechanisms import (
     ApproximateProfile,
     BoundedRangeProfile,
     BuiltInMechanism,
+    NoPrivacy,
     PrivacyProfile,
     PureProfile,
     Sensitivity,
@@ -103,7 +104,7 @@ def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
 
 
 def _kinds() -> dict[str, Kind]:
-    """Return every mechanism that is described by numbers alone, and four privacy notions."""
+    """Return every mechanism that is described by numbers alone, and privacy notions: the last gives none."""
     simple = (int, float, str)
     found = {}
     for name, mechanism in BuiltInMechanism._registry.items():
@@ -115,6 +116,7 @@ def _kinds() -> dict[str, Kind]:
         _notion("bounded-range", ("epsilon",), _bounded_range),
         _notion("approximate", ("epsilon", "delta"), _approximate),
         _notion("zcdp", ("rho",), _concentrated),
+        _notion("declassified", (), lambda _: NoPrivacy()),
     )
     return found | dict(notions)
 

@@ -1,4 +1,4 @@
-"""Release files: ``[[release]]`` tables in TOML or JSON, or a ledger."""
+"""Release files: ``[[release]]`` tables in TOML or JSON, a ledger, or what other libraries write."""
 
 from __future__ import annotations
 
@@ -6,21 +6,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import Lines
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped
 from accountant.data_files import DataFileError, from_json, from_toml
 from accountant.gates.provenance import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
+from mechanisms.neighbouring import Neighbouring
 
 
-def read_releases(path: Path) -> Releases:
-    """Read a release file: TOML or JSON with ``release`` tables, or a ledger: a store, or one in JSON.
+def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> Releases:
+    """Read a release file: TOML or JSON with ``release`` tables, a ledger (a store, or JSON), or a `DpEvent` in JSON.
+
+    Parameters
+    ----------
+    path
+        The file.
+    neighbours
+        The neighbouring relation, for files that cannot state theirs (events of dp-accounting), and only for them.
 
     Raises
     ------
     ReleaseFileError
-        If the file breaks a rule, with its line number where there is one.
+        If the file breaks a rule, with its line number where there is one, or says its own relation.
     OSError
         If it cannot be read.
     """
@@ -28,7 +37,7 @@ def read_releases(path: Path) -> Releases:
         raise ReleaseFileError(f"{path}: no such file")
     with path.open("rb") as file:
         if file.read(16) == b"SQLite format 3\0":
-            return _from_ledger(path)
+            return _from_ledger(_stating(path, neighbours))
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -43,14 +52,39 @@ def read_releases(path: Path) -> Releases:
         content = read(text)
     except DataFileError as error:
         raise ReleaseFileError(f"{path}: {error}") from None
-    if read is from_json and isinstance(content, dict) and _is_ledger(content):
-        return _from_ledger(path)
+    if read is from_json and isinstance(content, dict):
+        if "class_name" in content:
+            return releases_of_event(str(path), content, _stated(path, neighbours))
+        if _is_ledger(content):
+            return _from_ledger(_stating(path, neighbours))
     try:
-        return from_tables(path, content, Lines(text, path.suffix.lower() == ".toml"))
+        return from_tables(
+            str(_stating(path, neighbours)), content, Lines(text, path.suffix.lower() == ".toml")
+        )
     except ReleaseFileError:
         raise
     except ValueError as error:  # a whole number that Python does not write out
         raise ReleaseFileError(f"{path}: {error}") from None
+
+
+def _stated(path: Path, neighbours: Neighbouring | str | None) -> Neighbouring | str:
+    """Return the relation that a file of this kind needs beside it."""
+    if neighbours is None:
+        known = ", ".join(repr(one.value) for one in Neighbouring)
+        raise ReleaseFileError(
+            f"{path}: a file of this kind does not say when two data sets are neighbours: give neighbours "
+            f"(--neighbours), one of {known}"
+        )
+    return neighbours
+
+
+def _stating(path: Path, neighbours: Neighbouring | str | None) -> Path:
+    """Return the path of a file that says its own relation; refuse another one beside it."""
+    if neighbours is not None:
+        raise ReleaseFileError(
+            f"{path}: neighbours = {str(neighbours)!r}: a file of this kind says its own relation"
+        )
+    return path
 
 
 def _is_ledger(content: dict[str, Any]) -> bool:

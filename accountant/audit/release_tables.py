@@ -18,7 +18,6 @@ replacing a record does not change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from accountant.audit.line_numbers import Lines
@@ -49,17 +48,17 @@ _COMMON = (
 _UNSAID = ("mechanism", "records", "partition", "name", "count", "neighbours", "sampling", "coordinates")
 
 
-def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
-    """Read what a TOML or JSON file holds.
+def from_tables(source: str, content: Any, lines: Lines | None = None) -> Releases:
+    """Read what a TOML or JSON file holds, or tables that were made of something else.
 
     Parameters
     ----------
-    path
-        The file, for messages.
+    source
+        The file, or what the tables come from, for messages.
     content
         What it holds.
     lines
-        Where its keys stand.
+        Where its keys stand; None if there are no lines.
 
     Raises
     ------
@@ -67,20 +66,19 @@ def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
         If a table breaks a rule.
     """
     if not isinstance(content, dict):
-        raise ReleaseFileError(f"{path}: must hold `release` tables")
+        raise ReleaseFileError(f"{source}: must hold `release` tables")
     for key in content:
         if key not in ("release", "neighbours"):
-            line = lines.top_level(key)
             raise ReleaseFileError(
-                f"{path}: line {line}: unknown key {key!r}; the only ones are 'release' and 'neighbours'"
+                f"{source}: {_line(lines, key)}unknown key {key!r}; the only ones are 'release' and 'neighbours'"
             )
     tables = content.get("release", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise ReleaseFileError(f"{path}: must hold at least one [[release]] table")
+        raise ReleaseFileError(f"{source}: must hold at least one [[release]] table")
     try:
         of_file = _neighbours(content)
     except TableError as problem:
-        raise ReleaseFileError(f"{path}: line {lines.top_level('neighbours')}: {problem}") from None
+        raise ReleaseFileError(f"{source}: {_line(lines, 'neighbours')}{problem}") from None
     kinds, holders, counts = [], [], []
     relation: Neighbouring | None = None
     named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
@@ -93,14 +91,21 @@ def from_tables(path: Path, content: Any, lines: Lines) -> Releases:
             holders.append(_holders(table))
             counts.append(_count(table))
         except TableError as problem:
-            line = lines.key(i, problem.key)
-            raise ReleaseFileError(f"{path}: line {line}: release {i + 1}: {problem}") from None
+            place = _line(lines, problem.key, i)
+            raise ReleaseFileError(f"{source}: {place}release {i + 1}: {problem}") from None
     labels = list(dict.fromkeys(label for held in holders for label in held)) or [EVERYONE]
     members: dict[RecordId, dict[int, int]] = {label: {} for label in labels}
     for i, held in enumerate(holders):
         for label in held or labels:
             members[label][i] = counts[i]
     return Releases(tuple(kinds), grouped(members))
+
+
+def _line(lines: Lines | None, key: str | None, table: int | None = None) -> str:
+    """Return the line of a key, of a table or outside all, as messages say it; nothing if there are no lines."""
+    if lines is None:
+        return ""
+    return f"line {lines.top_level(key or '') if table is None else lines.key(table, key)}: "
 
 
 def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:

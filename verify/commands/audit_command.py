@@ -44,6 +44,12 @@ _time_limit_option = click.option(
 )
 _STOPPED = "stopped at the time limit: what is said holds, more time may say it closer"
 
+_neighbours_option = click.option(
+    "--neighbours",
+    help="When two data sets are neighbours, for a FILE that does not say so (an event of dp-accounting): "
+    '"replace one", "add or remove one" or "zero out".',
+)
+
 _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -56,6 +62,7 @@ _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay
     "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
 )
 @click.option("--risk", is_flag=True, help="Say what attacks on a person can reach at most.")
+@_neighbours_option
 @_time_limit_option
 @json_option
 @click.pass_context
@@ -68,10 +75,11 @@ def audit_command(
     budget: float | None,
     plot: Path | None,
     risk: bool,
+    neighbours: str | None,
     time_limit: float,
     as_json: bool,
 ) -> None:
-    """Say what the releases in FILE cost: TOML or JSON [[release]] tables, or a saved ledger.
+    """Say what the releases in FILE cost: TOML or JSON [[release]] tables, a saved ledger, or a DpEvent in JSON.
 
     Every number is an interval that contains the truth. Tables have the keys mechanism, its parameters (scale;
     sigma; epsilon and k; ...), sensitivity, count, sampling_rate, sampling (poisson or fixed size), and records or
@@ -86,7 +94,7 @@ def audit_command(
     question = Question(delta, epsilon)
     if plot is not None:
         check_plot(plot)
-    releases = read_releases(file)
+    releases = read_releases(file, neighbours)
     result = audit(releases, question, budget, risk=risk, time_limit=time_limit)
     if plot is not None:
         title = printable(f"{file.name}: {result.worst.name}", _TITLE)
@@ -254,6 +262,7 @@ def _digits(value: float) -> str:
 @click.option("--advantage", type=float, help="Instead: what attacks may gain over guessing, at most.")
 @click.option("--tpr", type=float, help="Instead: the true positive rate of attacks, at most, at --fpr.")
 @click.option("--fpr", type=float, help="The false positive rate that --tpr is for.")
+@_neighbours_option
 @_time_limit_option
 @json_option
 def calibrate_command(
@@ -263,6 +272,7 @@ def calibrate_command(
     advantage: float | None,
     tpr: float | None,
     fpr: float | None,
+    neighbours: str | None,
     time_limit: float,
     as_json: bool,
 ) -> None:
@@ -275,7 +285,7 @@ def calibrate_command(
         raise click.UsageError("give one target: --epsilon, --advantage, or --tpr with --fpr")
     if (tpr is None) != (fpr is None):
         raise click.UsageError("--tpr and --fpr go together")
-    releases = read_releases(file)
+    releases = read_releases(file, neighbours)
     if epsilon is not None:
         result = calibrate(releases, epsilon, delta, time_limit=time_limit)
     elif advantage is not None:

@@ -1,0 +1,392 @@
+"""Event trees of dp-accounting (`DpEvent`), read as releases and written from profiles.
+
+An event says what a mechanism did, and not when two data sets are neighbours: dp-accounting's accountants do, and here
+whoever reads or writes one. Its records contribute vectors of norm at most C and noise is a multiple of C, so that a
+query moves by C if a record joins, leaves or is zeroed out, and by 2 C if one is replaced. `PLDAccountant` of
+dp-accounting 0.6 says the same; its `RdpAccountant` takes C for replacing a record, too, which is half the movement.
+
+Only what has the exact curve of something here is read or written; everything else is refused by its name. Parameters
+that both sides write differently (1/a for a) are rounded to the side of more loss, by a few units of the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from accountant.audit.release_tables import from_tables
+from accountant.audit.releases import Counted, ReleaseFileError, Releases
+from mechanisms import (
+    AtomicProfile,
+    DiscreteLaplaceProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    NoPrivacy,
+    ParameterError,
+    PrivacyProfile,
+    PureProfile,
+    ZeroConcentratedProfile,
+)
+from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.parameters import nonnegative, real, whole
+from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.related_profile import bare
+from mechanisms.rounding import up
+from mechanisms.subsampled import SubsampledProfile
+
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "NoOpDpEvent": (),
+    "NonPrivateDpEvent": (),
+    "GaussianDpEvent": ("noise_multiplier",),
+    "LaplaceDpEvent": ("noise_multiplier",),
+    "DiscreteLaplaceDpEvent": ("noise_parameter", "sensitivity"),
+    "RandomizedResponseDpEvent": ("noise_parameter", "num_buckets"),
+    "ZCDpEvent": ("rho", "xi"),
+    "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
+    "SelfComposedDpEvent": ("event", "count"),
+    "ComposedDpEvent": ("events",),
+    "PoissonSampledDpEvent": ("sampling_probability", "event"),
+    "SampledWithoutReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
+}
+"""The events that have an exact counterpart, and what each of them says."""
+
+_LARGEST_DATA_SET = 10**9
+"""Samples of fixed size are written as m of n records with n up to this."""
+
+_Table = dict[str, Any]
+
+
+def from_dp_event(event: Any, neighbours: Any) -> Releases:
+    """Read an event tree of dp-accounting, which need not be installed.
+
+    Parameters
+    ----------
+    event
+        A ``DpEvent``, its ``to_named_tuple()``, or what `dp_event_as_dict` made of it.
+    neighbours
+        When two data sets are neighbours: a `Neighbouring`, its name, or dp-accounting's ``NeighboringRelation``
+        (``REPLACE_SPECIAL`` is "zero out").
+
+    Raises
+    ------
+    ReleaseFileError
+        If an event has no exact counterpart under this relation, or a parameter breaks its rule; with its place in
+        the tree.
+    """
+    return releases_of_event("DpEvent", event, neighbours)
+
+
+def releases_of_event(source: str, event: Any, neighbours: Any) -> Releases:
+    """Read an event tree as `from_dp_event` does; messages begin with ``source``."""
+    try:
+        relation = _relation(neighbours)
+        counts: dict[tuple[tuple[str, Any], ...], int] = {}
+        for table, count in _leaves(event, relation):
+            key = tuple(table.items())
+            counts[key] = counts.get(key, 0) + count
+    except ParameterError as error:
+        raise ReleaseFileError(f"{source}: {error}") from None
+    nothing = [{"mechanism": "pure", "epsilon": 0}]
+    tables = [{**dict(key), "count": count} for key, count in counts.items()] or nothing
+    return from_tables(source, {"neighbours": relation.value, "release": tables})
+
+
+def dp_event_as_dict(event: Any) -> dict[str, Any]:
+    """Return an event tree as plain objects for JSON: the names of its ``to_named_tuple()``, nested.
+
+    Raises
+    ------
+    ParameterError
+        If it is no event.
+    """
+    name, fields = _node(event, "event")
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Sequence) and not isinstance(value, str) and not hasattr(value, "class_name"):
+            return [plain(one) for one in value]
+        return value if isinstance(value, int | float | str) else dp_event_as_dict(value)
+
+    return {
+        "module_name": "dp_accounting.dp_event",
+        "class_name": name,
+        **{key: plain(value) for key, value in fields.items()},
+    }
+
+
+def to_dp_event(composition: Counted) -> Any:
+    """Write a composition as an event tree of dp-accounting, to be read under its own neighbouring relation.
+
+    Parameters
+    ----------
+    composition
+        Profiles, each with how often it occurs; of a file, ``releases.counted(group)``.
+
+    Raises
+    ------
+    ParameterError
+        If a profile has no exact counterpart among the events, or relations are mixed.
+    ImportError
+        If dp-accounting is not installed.
+    """
+    library = _dp_accounting()
+    _ = common_neighbouring(profile for profile, _ in composition)
+    events = []
+    for profile, count in composition:
+        event = _event(library, profile)
+        events.append(event if count == 1 else library.SelfComposedDpEvent(event, count))
+    if not events:
+        return library.NoOpDpEvent()
+    return events[0] if len(events) == 1 else library.ComposedDpEvent(events)
+
+
+def _dp_accounting() -> ModuleType:
+    try:
+        from dp_accounting import dp_event
+    except ImportError:
+        raise ImportError(
+            "writing events of dp-accounting needs it: pip install 'dpwitness[dp-accounting]'"
+        ) from None
+    found: ModuleType = dp_event
+    return found
+
+
+def _relation(neighbours: Any) -> Neighbouring:
+    if isinstance(neighbours, Neighbouring):
+        return neighbours
+    name = getattr(neighbours, "name", neighbours)
+    return {"REPLACE_SPECIAL": Neighbouring.ZERO_OUT, "ADD_OR_REMOVE_ONE": Neighbouring.ADD_OR_REMOVE}.get(
+        name
+    ) or Neighbouring.named(name)
+
+
+def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
+    """Yield the table of each event that releases something, in order, and how often it occurs."""
+    waiting = [(event, 1, "event")]
+    while waiting:
+        node, count, where = waiting.pop()
+        name, fields = _node(node, where)
+        try:
+            if name == "SelfComposedDpEvent":
+                times = whole("count", fields["count"], least=1)
+                waiting.append((fields["event"], count * times, f"{where}.event"))
+            elif name == "ComposedDpEvent":
+                events = enumerate(_sequence("events", fields["events"]))
+                waiting.extend(reversed([(one, count, f"{where}.events[{i}]") for i, one in events]))
+            elif name in ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent"):
+                table = _sampled(name, fields, relation, f"{where}.event")
+                if table is not None:
+                    yield table, count
+            else:
+                table, times = _released(name, fields, relation, _moved(relation))
+                if table is not None:
+                    yield table, count * times
+        except ParameterError as error:
+            message = str(error)
+            raise ParameterError(
+                message if message.startswith("event") else f"{where}: {name}: {message}"
+            ) from None
+
+
+def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
+    """Return an event's name and fields, in whichever of its three forms it comes."""
+    if isinstance(event, Mapping) and isinstance(event.get("class_name"), str):
+        name, fields = event["class_name"], dict(event)
+    elif isinstance(event, tuple) and hasattr(event, "class_name") and hasattr(event, "_fields"):
+        name, fields = event.class_name, {key: getattr(event, key) for key in event._fields}
+    elif hasattr(type(event), "__attrs_attrs__"):
+        name = type(event).__name__
+        fields = {one.name: getattr(event, one.name) for one in type(event).__attrs_attrs__}
+    else:
+        raise ParameterError(
+            f"{where} = {str(event)[:80]!r}: must be a DpEvent, its named tuple, or an object with 'class_name'"
+        )
+    fields = {key: value for key, value in fields.items() if key not in ("module_name", "class_name")}
+    if name not in _FIELDS:
+        raise ParameterError(
+            f"{where}: {name[:80]} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
+        )
+    fields = {"xi": 0.0, **fields} if name == "ZCDpEvent" else fields
+    if set(fields) != set(_FIELDS[name]):
+        raise ParameterError(
+            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not {', '.join(map(str, fields))}"
+        )
+    return name, fields
+
+
+def _moved(relation: Neighbouring) -> int:
+    """Return by how many times the norm bound C of contributions a query moves."""
+    return 2 if relation is Neighbouring.REPLACE_ONE else 1
+
+
+def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
+    inner, inside = _node(fields["event"], where)
+    if inner in (
+        "SelfComposedDpEvent",
+        "ComposedDpEvent",
+        "PoissonSampledDpEvent",
+        "SampledWithoutReplacementDpEvent",
+    ):
+        raise ParameterError(f"a sample that is used more than once, {inner}, has no exact counterpart")
+    if name == "PoissonSampledDpEvent":
+        scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
+        if not 0.0 <= rate <= 1.0:
+            raise ParameterError(f"sampling_probability = {rate!r}: must lie in [0, 1]")
+        moved = (
+            1 if rate < 1.0 else _moved(relation)
+        )  # how far a record that joins the sample moves the query
+    else:
+        if relation is not Neighbouring.REPLACE_ONE:
+            raise ParameterError(
+                f"neighbours = {relation.value!r}: a sample of fixed size has a pair for 'replace one' only"
+            )
+        size = whole("source_dataset_size", fields["source_dataset_size"], least=1)
+        taken = whole("sample_size", fields["sample_size"], least=0)
+        if taken > size:
+            raise ParameterError(f"sample_size = {taken}: must be at most source_dataset_size = {size}")
+        scheme, rate, moved = "fixed size", up(Fraction(taken, size)), 2
+    table, times = _released(inner, inside, relation, moved)
+    if table is None or rate == 0.0:
+        return None
+    if times != 1:
+        raise ParameterError(f"a sample that is used more than once, {inner}, has no exact counterpart")
+    return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme}
+
+
+def _released(
+    name: str, fields: Mapping[str, Any], relation: Neighbouring, moved: int
+) -> tuple[_Table | None, int]:
+    """Return the table of an event that has no events inside (None: it costs nothing), and how often."""
+    everything: _Table = {"mechanism": "declassified"}
+    match name:
+        case "NoOpDpEvent":
+            return None, 1
+        case "NonPrivateDpEvent":
+            return everything, 1
+        case "GaussianDpEvent" | "LaplaceDpEvent":
+            noise = nonnegative("noise_multiplier", fields["noise_multiplier"])
+            kind, key = ("gaussian", "sigma") if name == "GaussianDpEvent" else ("laplace", "scale")
+            return _noise(kind, key, noise, moved) if noise else everything, 1
+        case "DiscreteLaplaceDpEvent":
+            rate = nonnegative("noise_parameter", fields["noise_parameter"])
+            size = whole("sensitivity", fields["sensitivity"], least=0)
+            if not size:
+                return None, 1
+            return _noise(
+                "discrete-laplace", "scale", _down(1 / Fraction(rate)), moved * size
+            ) if rate else everything, 1
+        case "RandomizedResponseDpEvent":
+            return _response(fields, relation), 1
+        case "ZCDpEvent":
+            rho = nonnegative("rho", fields["rho"])
+            if real("xi", fields["xi"]) != 0.0:
+                raise ParameterError(f"xi = {fields['xi']!r}: only xi = 0 has an exact counterpart")
+            return {"mechanism": "zcdp", "rho": rho}, 1
+    return _trees(fields, relation)
+
+
+def _noise(kind: str, key: str, size: float, moved: int) -> _Table:
+    return {"mechanism": kind, key: size, **({"sensitivity": moved} if moved != 1 else {})}
+
+
+def _response(fields: Mapping[str, Any], relation: Neighbouring) -> _Table | None:
+    """Return randomized response: the truth with 1 - p + p/k, each other of k with p/k."""
+    p, k = (
+        real("noise_parameter", fields["noise_parameter"]),
+        whole("num_buckets", fields["num_buckets"], least=1),
+    )
+    if not 0.0 <= p <= 1.0:
+        raise ParameterError(f"noise_parameter = {p!r}: must lie in [0, 1]")
+    if relation is not Neighbouring.REPLACE_ONE:
+        raise ParameterError(
+            f"neighbours = {relation.value!r}: randomized response has a pair for 'replace one' only"
+        )
+    if k == 1 or p == 1.0:
+        return None
+    if p == 0.0:
+        return {"mechanism": "declassified"}
+    epsilon = math.log1p(k * (1.0 - p) / p) * (1.0 + 2.0**-49)
+    return {"mechanism": "randomized-response", "epsilon": epsilon, "size": k}
+
+
+def _trees(fields: Mapping[str, Any], relation: Neighbouring) -> tuple[_Table | None, int]:
+    """Return Gaussian trees: a record is in at most one leaf, so in ⌊log2 t⌋ + 1 nodes of its tree, all as noisy.
+
+    That is as much as one release for each of them (Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021, Appendix D),
+    for a record that is zeroed out: one that joins would shift the leaves of others.
+    """
+    noise = nonnegative("noise_multiplier", fields["noise_multiplier"])
+    if relation is not Neighbouring.ZERO_OUT:
+        raise ParameterError(
+            f"neighbours = {relation.value!r}: trees over a single epoch are for 'zero out' only"
+        )
+    steps = fields["step_counts"]
+    many = _sequence("step_counts", steps) if isinstance(steps, Sequence) else [steps]
+    nodes = max((whole("step_counts", one, least=0).bit_length() for one in many), default=0)
+    if not nodes:
+        return None, 1
+    return _noise("gaussian", "sigma", noise, 1) if noise else {"mechanism": "declassified"}, nodes
+
+
+def _sequence(name: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise ParameterError(f"{name} = {str(value)[:80]!r}: must be a list")
+    return value
+
+
+def _down(exact: Fraction) -> float:
+    """Return the largest float that is at most ``exact``."""
+    return -up(-exact)
+
+
+def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
+    """Return the event whose curve is this profile's, under its relation."""
+    curve, moved = bare(profile), _moved(profile.neighbouring)
+    if curve.pure_epsilon == 0:
+        return library.NoOpDpEvent()
+    match curve:
+        case NoPrivacy():
+            return library.NonPrivateDpEvent()
+        case GaussianProfile(mu):
+            return library.GaussianDpEvent(_down(moved / Fraction(mu)))
+        case LaplaceProfile(shift, scale):
+            return library.LaplaceDpEvent(_down(moved * Fraction(scale) / Fraction(shift)))
+        case DiscreteLaplaceProfile(shift, scale) if shift % moved == 0:
+            return library.DiscreteLaplaceDpEvent(up(1 / Fraction(scale)), shift // moved)
+        case ZeroConcentratedProfile(rho):
+            return library.ZCDpEvent(rho)
+        case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
+            return library.PoissonSampledDpEvent(rate, _event(library, base))
+        case FixedSizeProfile(base, rate):
+            share = Fraction(rate).limit_denominator(_LARGEST_DATA_SET)
+            if up(share) == rate:
+                return library.SampledWithoutReplacementDpEvent(
+                    share.denominator, share.numerator, _event(library, base)
+                )
+        case PureProfile(epsilon) if moved == 2:
+            return _response_event(library, epsilon, 2)
+        case AtomicProfile() if moved == 2 and (found := _as_response(curve)):
+            return _response_event(library, *found)
+    raise ParameterError(
+        f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events"
+    )
+
+
+def _response_event(library: ModuleType, epsilon: Fraction, size: int) -> Any:
+    lies = math.exp(-float(epsilon)) * (1.0 - 2.0**-49)
+    return library.RandomizedResponseDpEvent(size * lies / (1.0 + (size - 1) * lies), size)
+
+
+def _as_response(curve: AtomicProfile) -> tuple[Fraction, int] | None:
+    """Return the ε and number of categories of the randomized response that has this curve, if one has."""
+    masses = dict(zip(curve.losses, curve.probabilities, strict=True))
+    epsilon = max(masses)
+    if curve.infinite_mass or set(masses) not in ({epsilon, -epsilon}, {epsilon, -epsilon, Fraction(0)}):
+        return None
+    size = 2 + round(masses.get(Fraction(0), 0.0) / masses[-epsilon])
+    lies = math.exp(-float(epsilon))
+    same = math.isclose(masses[epsilon], 1.0 / (1.0 + (size - 1) * lies), rel_tol=1e-12)
+    return (epsilon, size) if same else None

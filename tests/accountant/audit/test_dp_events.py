@@ -1,0 +1,266 @@
+"""Event trees of dp-accounting: read under each relation, written, told from what has no exact counterpart."""
+
+import json
+import math
+import sys
+
+import pytest
+from dp_accounting import NeighboringRelation, dp_event
+from dp_accounting.pld import PLDAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accountant import compose
+from accountant.audit import (
+    ReleaseFileError,
+    calibrate,
+    dp_event_as_dict,
+    from_dp_event,
+    read_releases,
+    to_dp_event,
+)
+from mechanisms import (
+    BoundedRangeProfile,
+    DiscreteLaplaceProfile,
+    GaussianProfile,
+    MixedNeighbours,
+    Neighbouring,
+    ParameterError,
+    PureProfile,
+    RandomizedResponse,
+)
+from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.related_profile import stated
+
+A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
+RELATIONS = {
+    A: NeighboringRelation.ADD_OR_REMOVE_ONE,
+    R: NeighboringRelation.REPLACE_ONE,
+    Z: NeighboringRelation.REPLACE_SPECIAL,
+}
+STEP = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))
+TRAINING = dp_event.SelfComposedDpEvent(STEP, 500)
+
+
+def counted(event, relation):
+    releases = from_dp_event(event, relation)
+    (group,) = releases.groups
+    assert releases.neighbouring is relation
+    return releases.counted(group)
+
+
+def epsilon(event, relation, delta=1e-6):
+    return compose(counted(event, relation)).epsilon(delta)
+
+
+@pytest.mark.parametrize(("relation", "expected"), [(A, 1.5803318997), (Z, 1.5803318997), (R, 2.2382069821)])
+def test_the_golden_training_run(relation, expected):
+    """A contour integral with 50 digits; what a record that is added loses, 1.0473676973, is less."""
+    found = epsilon(TRAINING, relation)
+    assert found.lower <= expected + 5e-11
+    assert found.upper >= expected - 5e-11
+    assert found.width < 1e-8
+
+
+EVENTS = [
+    dp_event.GaussianDpEvent(1.3),
+    dp_event.LaplaceDpEvent(2.0),
+    dp_event.DiscreteLaplaceDpEvent(0.7, 2),
+    dp_event.RandomizedResponseDpEvent(0.3, 4),
+    dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(0.7)),
+    pytest.param(
+        dp_event.ComposedDpEvent(
+            [
+                TRAINING,
+                dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(30.0), 7),
+                dp_event.NoOpDpEvent(),
+            ]
+        ),
+        marks=pytest.mark.slow,  # seven seconds of dp-accounting's grids
+    ),
+    dp_event.PoissonSampledDpEvent(1.0, dp_event.GaussianDpEvent(2.0)),
+    dp_event.PoissonSampledDpEvent(0.0, dp_event.GaussianDpEvent(2.0)),
+]
+
+
+@pytest.mark.parametrize("relation", [A, R, Z])
+@pytest.mark.parametrize("event", EVENTS)
+def test_what_dp_accounting_says_of_the_same_event(event, relation):
+    """Its upper estimate is ours, but for its rounding of losses to multiples of 1e-4."""
+    other = PLDAccountant(RELATIONS[relation])
+    if not other.supports(event):
+        return
+    if isinstance(event, dp_event.RandomizedResponseDpEvent) and relation is Z:
+        with pytest.raises(ReleaseFileError, match="'replace one' only"):
+            from_dp_event(event, relation)
+        return
+    other.compose(event)
+    for delta in (1e-6, 1e-2):
+        found = epsilon(event, relation, delta)
+        theirs = other.get_epsilon(delta)
+        assert found.upper <= theirs + 1e-8
+        assert found.lower >= theirs - 1e-3
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    noise=st.floats(0.3, 30.0),
+    rate=st.floats(0.001, 0.999),
+    count=st.integers(1, 20),
+    relation=st.sampled_from([A, R, Z]),
+    kind=st.sampled_from(["gaussian", "laplace", "discrete", "sampled", "fixed", "zcdp", "response"]),
+)
+def test_round_trips_keep_the_curve(noise, rate, count, relation, kind):
+    gaussian = dp_event.GaussianDpEvent(noise)
+    event = {
+        "gaussian": gaussian,
+        "laplace": dp_event.LaplaceDpEvent(noise),
+        "discrete": dp_event.DiscreteLaplaceDpEvent(1 / noise, 3),
+        "sampled": dp_event.PoissonSampledDpEvent(rate, gaussian),
+        "fixed": dp_event.SampledWithoutReplacementDpEvent(1000, count, gaussian),
+        "zcdp": dp_event.ZCDpEvent(noise),
+        "response": dp_event.RandomizedResponseDpEvent(rate, 2 + count),
+    }[kind]
+    relation = R if kind in ("fixed", "response") else relation
+    tree = dp_event.ComposedDpEvent([dp_event.SelfComposedDpEvent(event, count), dp_event.NoOpDpEvent()])
+    ((profile, times),) = counted(tree, relation)
+    ((again, same),) = counted(to_dp_event([(profile, times)]), relation)
+    assert times == same == count
+    assert type(again) is type(profile)
+    assert again.epsilon(1e-3) == pytest.approx(profile.epsilon(1e-3), rel=1e-10, abs=1e-12)
+    assert again.delta(0.5) == pytest.approx(profile.delta(0.5), rel=1e-8, abs=1e-300)
+
+
+def test_three_forms_of_one_event():
+    saved = json.loads(json.dumps(dp_event_as_dict(TRAINING)))
+    assert saved["class_name"] == "SelfComposedDpEvent"
+    assert saved["event"]["event"] == {
+        "module_name": "dp_accounting.dp_event",
+        "class_name": "GaussianDpEvent",
+        "noise_multiplier": 1.0,
+    }
+    expected = counted(TRAINING, A)
+    assert counted(saved, A) == counted(TRAINING.to_named_tuple(), A) == expected
+    assert dp_event_as_dict(saved) == dp_event_as_dict(TRAINING.to_named_tuple()) == saved
+
+
+def test_equal_events_are_one_kind_of_release():
+    tree = dp_event.ComposedDpEvent([STEP, dp_event.GaussianDpEvent(3.0), TRAINING, STEP])
+    assert [count for _, count in counted(tree, A)] == [502, 1]
+
+
+def test_relations_go_by_the_names_of_both_libraries():
+    gaussian = dp_event.GaussianDpEvent(1.0)
+    for relation, theirs in RELATIONS.items():
+        for name in (theirs, theirs.name, relation.value):
+            assert from_dp_event(gaussian, name).neighbouring is relation
+    assert counted(gaussian, R)[0][0] == GaussianProfile(2.0)
+
+
+def test_trees_over_an_epoch_are_as_many_nodes_as_hold_a_record():
+    """Seven steps make three levels: at most √3 / σ."""
+    tree = dp_event.SingleEpochTreeAggregationDpEvent(2.0, [3, 7, 4])
+    assert counted(tree, Z) == ((stated(GaussianProfile(0.5), Z), 3),)
+    with pytest.raises(ReleaseFileError, match=r"event: SingleEpochTree.*for 'zero out' only"):
+        from_dp_event(tree, A)
+
+
+def test_no_noise_is_no_privacy():
+    for event in (
+        dp_event.NonPrivateDpEvent(),
+        dp_event.GaussianDpEvent(0.0),
+        dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(0.0)),
+    ):
+        assert epsilon(event, A).upper == math.inf
+    assert isinstance(to_dp_event(counted(dp_event.NonPrivateDpEvent(), A)), dp_event.NonPrivateDpEvent)
+    assert epsilon(dp_event.ComposedDpEvent([]), A).upper == 0.0
+    assert isinstance(to_dp_event(counted(dp_event.NoOpDpEvent(), R)), dp_event.NoOpDpEvent)
+    assert isinstance(to_dp_event([]), dp_event.NoOpDpEvent)
+
+
+@pytest.mark.parametrize(
+    ("event", "relation", "words"),
+    [
+        (dp_event.UnsupportedDpEvent(), A, "event: UnsupportedDpEvent has no exact counterpart"),
+        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), A, "MixtureOfGaussiansDpEvent has no exact"),
+        (dp_event.ZCDpEvent(1.0, 0.5), A, "event: ZCDpEvent: xi = 0.5"),
+        (
+            dp_event.ComposedDpEvent([dp_event.NoOpDpEvent(), dp_event.GaussianDpEvent(-1.0)]),
+            A,
+            r"event.events\[1\]: GaussianDpEvent: noise_multiplier = -1.0: must not be negative",
+        ),
+        (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 0), A, "count = 0"),
+        (dp_event.PoissonSampledDpEvent(1.5, dp_event.NoOpDpEvent()), A, "sampling_probability = 1.5"),
+        (dp_event.PoissonSampledDpEvent(0.5, TRAINING), A, "used more than once, SelfComposedDpEvent"),
+        (
+            dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(1.0)),
+            R,
+            "of a Poisson sample is proved",
+        ),
+        (
+            dp_event.SampledWithoutReplacementDpEvent(10, 2, dp_event.GaussianDpEvent(1.0)),
+            A,
+            "fixed size has a pair for 'replace one' only",
+        ),
+        (dp_event.SampledWithoutReplacementDpEvent(2, 3, dp_event.NoOpDpEvent()), R, "sample_size = 3"),
+        (dp_event.RandomizedResponseDpEvent(0.5, 3), A, "'replace one' only"),
+        ({"class_name": "GaussianDpEvent", "sigma": 1}, A, "has the fields noise_multiplier, not sigma"),
+        ({"class_name": "ComposedDpEvent", "events": "ab"}, A, "events = 'ab': must be a list"),
+        ({"noise_multiplier": 1}, A, "must be a DpEvent"),
+        (None, A, "must be a DpEvent"),
+        (dp_event.NoOpDpEvent(), "both", "neighbours = 'both': must be one of"),
+    ],
+)
+def test_what_is_refused_and_why(event, relation, words):
+    with pytest.raises(ReleaseFileError, match=words):
+        from_dp_event(event, relation)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        BoundedRangeProfile(1),
+        stated(PureProfile(1), A),
+        DiscreteLaplaceProfile(3, 2.0),
+        FixedSizeProfile(GaussianProfile(1.0), math.pi / 4),
+        RandomizedResponse(size=3, epsilon=1.0).profile().repeat(2),
+    ],
+    ids=lambda profile: type(profile).__name__,
+)
+def test_profiles_that_no_event_has(profile):
+    with pytest.raises(ParameterError, match="has no exact counterpart among events"):
+        to_dp_event([(profile, 1)])
+
+
+def test_a_pure_bound_is_randomized_response():
+    event = to_dp_event([(PureProfile(1), 1)])
+    assert event.num_buckets == 2
+    assert event.noise_parameter == pytest.approx(2 / (1 + math.e))
+
+
+def test_relations_are_not_mixed():
+    with pytest.raises(MixedNeighbours):
+        to_dp_event([(GaussianProfile(1.0), 1), (stated(GaussianProfile(1.0), A), 1)])
+
+
+def test_a_file_holds_an_event_and_the_reader_says_the_relation(file):
+    path = file(json.dumps(dp_event_as_dict(TRAINING)), "event.json")
+    releases = read_releases(path, "add or remove one")
+    assert releases.neighbouring is A
+    assert calibrate(releases, 0.5, 1e-6).parameters.keys() == {
+        "1: gaussian sigma=1 sampling_rate=0.01 sampling=poisson"
+    }
+    with pytest.raises(
+        ReleaseFileError, match=r"event\.json: .* does not say when two data sets are neighbours"
+    ):
+        read_releases(path)
+    own = file('[[release]]\nmechanism = "laplace"\nscale = 1\n')
+    with pytest.raises(ReleaseFileError, match="says its own relation"):
+        read_releases(own, "replace one")
+
+
+def test_reading_needs_no_dp_accounting_and_writing_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    composition = counted({"class_name": "GaussianDpEvent", "noise_multiplier": 1.0}, R)
+    with pytest.raises(ImportError, match=r"pip install 'dpwitness\[dp-accounting\]'"):
+        to_dp_event(composition)
