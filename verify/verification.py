@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +34,7 @@ from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
 from verify.linear.linear_subject import is_linear, linear_rounds
 from verify.options import Options, takes
+from verify.provenance import made_now
 from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
@@ -201,7 +200,7 @@ def _answer(
         seed=seed,
         anytime=options.bets,
     )
-    answer = Answer(found.name, claim, seed, _kind(found), _parameters(found))
+    answer = Answer(found.name, claim, seed, _kind(found), _parameters(found), _digest(found))
     known(answer)
     conduct = Conduct(
         effort,
@@ -259,6 +258,14 @@ def _parameters(found: Subject) -> dict[str, Any] | None:
         return None
     described: dict[str, Any] = json.loads(describe(found.mechanism))
     return described
+
+
+def _digest(found: Subject) -> str:
+    """Return the digest of a subject, "" if it cannot be read: whatever a user's own says of itself may raise."""
+    try:
+        return source_digest(found)
+    except Exception:
+        return ""
 
 
 def _name(subject: object) -> str:
@@ -320,6 +327,7 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         decision = replace(decision, reasons=(*decision.reasons, beyond_the_runs(registered, answer.rounds)))
     return Verification(
         subject=answer.subject,
+        kind=answer.kind,
         claim=claim,
         decision=decision,
         upper=evidence.upper,
@@ -327,7 +335,7 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         witness=evidence.witness,
         findings=tuple(evidence.findings),
         seed=answer.seed,
-        versions=_versions(),
+        provenance=made_now(subject=answer.digest),
         details=evidence.details,
         assumptions=tuple(evidence.assumptions),
     )
@@ -338,9 +346,3 @@ def _one_thread() -> Iterator[None]:
     """Keep linear algebra to one thread: products here are thin, and more threads only wait for each other."""
     with threadpool_limits(limits=1, user_api="blas"):
         yield
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of what took part."""
-    packages = ("dpwitness", "numpy", "scipy")
-    return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in packages}}

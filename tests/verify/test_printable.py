@@ -13,6 +13,8 @@ from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.printable import printable, printable_texts
+from verify.provenance import Provenance
+from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
 from verify.verdict.report import render
 from verify.verdict.result import Verification
@@ -39,6 +41,7 @@ def everywhere(text: str) -> Verification:
     """A result that holds a text wherever one can be."""
     return Verification(
         subject=text,
+        kind=SubjectKind.FUNCTION,
         claim=ClaimForm("local", View.MESSAGE, text, text, differ=text).at(1.0),
         decision=Decision("unproven", (text,)),
         upper=UpperBound(2.0, 0.0, text),
@@ -46,7 +49,7 @@ def everywhere(text: str) -> Verification:
         witness=Witness({"data": text, "data_prime": text}, text, 0.5, 0.25, text, {}, 5, 3, 10),
         findings=(Finding(FindingKind.WARNS, text, text),),
         seed=0,
-        versions={text: text},
+        provenance=Provenance(text, {text: text}, {text: text}),
         details={"detection_floor": text, "band": {"words": text}, "anytime": {"words": text}},
         assumptions=(Assumption(AssumptionKind.CLAIM, text, text),),
     )

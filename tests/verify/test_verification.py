@@ -112,7 +112,7 @@ def test_a_class_and_a_problem_object_give_what_their_names_give():
 
 def test_the_same_seed_gives_the_same_result_and_another_seed_another():
     first, again, other = (
-        verify("dpts-mat", epsilon=1.0, seed=seed, **SHORTEST).json() for seed in (5, 5, 6)
+        {**verify("dpts-mat", epsilon=1.0, seed=seed, **SHORTEST).json(), "date": ""} for seed in (5, 5, 6)
     )
     assert first == again
     assert first["black_box"] != other["black_box"]

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
 
-from verify.regret_claims.outcome import Checkpoint
+from accountant.data_files import from_json
+from mechanisms import Neighbouring
+from verify.json_object import JsonError, JsonObject, loaded
+from verify.provenance import Provenance, made_now
+from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.verdict.json_form import json_able
+
+FORMAT = "dpwitness regret, version 1"
 
 RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime"]
 
@@ -75,6 +82,8 @@ class RegretReport:
         Regret at checkpoints.
     reproduce
         The command that repeats the report.
+    provenance
+        When and by which code it was made.
     """
 
     learner: str
@@ -90,6 +99,7 @@ class RegretReport:
     proof: tuple[ProofCheck, ...]
     outcome: tuple[Checkpoint, ...]
     reproduce: str
+    provenance: Provenance = field(default_factory=made_now, compare=False)
 
     @property
     def verdict(self) -> RegretVerdict:
@@ -153,26 +163,77 @@ class RegretReport:
         return tuple(said)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RegretReport:
-        """Return the report that was written as a JSON object; its verdict is decided anew.
+    def load(cls, path: str | Path) -> RegretReport:
+        """Return the report that a file holds, which ``dpwitness regret --json`` or `json` wrote.
 
         Raises
         ------
         ValueError
-            If the object has another form.
+            If it holds none; the message names the file, the field and the rule.
+        OSError
+            If it cannot be read.
         """
-        try:
-            report: RegretReport = _read(cls, data)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no regret report: {type(error).__name__} {error}") from None
+        return loaded(path, cls.loads)
+
+    @classmethod
+    def loads(cls, text: str) -> RegretReport:
+        """Return the report that a JSON text holds.
+
+        Raises
+        ------
+        ValueError
+            If it holds none; the message names the field and the rule.
+        """
+        return cls.from_json(from_json(text))
+
+    @classmethod
+    def from_json(cls, data: Any) -> RegretReport:
+        """Return the report that `json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing, unknown or of another type, or a verdict or reason does not follow from the numbers
+            beside it.
+        """
+        read = JsonObject(data, "the report")
+        read.one_of("format", [FORMAT])
+        verdict, reasons = read.one_of("verdict", get_args(RegretVerdict)), read.texts("reasons")
+        report = cls(
+            learner=read.text("learner"),
+            problem=read.text("problem"),
+            epsilon=read.number("epsilon"),
+            delta=read.number("delta"),
+            neighbours=read.one_of("neighbours", [each.value for each in Neighbouring]),
+            horizon=read.whole("horizon"),
+            lanes=read.whole("lanes"),
+            seed=read.whole("seed"),
+            error=read.number("error"),
+            theorem=read.object("theorem", _read_theorem),
+            proof=tuple(read.entries("proof", _read_check)),
+            outcome=tuple(read.entries("outcome", _read_checkpoint)),
+            reproduce=read.text("reproduce"),
+            provenance=Provenance.read(read),
+        )
+        read.end()
+        if not report.outcome:
+            raise JsonError("outcome of the report is empty")
+        if (verdict, reasons) != (report.verdict, list(report.reasons)):
+            raise JsonError(
+                f"verdict and reasons of the report must follow from its numbers, which make it {report.verdict!r}"
+            )
         return report
 
     def json(self) -> dict[str, Any]:
         """Return the report as the stable JSON object; infinity is the string ``"inf"``."""
+        own = asdict(self)
+        del own["provenance"]  # its keys stand beside the others, as in a `Verification`
         data: dict[str, Any] = json_able(
             {
                 "verdict": self.verdict,
-                **asdict(self),
+                **own,
+                **self.provenance.json(),
+                "format": FORMAT,
                 "proof": [{**asdict(each), "violated": each.violated} for each in self.proof],
                 "outcome": [{**asdict(each), "verdict": each.verdict} for each in self.outcome],
                 "reasons": list(self.reasons),
@@ -181,24 +242,38 @@ class RegretReport:
         return data
 
 
-_TUPLES = {"tuple[Checkpoint, ...]": Checkpoint, "tuple[ProofCheck, ...]": ProofCheck}
-_NUMBERS = {"float": float, "int": int, "str": str, "bool": bool}
+def _read_theorem(read: JsonObject) -> TheoremValue:
+    speaks_from, dominant = read.perhaps_whole("speaks_from"), read.take("dominant", list)
+    if [type(part) for part in dominant] not in ([str, float], [str, int]):
+        raise JsonError("dominant of theorem must be a text and a number")
+    return TheoremValue(
+        source=read.text("source"),
+        regime=read.text("regime"),
+        covered=read.flag("covered"),
+        bound=read.number("bound"),
+        trivial=read.number("trivial"),
+        speaks_from=speaks_from,
+        gaps=read.text("gaps"),
+        dominant=(dominant[0], float(dominant[1])),
+        printed=read.text("printed"),
+        correction=read.text("correction"),
+        unproved=read.text("unproved"),
+    )
 
 
-def _read(kind: type[Any], data: Mapping[str, Any]) -> Any:
-    """Return a dataclass of this module from its fields; numbers and texts are converted, nothing else is let in."""
-    values: dict[str, Any] = {}
-    for each in fields(kind):
-        value, name = data[each.name], str(each.type)
-        if name in _NUMBERS:
-            values[each.name] = _NUMBERS[name](value)
-        elif name == "TheoremValue":
-            values[each.name] = _read(TheoremValue, value)
-        elif name in _TUPLES:
-            values[each.name] = tuple(_read(_TUPLES[name], one) for one in value)
-        elif name == "int | None":
-            values[each.name] = None if value is None else int(value)
-        else:
-            text, number = value
-            values[each.name] = (str(text), float(number))
-    return kind(**values)
+def _read_check(read: JsonObject) -> ProofCheck:
+    check = ProofCheck(
+        read.text("name"), read.number("p"), read.number("level"), read.text("words"), read.flag("binding")
+    )
+    if read.flag("violated") != check.violated:
+        raise JsonError("violated of one of proof must say whether p is at most level")
+    return check
+
+
+def _read_checkpoint(read: JsonObject) -> Checkpoint:
+    checkpoint = Checkpoint(
+        read.whole("round"), *(read.number(key) for key in ("mean", "lower", "upper", "bound", "trivial"))
+    )
+    if read.one_of("verdict", get_args(CheckpointVerdict)) != checkpoint.verdict:
+        raise JsonError(f"verdict of one of outcome must follow from its limits: {checkpoint.verdict!r}")
+    return checkpoint

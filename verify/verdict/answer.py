@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import Any, TypeVar
+from typing import Any
 
 from algorithms.claim import Claim
 from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.json_object import JsonError, JsonObject
 from verify.verdict.evidence import Evidence
 from verify.verdict.json_form import json_able
-
-_LONGEST = 10**6  # characters of one text
-_MOST_ENTRIES = 10**5  # of one list of texts, findings or assumptions
-
-_Read = TypeVar("_Read")
 
 
 class AnswerError(ValueError):
@@ -39,7 +35,8 @@ class SubjectKind(StrEnum):
     FUNCTION = "function"
 
 
-_BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
+BLACK_BOXES = frozenset({SubjectKind.BANDIT, SubjectKind.FUNCTION})
+"""Of these nothing can be proved."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +55,8 @@ class Answer:
         What it is. Of a learner, the evidence says how many rounds were looked at.
     mechanism
         A mechanism's parameters, as its ``to_dict`` says them; of others None.
+    digest
+        Of the subject's own code and parameters; "" if they have none that can be read.
     evidence
         Everything that the layers found.
     """
@@ -67,6 +66,7 @@ class Answer:
     seed: int
     kind: SubjectKind
     mechanism: Mapping[str, Any] | None = None
+    digest: str = ""
     evidence: Evidence = field(default_factory=Evidence)
 
     def to_data(self) -> dict[str, Any]:
@@ -91,6 +91,7 @@ class Answer:
             "seed": self.seed,
             "kind": self.kind.value,
             "mechanism": self.mechanism,
+            "digest": self.digest,
             "upper": found.upper and dataclasses.asdict(found.upper),
             "lower": found.lower and dataclasses.asdict(found.lower),
             "witness": found.witness
@@ -118,40 +119,49 @@ class Answer:
             If a key is missing or unknown, or a value has another type or lies outside its range; or if a black box
             comes with an upper bound, which nothing can prove.
         """
-        read = _Object(data, "the answer")
+        try:
+            answer = cls._read(JsonObject(data, "the answer"))
+        except JsonError as error:
+            raise AnswerError(str(error)) from None
+        upper = answer.evidence.upper
+        if answer.kind in BLACK_BOXES and upper is not None and math.isfinite(upper.epsilon):
+            raise AnswerError(f"it has an upper bound on a {answer.kind.value}")
+        return answer
+
+    @classmethod
+    def _read(cls, read: JsonObject) -> Answer:
         claim = read.object("claim", _claim)
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
             seed=read.whole("seed"),
-            kind=read.kind("kind"),
+            kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
             mechanism=read.take("mechanism", dict, type(None)),
+            digest=read.text("digest"),
             evidence=Evidence(
-                upper=read.perhaps("upper", _upper),
-                lower=read.perhaps("lower", _lower),
-                witness=read.perhaps("witness", _witness),
-                findings=read.entries("findings", _finding),
+                upper=read.perhaps("upper", read_upper),
+                lower=read.perhaps("lower", read_lower),
+                witness=read.perhaps("witness", read_witness),
+                findings=read.entries("findings", read_finding),
                 declassified=read.texts("declassified"),
                 contradictions=read.texts("contradictions"),
-                assumptions=read.entries("assumptions", _assumption),
+                assumptions=read.entries("assumptions", read_assumption),
                 details=read.mapping("details"),
             ),
         )
         read.end()
-        upper = answer.evidence.upper
-        if answer.kind in _BLACK_BOXES and upper is not None and math.isfinite(upper.epsilon):
-            raise AnswerError(f"it has an upper bound on a {answer.kind.value}")
         return answer
 
     def agrees_with(self, later: Answer) -> bool:
         """Whether a later answer is about the same; layers may add to what one record is."""
         same_unit = dataclasses.replace(later.claim, unit=self.claim.unit)
-        return (self.subject, self.claim, self.seed, self.kind, self.mechanism) == (
+        return (self.subject, self.claim, self.seed, self.kind, self.mechanism, self.digest) == (
             later.subject,
             same_unit,
             later.seed,
             later.kind,
             later.mechanism,
+            later.digest,
         )
 
     @property
@@ -163,109 +173,13 @@ class Answer:
         AnswerError
             If the evidence does not say it.
         """
-        return _Object(self.evidence.details.get("accounting"), "accounting").whole("rounds")
-
-
-class _Object:
-    """An object of JSON data whose keys are taken one by one, each once and of a known type."""
-
-    def __init__(self, data: Any, what: str) -> None:
-        if type(data) is not dict:
-            raise AnswerError(f"{what} is no object")
-        self._left = dict(data)
-        self._what = what
-
-    def take(self, key: str, *types: type) -> Any:
-        if key not in self._left:
-            raise AnswerError(f"{self._what} has no {key}")
-        value = self._left.pop(key)
-        if types and type(value) not in types:
-            raise AnswerError(f"{key} of {self._what} is of type {type(value).__name__}")
-        return value
-
-    def end(self) -> None:
-        if self._left:
-            raise AnswerError(f"{self._what} has keys that are unknown: {', '.join(sorted(self._left))[:60]}")
-
-    def text(self, key: str) -> str:
-        return _text(self.take(key), key)
-
-    def flag(self, key: str) -> bool:
-        found: bool = self.take(key, bool)
-        return found
-
-    def kind(self, key: str) -> SubjectKind:
         try:
-            return SubjectKind(self.text(key))
-        except ValueError:
-            raise AnswerError(f"{key} of {self._what} is unknown") from None
-
-    def whole(self, key: str) -> int:
-        return self._counted(key, self.take(key, int))
-
-    def perhaps_whole(self, key: str) -> int | None:
-        found = self.take(key, int, type(None))
-        return None if found is None else self._counted(key, found)
-
-    def _counted(self, key: str, found: int) -> int:
-        if found < 0:
-            raise AnswerError(f"{key} of {self._what} is negative")
-        return found
-
-    def number(self, key: str) -> float:
-        found = self.take(key, int, float, str)
-        if found == "inf":
-            return math.inf
-        if type(found) is str:
-            raise AnswerError(f"{key} of {self._what} is no number")
-        try:
-            return float(found)
-        except OverflowError:
-            raise AnswerError(f"{key} of {self._what} is larger than every float") from None
-
-    def mapping(self, key: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.take(key, dict)
-        return found
-
-    def texts(self, key: str) -> list[str]:
-        return [_text(each, key) for each in self._list(key)]
-
-    def object(self, key: str, read: Callable[[_Object], _Read]) -> _Read:
-        return _read(self.take(key), key, read)
-
-    def perhaps(self, key: str, read: Callable[[_Object], _Read]) -> _Read | None:
-        found = self.take(key, dict, type(None))
-        return None if found is None else _read(found, key, read)
-
-    def entries(self, key: str, read: Callable[[_Object], _Read]) -> list[_Read]:
-        return [_read(each, f"one of {key}", read) for each in self._list(key)]
-
-    def _list(self, key: str) -> list[Any]:
-        found: list[Any] = self.take(key, list)
-        if len(found) > _MOST_ENTRIES:
-            raise AnswerError(f"{key} of {self._what} has {len(found):,} entries")
-        return found
+            return JsonObject(self.evidence.details.get("accounting"), "accounting").whole("rounds")
+        except JsonError as error:
+            raise AnswerError(str(error)) from None
 
 
-def _read(data: Any, what: str, read: Callable[[_Object], _Read]) -> _Read:
-    found = _Object(data, what)
-    try:
-        value = read(found)
-    except AnswerError:
-        raise
-    except ValueError as error:  # the value's own rules
-        raise AnswerError(f"{what}: {error}") from None
-    found.end()
-    return value
-
-
-def _text(value: Any, what: str) -> str:
-    if type(value) is not str or len(value) > _LONGEST:
-        raise AnswerError(f"{what} is no text, or too long")
-    return value
-
-
-def _claim(read: _Object) -> Claim:
+def _claim(read: JsonObject) -> Claim:
     return Claim(
         model=read.text("model"),  # type: ignore[arg-type]
         epsilon=read.number("epsilon"),
@@ -279,11 +193,13 @@ def _claim(read: _Object) -> Claim:
     )
 
 
-def _upper(read: _Object) -> UpperBound:
+def read_upper(read: JsonObject) -> UpperBound:
+    """Return an upper bound that was written by its fields."""
     return UpperBound(read.number("epsilon"), read.number("delta"), read.text("method"))
 
 
-def _lower(read: _Object) -> LowerBound:
+def read_lower(read: JsonObject) -> LowerBound:
+    """Return a lower bound that was written by its fields."""
     return LowerBound(
         epsilon=read.number("epsilon"),
         delta=read.number("delta"),
@@ -295,12 +211,10 @@ def _lower(read: _Object) -> LowerBound:
     )
 
 
-def _witness(read: _Object) -> Witness:
-    neighbours: Mapping[str, Any] = read.mapping("neighbours")
+def read_witness(read: JsonObject) -> Witness:
+    """Return a witness that was written by its fields."""
     return Witness(
-        neighbours={
-            _text(key, "neighbours"): _text(value, "neighbours") for key, value in neighbours.items()
-        },
+        neighbours=read.words("neighbours"),
         event=read.text("event"),
         probability=read.number("probability"),
         probability_prime=read.number("probability_prime"),
@@ -312,10 +226,12 @@ def _witness(read: _Object) -> Witness:
     )
 
 
-def _finding(read: _Object) -> Finding:
+def read_finding(read: JsonObject) -> Finding:
+    """Return a finding that was written by its fields."""
     kind = FindingKind(read.text("kind"))
     return Finding(kind, read.text("where"), read.text("message"), read.flag("failing"))
 
 
-def _assumption(read: _Object) -> Assumption:
+def read_assumption(read: JsonObject) -> Assumption:
+    """Return an assumption that was written by its fields."""
     return Assumption(AssumptionKind(read.text("kind")), read.text("message"), read.text("where"))

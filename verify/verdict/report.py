@@ -249,7 +249,7 @@ def _again(verification: Verification) -> RenderableType:
     lines = []
     if verification.witness is not None and verification.witness.reproduce:
         lines.append(Text(verification.witness.reproduce, style="bold"))
-    versions = ", ".join(f"{name} {version}" for name, version in verification.versions.items())
+    versions = ", ".join(f"{name} {version}" for name, version in verification.provenance.versions.items())
     lines.append(Text(f"seed {verification.seed}" + (f"; {versions}" if versions else "")))
     return Group(*lines)
 

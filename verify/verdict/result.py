@@ -1,17 +1,32 @@
-"""The whole result of one verification, and its JSON form."""
+"""The whole result of one verification, and its JSON form, from which it loads back."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-from mechanisms import Assumption
+from accountant.data_files import from_json
+from algorithms.claim import Claim
+from mechanisms import Assumption, Neighbouring
 from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.json_object import JsonError, JsonObject, checked_text, loaded
 from verify.printable import printable
+from verify.provenance import Provenance
+from verify.verdict.answer import (
+    SubjectKind,
+    read_assumption,
+    read_finding,
+    read_lower,
+    read_upper,
+    read_witness,
+)
 from verify.verdict.json_form import json_able
-from verify.verdict.verdict import EXIT_CODES, ClaimLike, Decision, Verdict
+from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, decide
+
+FORMAT = "dpwitness verification, version 1"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -22,6 +37,8 @@ class Verification:
     ----------
     subject
         What was verified: a registered name or ``path.py:object``.
+    kind
+        What it is.
     claim
         What it claims.
     decision
@@ -36,22 +53,23 @@ class Verification:
         In the order in which they were met.
     seed
         Seed of everything random.
-    versions
-        Of the packages that took part.
+    provenance
+        When and by which code it was made.
     details
         More keys of the JSON object, such as ``"coupled"`` or ``"detection_floor"``; they must not repeat
         its own.
     """
 
     subject: str
-    claim: ClaimLike
+    kind: SubjectKind
+    claim: Claim
     decision: Decision
     upper: UpperBound | None
     lower: LowerBound | None
     witness: Witness | None
     findings: tuple[Finding, ...]
     seed: int
-    versions: Mapping[str, str]
+    provenance: Provenance = field(default_factory=Provenance)
     details: Mapping[str, Any] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
 
@@ -117,6 +135,9 @@ class Verification:
                 "neighbours": claim.neighbour_words,
                 "relation": claim.neighbours.value,
                 "view": claim.view,
+                "source": claim.source,
+                "differ": claim.differ,
+                "composition": claim.composition,
             },
             "verdict": self.verdict,
             "reasons": self.decision.reasons,
@@ -141,10 +162,135 @@ class Verification:
                 for each in self.assumptions
             ],
             "seed": self.seed,
-            "versions": self.versions,
+            **self.provenance.json(),
+            "kind": self.kind.value,
+            "format": FORMAT,
             "best_event": best_event,
         }
         if taken := result.keys() & self.details.keys():
             raise ValueError(f"details must not repeat the result's own keys, got {sorted(taken)}")
         plain: dict[str, Any] = json_able({**result, **self.details})
         return plain
+
+    @classmethod
+    def load(cls, path: str | Path) -> Verification:
+        """Return the result that a file holds, which ``dpwitness verify --json`` or `json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it holds none; the message names the file, the field and the rule.
+        OSError
+            If it cannot be read.
+        """
+        return loaded(path, cls.loads)
+
+    @classmethod
+    def loads(cls, text: str) -> Verification:
+        """Return the result that a JSON text holds.
+
+        Raises
+        ------
+        ValueError
+            If it holds none; the message names the field and the rule.
+        """
+        return cls.from_json(from_json(text))
+
+    @classmethod
+    def from_json(cls, data: Any) -> Verification:
+        """Return the result that `json` wrote; its details are the JSON data that were written.
+
+        A file proves nothing: who wrote it may have changed it. But what it says must agree with itself.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing or of another type, a value is out of range, or the verdict does not follow from the
+            bounds, findings and assumptions beside it.
+        """
+        read = JsonObject(data, "the result")
+        read.one_of("format", [FORMAT])
+        verdict: Verdict = read.one_of("verdict", get_args(Verdict))  # type: ignore[assignment]
+        refuting = read.perhaps("witness", read_witness)
+        result = cls(
+            subject=read.text("subject"),
+            kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
+            claim=read.object("claim", _read_claim),
+            decision=Decision(verdict, tuple(read.texts("reasons"))),
+            upper=read.perhaps("upper", read_upper),
+            lower=read.perhaps("lower", read_lower),
+            witness=read.perhaps("best_event", read_witness),
+            findings=tuple(read.entries("findings", read_finding)),
+            seed=read.whole("seed"),
+            provenance=Provenance.read(read),
+            assumptions=tuple(read.entries("assumptions", read_assumption)),
+            details=read.rest(),
+        )
+        _check_verdict(result, refuting)
+        _check_shown(result.details)
+        return result
+
+
+def _read_claim(read: JsonObject) -> Claim:
+    claim = Claim(
+        model=read.text("model"),  # type: ignore[arg-type]
+        epsilon=read.number("epsilon"),
+        delta=read.number("delta"),
+        unit=read.text("unit"),
+        neighbours=Neighbouring.named(read.text("relation")),
+        view=read.text("view"),
+        source=read.text("source"),
+        differ=read.text("differ"),
+        composition=read.text("composition"),
+    )
+    read.one_of("neighbours", [claim.neighbour_words])
+    return claim
+
+
+def _check_verdict(result: Verification, refuting: Witness | None) -> None:
+    """Refuse a verdict that what stands beside it contradicts.
+
+    What was declassified and what audits contradict stand among the reasons alone, so that more may be unproven than
+    follows from the rest.
+    """
+    follows = decide(
+        result.claim,
+        upper=result.upper,
+        lower=result.lower,
+        witness=result.witness,
+        findings=result.findings,
+        assumptions=result.assumptions,
+    ).verdict
+    if result.verdict != follows and (result.verdict, follows) != ("unproven", "certified"):
+        raise JsonError(f"verdict is {result.verdict!r}, and what stands beside it makes it {follows!r}")
+    if refuting != (result.witness if result.verdict == "refuted" else None):
+        raise JsonError("witness must be the best_event where the verdict is 'refuted', and null elsewhere")
+
+
+def _check_shown(details: Mapping[str, Any]) -> None:
+    """Refuse details that reports show, and that are not what they are shown as."""
+    read = JsonObject(dict(details), "the result")
+    for key in details.keys() & {"tested_view", "detection_floor"}:
+        read.text(key)
+    if "anytime" in details:
+        JsonObject(read.mapping("anytime"), "anytime").text("words")
+    if (details.get("coupled") or {}) != {}:
+        JsonObject(read.mapping("coupled"), "coupled").number("largest_loss")
+    if "band" in details:
+        _check_band(JsonObject(read.mapping("band"), "band"))
+
+
+def _check_band(read: JsonObject) -> None:
+    read.text("words")
+    read.number("confidence")
+    curves = {key: read.numbers(key) for key in ("epsilon", "delta_lower")}
+    if (upper_by := read.take("delta_upper_by", str, type(None))) is None:
+        read.take("delta_upper", type(None))
+    else:
+        checked_text(upper_by, "delta_upper_by")
+        curves["delta_upper"] = read.numbers("delta_upper")
+    tests = JsonObject(read.mapping("trade_off"), "trade_off")
+    if len({len(each) for each in curves.values()}) > 1 or len(tests.numbers("alpha")) != len(
+        tests.numbers("beta_upper")
+    ):
+        raise JsonError("curves of band must be of one length each")

@@ -104,14 +104,29 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
     report = regret("cucb", runs=64, seed=3)
     written = json.loads(json.dumps(report.json()))
     assert RegretReport.from_json(written) == report
+    assert RegretReport.loads(json.dumps(written)).json() == written
     result = CliRunner().invoke(cli, [*report.reproduce.split()[1:], "--json"])
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == written
-    with pytest.raises(ValueError, match="no regret report"):
-        RegretReport.from_json({"learner": "x"})
-    for beyond in ("inf", float("inf")):
-        with pytest.raises(ValueError, match="this is no regret report"):
-            RegretReport.from_json({**json.loads(json.dumps(report.json())), "horizon": beyond})
+    assert {**json.loads(result.stdout), "date": ""} == {**written, "date": ""}
+    for changed, message in (
+        ({"horizon": "inf"}, "horizon of the report is of type str"),
+        ({"horizon": float("inf")}, "horizon of the report is of type float"),
+        ({"lanes": True}, "lanes of the report is of type bool"),
+        ({"verdict": "violated"}, "must follow from its numbers, which make it 'consistent'"),
+        ({"reasons": []}, "must follow from its numbers"),
+        ({"outcome": []}, "outcome of the report is empty"),
+        ({"format": "regret"}, "format of the report must be one of"),
+        ({"theorem": {**written["theorem"], "covered": "false"}}, "covered of theorem is of type str"),
+        ({"theorem": {**written["theorem"], "dominant": ["x"]}}, "dominant of theorem must be"),
+        ({"proof": [{**written["proof"][0], "p": 0.0}]}, "violated of one of proof"),
+        ({"outcome": [{**written["outcome"][-1], "upper": 1e9}]}, "verdict of one of outcome must follow"),
+        ({"more": 1}, "keys that are unknown: more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RegretReport.from_json({**written, **changed})
+    for key in written:
+        with pytest.raises(ValueError, match=f"the report has no {key}"):
+            RegretReport.from_json({name: value for name, value in written.items() if name != key})
 
 
 def test_the_picture(tmp_path):

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 from rich.text import Text
 
+from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.provenance import Provenance
+from verify.verdict.answer import SubjectKind
 from verify.verdict.report import ASCII, _draw_bounds, render
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 
-
-@dataclass(frozen=True)
-class SomeClaim:
-    model: str = "local"
-    epsilon: float = 1.0
-    delta: float = 0.0
-    unit: str = "all rewards of one round"
-    neighbours: Neighbouring = Neighbouring.REPLACE_ONE
-    neighbour_words: str = "one record is replaced by any other"
-    view: str = "all messages of one user"
+CLAIM = Claim(
+    model="local",
+    epsilon=1.0,
+    delta=0.0,
+    unit="all rewards of one round",
+    neighbours=Neighbouring.REPLACE_ONE,
+    view="one user's message",
+    differ="one record is replaced by any other",
+)
 
 
 def verification(
@@ -34,12 +36,14 @@ def verification(
     lower: LowerBound | None,
     witness: Witness | None = None,
     findings: tuple[Finding, ...] = (),
-    claim: SomeClaim = SomeClaim(),
+    claim: Claim = CLAIM,
     **more: Any,
 ) -> Verification:
     decision = decide(claim, upper=upper, lower=lower, witness=witness, findings=findings)
-    versions = {"dpwitness": "0.1.0"}
-    return Verification("zoo/x", claim, decision, upper, lower, witness, findings, 7, versions, **more)
+    more = {"provenance": Provenance(versions={"dpwitness": "0.1.0"}), **more}
+    return Verification(
+        "zoo/x", SubjectKind.FUNCTION, claim, decision, upper, lower, witness, findings, 7, **more
+    )
 
 
 COUNTED = Witness(
@@ -103,7 +107,7 @@ def test_the_report_fits_and_explains_the_claim(name: str) -> None:
     assert "One record is all rewards of one round. Data D and D′ are neighbours: one record is" in words(
         text
     )
-    assert "The adversary sees all messages of one user." in words(text)
+    assert "The adversary sees one user's message." in words(text)
     assert "seed 7; dpwitness 0.1.0" in text
 
 
@@ -162,7 +166,7 @@ def test_unproven() -> None:
 
 def test_delta_is_part_of_the_ratio() -> None:
     result = verification(
-        None, LowerBound(1.8, 0.01, 0.99, "x", 9, decisive=True), COUNTED, claim=SomeClaim(delta=0.01)
+        None, LowerBound(1.8, 0.01, 0.99, "x", 9, decisive=True), COUNTED, claim=replace(CLAIM, delta=0.01)
     )
     assert "(P(D) - δ) / P(D′) = 6.224" in shown(result)  # (0.32256 - 0.01) / 0.05022
 

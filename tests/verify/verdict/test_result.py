@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from algorithms.claim import ClaimForm, View
+from mechanisms import Assumption, AssumptionKind
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.provenance import Provenance
+from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
 
@@ -24,6 +32,7 @@ FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", "A reward was outside [0, 
 def verification(decision: Decision, **changed: Any) -> Verification:
     fields: dict[str, Any] = {
         "subject": "cucb-ldp2",
+        "kind": SubjectKind.LEARNER,
         "claim": CLAIM,
         "decision": decision,
         "upper": UpperBound(math.inf, 1.0, "declassified"),
@@ -31,7 +40,7 @@ def verification(decision: Decision, **changed: Any) -> Verification:
         "witness": WITNESS,
         "findings": (FAILURE,),
         "seed": 7,
-        "versions": {"dpwitness": "0.1.0"},
+        "provenance": Provenance("2026-11-23T18:00:00+00:00", {"dpwitness": "0.1.0"}, {"subject": "ab12"}),
         **changed,
     }
     return Verification(**fields)
@@ -86,3 +95,120 @@ def test_exit_codes() -> None:
 def test_details_must_not_repeat_the_results_own_keys() -> None:
     with pytest.raises(ValueError, match="verdict"):
         verification(Decision("unproven", ()), details={"verdict": "certified"}).json()
+
+
+CERTIFIED = verification(
+    Decision("certified", ("proved",)),
+    upper=UpperBound(1.0, 0.0, "basic composition"),
+    lower=LowerBound(0.5, 1e-5, 0.95, "black-box test", 1000),
+    witness=None,
+    findings=(REMARK,),
+)
+BAND = {
+    "words": "the whole curve",
+    "confidence": 0.95,
+    "epsilon": [0.0, 0.5],
+    "delta_lower": [0.25, 0.1],
+    "delta_upper": [0.5, 0.3],
+    "delta_upper_by": "the profile",
+    "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
+}
+SHOWN = {
+    "band": BAND,
+    "coupled": {"largest_loss": math.inf},
+    "tested_view": "all",
+    "anytime": {"words": "bets"},
+}
+REFUTED = verification(Decision("refuted", ("because",)), details={**SHOWN, "more": [math.inf, None]})
+UNPROVEN = verification(
+    Decision("unproven", ("declassified",)), upper=None, lower=None, witness=None, findings=()
+)
+
+
+@pytest.mark.parametrize("result", [CERTIFIED, REFUTED, UNPROVEN], ids=lambda result: result.verdict)
+def test_a_result_loads_back_exactly(result: Verification, tmp_path: Path) -> None:
+    written = json.dumps(result.json(), allow_nan=False)
+    (tmp_path / "result.json").write_text(written)
+    loaded = Verification.load(tmp_path / "result.json")
+    assert json.dumps(loaded.json()) == written
+    assert replace(loaded, details={}) == replace(result, details={})
+    assert str(loaded) == str(result)
+
+
+@given(
+    st.floats(0, allow_nan=False),
+    st.floats(0, 1),
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.integers(0),
+)
+def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: str, count: int) -> None:
+    result = verification(
+        Decision("unproven", (text,)),
+        subject=text,
+        upper=UpperBound(epsilon, delta, text),
+        lower=LowerBound(epsilon, delta, 1.0, text, count, in_view=False),
+        witness=Witness(
+            {"data": text, "data_prime": text, text: text}, text, delta, delta, text, {text: text}, count
+        ),
+        assumptions=(Assumption(AssumptionKind.CLAIM, text, text),),
+        details={f"my {text}": [count, epsilon, None, True]},
+    )
+    assert Verification.loads(json.dumps(result.json())).json() == result.json()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"verdict": "certified"}, "verdict is 'certified', and what stands beside it makes it 'refuted'"),
+        (
+            {"verdict": "sure"},
+            "verdict of the result must be one of 'certified', 'refuted', 'unproven', got 'sure'",
+        ),
+        ({"verdict": "unproven"}, "makes it 'refuted'"),
+        ({"witness": None}, "witness must be the best_event"),
+        ({"seed": -1}, "seed of the result is negative"),
+        ({"seed": 1.5}, "seed of the result is of type float"),
+        ({"upper": {"epsilon": "much", "delta": 0, "method": ""}}, "epsilon of upper is no number"),
+        ({"upper": {"epsilon": -1, "delta": 0, "method": ""}}, "upper: epsilon must be at least 0, got -1"),
+        ({"reasons": "because"}, "reasons of the result is of type str"),
+        ({"format": "version 0"}, "format of the result must be one of 'dpwitness verification, version 1'"),
+        ({"claim": {}}, "claim has no model"),
+        ({"findings": [{"kind": "new"}]}, "one of findings"),
+        ({"band": {**BAND, "epsilon": [0.0]}}, "curves of band must be of one length each"),
+        ({"band": {**BAND, "delta_upper_by": None}}, "delta_upper of band is of type list"),
+        ({"band": {**BAND, "epsilon": [0.0, "x"]}}, "epsilon of band is no number"),
+        ({"anytime": {}}, "anytime has no words"),
+        ({"coupled": {"largest_loss": None}}, "largest_loss of coupled is of type NoneType"),
+        ({"tested_view": 3}, "tested_view is no text"),
+    ],
+)
+def test_a_bad_file_is_refused_by_its_name_the_field_and_the_rule(
+    changed: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({**REFUTED.json(), **changed}))
+    with pytest.raises(ValueError, match=r"mine\.json: .*" + re.escape(message)):
+        Verification.load(file)
+
+
+def test_words_that_do_not_go_with_the_relation_are_refused() -> None:
+    data = REFUTED.json()
+    data["claim"]["neighbours"] = "nothing at all"
+    with pytest.raises(ValueError, match="neighbours of claim must be one of"):
+        Verification.from_json(data)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"[]", b"{", b'{"a": NaN}', b'{"a": 1, "a": 2}', b"[" * 10**5]
+)
+def test_what_is_no_result_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"mine\.json: "):
+        Verification.load(file)
+
+
+@pytest.mark.parametrize("key", [key for key in REFUTED.json() if key not in (*SHOWN, "more")])
+def test_no_key_can_be_left_out(key: str) -> None:
+    with pytest.raises(ValueError, match=f"the result has no {key}"):
+        Verification.from_json({name: value for name, value in REFUTED.json().items() if name != key})

@@ -1,0 +1,167 @@
+"""Objects of JSON data that somebody else may have written: every key taken once, of a known type, within its range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+_LONGEST = 10**6  # characters of one text
+_MOST_ENTRIES = 10**5  # of one list
+
+_Read = TypeVar("_Read")
+
+
+class JsonError(ValueError):
+    """JSON data are not what they must be; the message names the field and the rule."""
+
+
+def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
+    """Return what is read of a file of text.
+
+    Raises
+    ------
+    JsonError
+        If it is no text in UTF-8, or is not what is to be read; the message begins with its name.
+    OSError
+        If it cannot be read at all.
+    """
+    try:
+        return read(Path(path).read_bytes().decode("utf-8"))
+    except UnicodeDecodeError:
+        raise JsonError(f"{path}: must be text in UTF-8") from None
+    except ValueError as error:
+        raise JsonError(f"{path}: {error}") from None
+
+
+class JsonObject:
+    """An object of JSON data whose keys are taken one by one, each once and of a known type."""
+
+    def __init__(self, data: Any, what: str) -> None:
+        if type(data) is not dict:
+            raise JsonError(f"{what} is no object")
+        self._left = dict(data)
+        self._what = what
+
+    def take(self, key: str, *types: type) -> Any:
+        """Take a value of one of these types exactly; of any if none is named."""
+        if key not in self._left:
+            raise JsonError(f"{self._what} has no {key}")
+        value = self._left.pop(key)
+        if types and type(value) not in types:
+            raise JsonError(f"{key} of {self._what} is of type {type(value).__name__}")
+        return value
+
+    def rest(self) -> dict[str, Any]:
+        """Take all that is left, as it is."""
+        found, self._left = self._left, {}
+        return found
+
+    def words(self, key: str) -> dict[str, str]:
+        """Take an object of texts."""
+        return {
+            checked_text(name, key): checked_text(value, key) for name, value in self.mapping(key).items()
+        }
+
+    def end(self) -> None:
+        """Refuse keys that are left."""
+        if self._left:
+            raise JsonError(f"{self._what} has keys that are unknown: {', '.join(sorted(self._left))[:60]}")
+
+    def text(self, key: str) -> str:
+        """Take a text."""
+        return checked_text(self.take(key), key)
+
+    def flag(self, key: str) -> bool:
+        """Take true or false."""
+        found: bool = self.take(key, bool)
+        return found
+
+    def one_of(self, key: str, known: Sequence[str]) -> str:
+        """Take one of some words."""
+        found = self.text(key)
+        if found not in known:
+            raise JsonError(
+                f"{key} of {self._what} must be one of {', '.join(map(repr, known))}, got {found[:60]!r}"
+            )
+        return found
+
+    def whole(self, key: str) -> int:
+        """Take a whole number of at least 0."""
+        return self._counted(key, self.take(key, int))
+
+    def perhaps_whole(self, key: str) -> int | None:
+        """Take a whole number of at least 0, or null."""
+        found = self.take(key, int, type(None))
+        return None if found is None else self._counted(key, found)
+
+    def _counted(self, key: str, found: int) -> int:
+        if found < 0:
+            raise JsonError(f"{key} of {self._what} is negative")
+        return found
+
+    def number(self, key: str) -> float:
+        """Take a number; infinity is the string "inf"."""
+        return self._number(key, self.take(key, int, float, str))
+
+    def numbers(self, key: str) -> list[float]:
+        """Take a list of numbers."""
+        return [self._number(key, each) for each in self._list(key)]
+
+    def _number(self, key: str, found: Any) -> float:
+        if found == "inf":
+            return math.inf
+        if type(found) not in (int, float):
+            raise JsonError(f"{key} of {self._what} is no number")
+        try:
+            return float(found)
+        except OverflowError:
+            raise JsonError(f"{key} of {self._what} is larger than every float") from None
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        """Take an object as it is."""
+        found: dict[str, Any] = self.take(key, dict)
+        return found
+
+    def texts(self, key: str) -> list[str]:
+        """Take a list of texts."""
+        return [checked_text(each, key) for each in self._list(key)]
+
+    def object(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read:
+        """Take what is read of an object."""
+        return _read(self.take(key), key, read)
+
+    def perhaps(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read | None:
+        """Take what is read of an object, or null."""
+        found = self.take(key, dict, type(None))
+        return None if found is None else _read(found, key, read)
+
+    def entries(self, key: str, read: Callable[[JsonObject], _Read]) -> list[_Read]:
+        """Take a list of what is read of objects."""
+        return [_read(each, f"one of {key}", read) for each in self._list(key)]
+
+    def _list(self, key: str) -> list[Any]:
+        found: list[Any] = self.take(key, list)
+        if len(found) > _MOST_ENTRIES:
+            raise JsonError(f"{key} of {self._what} has {len(found):,} entries")
+        return found
+
+
+def _read(data: Any, what: str, read: Callable[[JsonObject], _Read]) -> _Read:
+    found = JsonObject(data, what)
+    try:
+        value = read(found)
+    except JsonError:
+        raise
+    except ValueError as error:  # the value's own rules
+        raise JsonError(f"{what}: {error}") from None
+    found.end()
+    return value
+
+
+def checked_text(value: Any, what: str) -> str:
+    """Return a value that is a text, and not too long."""
+    if type(value) is not str or len(value) > _LONGEST:
+        raise JsonError(f"{what} is no text, or too long")
+    return value

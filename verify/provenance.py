@@ -1,0 +1,82 @@
+"""When and by which code a result was made."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from verify.json_object import JsonObject
+
+_PACKAGES = ("mechanisms", "accountant", "algorithms", "verify")
+_ROOT = Path(__file__).resolve().parent.parent
+_VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """When and by which code a result was made.
+
+    Attributes
+    ----------
+    date
+        In UTC, as ISO 8601 writes it; "" if it is not known.
+    versions
+        Of Python, of this library, and of the packages that its numbers depend on.
+    digests
+        SHA-256 of code and inputs by what they are: ``"dpwitness"`` is all source files of this library.
+    """
+
+    date: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        """Return three keys of a result's JSON object."""
+        return {"versions": dict(self.versions), "date": self.date, "digests": dict(self.digests)}
+
+    @classmethod
+    def read(cls, read: JsonObject) -> Provenance:
+        """Return what `json` wrote among the keys of an object.
+
+        Raises
+        ------
+        JsonError
+            If a key is missing or of another type.
+        """
+        return cls(read.text("date"), read.words("versions"), read.words("digests"))
+
+
+def made_now(**digests: str) -> Provenance:
+    """Return the provenance of a result that this process makes now.
+
+    Parameters
+    ----------
+    digests
+        Of inputs, by what they are; those that are "" are not known, and left out.
+    """
+    versions = {"python": sys.version.split()[0], **{name: metadata.version(name) for name in _VERSIONS}}
+    known = {name: digest for name, digest in digests.items() if digest}
+    return Provenance(
+        datetime.now(UTC).isoformat(timespec="seconds"), versions, {"dpwitness": _library_digest(), **known}
+    )
+
+
+def file_digest(path: str | Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+@functools.cache
+def _library_digest() -> str:
+    """Return one digest of all source files of this library, with their names, as they are on the disk."""
+    found = hashlib.sha256()
+    for file in sorted(file for package in _PACKAGES for file in (_ROOT / package).rglob("*.py")):
+        found.update(f"{file.relative_to(_ROOT).as_posix()} {file_digest(file)}\n".encode())
+    return found.hexdigest()
