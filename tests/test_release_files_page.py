@@ -11,13 +11,15 @@ import pytest
 from verify.command_line import main
 
 PAGE = (Path(__file__).parent.parent / "docs" / "release_files.md").read_text()
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, flags=re.DOTALL)
+BLOCKS = re.findall(r"```(\w+) ?([\w.]*)\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     commands = 0
-    for language, block in BLOCKS:
+    for language, name, block in BLOCKS:
+        if name:
+            Path(name).write_text(block)
         if language == "python":
             Path("block.py").write_text(block)
             runpy.run_path("block.py", run_name="__main__")
@@ -28,6 +30,4 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
                     main()
                 assert (left.value.code, capsys.readouterr().err) == (0, ""), line
                 commands += 1
-        else:  # its first line names the file
-            Path(block.split()[1]).write_text(block)
     assert commands == len(re.findall(r"^dpwitness ", PAGE, flags=re.MULTILINE)) > 0

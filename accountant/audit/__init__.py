@@ -18,6 +18,7 @@ A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Ac
 from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
 from accountant.audit.dp_events import dp_event_as_dict, from_dp_event, to_dp_event
 from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
+from accountant.audit.opacus_history import from_opacus
 from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
 from accountant.audit.releases import ChosenUnder, Counted, Group, Release, ReleaseFileError, Releases
@@ -39,6 +40,7 @@ __all__ = [
     "calibrate_risk",
     "dp_event_as_dict",
     "from_dp_event",
+    "from_opacus",
     "plot_privacy",
     "read_releases",
     "to_dp_event",

@@ -207,14 +207,19 @@ def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     fields = {key: value for key, value in fields.items() if key not in ("module_name", "class_name")}
     if name not in _FIELDS:
         raise ParameterError(
-            f"{where}: {name[:80]} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
+            f"{where}: {_said(name)} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
         )
     fields = {"xi": 0.0, **fields} if name == "ZCDpEvent" else fields
     if set(fields) != set(_FIELDS[name]):
         raise ParameterError(
-            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not {', '.join(map(str, fields))}"
+            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not {', '.join(map(_said, fields))}"
         )
     return name, fields
+
+
+def _said(name: Any) -> str:
+    """Return a name as somebody else wrote it, for a message of one line."""
+    return name[:80] if isinstance(name, str) and name.isidentifier() else repr(name)[:80]
 
 
 def _moved(relation: Neighbouring) -> int:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import Lines
+from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped
 from accountant.data_files import DataFileError, from_json, from_toml
@@ -17,14 +18,14 @@ from mechanisms.neighbouring import Neighbouring
 
 
 def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> Releases:
-    """Read a release file: TOML or JSON with ``release`` tables, a ledger (a store, or JSON), or a `DpEvent` in JSON.
+    """Read a release file, of any format that docs/release_files.md has.
 
     Parameters
     ----------
     path
         The file.
     neighbours
-        The neighbouring relation, for files that cannot state theirs (events of dp-accounting), and only for them.
+        The neighbouring relation, for files that cannot state theirs (of dp-accounting and Opacus), and only for them.
 
     Raises
     ------
@@ -55,6 +56,8 @@ def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> R
     if read is from_json and isinstance(content, dict):
         if "class_name" in content:
             return releases_of_event(str(path), content, _stated(path, neighbours))
+        if is_opacus_state(content):
+            return releases_of_history(str(path), content, _stated(path, neighbours))
         if _is_ledger(content):
             return _from_ledger(_stating(path, neighbours))
     try:

@@ -46,7 +46,7 @@ _STOPPED = "stopped at the time limit: what is said holds, more time may say it 
 
 _neighbours_option = click.option(
     "--neighbours",
-    help="When two data sets are neighbours, for a FILE that does not say so (an event of dp-accounting): "
+    help="When two data sets are neighbours, for a FILE that does not say so (of dp-accounting or Opacus): "
     '"replace one", "add or remove one" or "zero out".',
 )
 
@@ -79,12 +79,14 @@ def audit_command(
     time_limit: float,
     as_json: bool,
 ) -> None:
-    """Say what the releases in FILE cost: TOML or JSON [[release]] tables, a saved ledger, or a DpEvent in JSON.
+    """Say what the releases in FILE cost: [[release]] tables, a ledger, or what other libraries write.
 
-    Every number is an interval that contains the truth. Tables have the keys mechanism, its parameters (scale;
-    sigma; epsilon and k; ...), sensitivity, count, sampling_rate, sampling (poisson or fixed size), and records or
-    partition for groups of records that do not share everything. The key neighbours says when two data sets are
-    neighbours: "replace one" (the default), "add or remove one" or "zero out"; with a sampled release it is needed.
+    Every number is an interval that contains the truth. FILE is TOML or JSON with tables, a ledger (a store, or its
+    export), or in JSON an event of dp-accounting or the history of an accountant of Opacus. Tables have the keys
+    mechanism, its parameters (scale; sigma; epsilon and k; ...), sensitivity, count, sampling_rate, sampling (poisson
+    or fixed size), and records or partition for groups of records that do not share everything. The key neighbours
+    says when two data sets are neighbours: "replace one" (the default), "add or remove one" or "zero out"; with a
+    sampled release it is needed.
 
     Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 2 usage or input error; 3 whether the budget is
     exceeded is not known; 4 an error of dpwitness's own.

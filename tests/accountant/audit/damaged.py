@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
+
+from accountant.audit import ReleaseFileError
 
 _Path = tuple[Any, ...]
 
@@ -33,6 +35,15 @@ def damaged(document: Any) -> st.SearchStrategy[Any]:
         VALUES,
         st.sampled_from(["another", "missing", "beside"]),
     )
+
+
+def refusal(read: Callable[[], object]) -> str:
+    """Return why a release file was refused; nothing if it was read."""
+    try:
+        read()
+    except ReleaseFileError as error:
+        return str(error)
+    return ""
 
 
 def _paths(value: Any, path: _Path = ()) -> Iterator[_Path]:

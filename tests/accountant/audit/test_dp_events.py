@@ -5,6 +5,7 @@ import math
 import sys
 
 import pytest
+from damaged import damaged, refusal
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
@@ -264,3 +265,17 @@ def test_reading_needs_no_dp_accounting_and_writing_says_so(monkeypatch):
     composition = counted({"class_name": "GaussianDpEvent", "noise_multiplier": 1.0}, R)
     with pytest.raises(ImportError, match=r"pip install 'dpwitness\[dp-accounting\]'"):
         to_dp_event(composition)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    content=damaged(
+        dp_event_as_dict(
+            dp_event.ComposedDpEvent(
+                [TRAINING, dp_event.SingleEpochTreeAggregationDpEvent(2.0, [3, 7]), dp_event.ZCDpEvent(0.5)]
+            )
+        )
+    )
+)
+def test_a_damaged_tree_is_read_or_refused_in_one_line(content):
+    assert len(refusal(lambda: from_dp_event(content, Z)).splitlines()) <= 1

@@ -1,0 +1,97 @@
+"""Histories of Opacus' accountants, whose framework is not installed: the same as the release file that says it."""
+
+import json
+
+import pytest
+from damaged import damaged, refusal
+from hypothesis import given, settings
+
+from accountant import compose
+from accountant.audit import ReleaseFileError, from_opacus, read_releases
+
+HISTORY = [(1.0, 0.01, 500), (1.5, 0.02, 30), (1.0, 0.01, 20), (20.0, 1.0, 3)]
+TABLES = """
+neighbours = "{relation}"
+
+[[release]]
+mechanism = "gaussian"
+sigma = 1.0
+sampling_rate = 0.01
+count = 520
+
+[[release]]
+mechanism = "gaussian"
+sigma = 1.5
+sampling_rate = 0.02
+count = 30
+
+[[release]]
+mechanism = "gaussian"
+sigma = 20.0
+sensitivity = {moved}
+count = 3
+"""
+
+
+class PRVAccountant:
+    """As far as Opacus 1.5 puts it into its state: the class method itself, not what it returns."""
+
+    @classmethod
+    def mechanism(cls):
+        return "prv"
+
+
+def counted(releases):
+    (group,) = releases.groups
+    return releases.counted(group)
+
+
+@pytest.mark.parametrize(
+    ("relation", "moved"), [("add or remove one", 1), ("zero out", 1), ("replace one", 2)]
+)
+def test_a_history_is_the_release_file_that_says_the_same(relation, moved, file):
+    written = counted(read_releases(file(TABLES.format(relation=relation, moved=moved))))
+    saved = file(json.dumps({"history": HISTORY, "mechanism": "rdp"}), "opacus.json")
+    state = {"history": HISTORY, "mechanism": PRVAccountant.mechanism}
+    for read in (
+        from_opacus(HISTORY, relation),
+        from_opacus(state, relation),
+        read_releases(saved, relation),
+    ):
+        assert counted(read) == written
+    with pytest.raises(ReleaseFileError, match="does not say when two data sets are neighbours"):
+        read_releases(saved)
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"), [("add or remove one", 1.5803318997), ("replace one", 2.2382069821)]
+)
+def test_the_golden_history(relation, expected):
+    found = compose(counted(from_opacus([(1.0, 0.01, 500)], relation))).epsilon(1e-6)
+    assert found.lower - 5e-11 <= expected <= found.upper + 5e-11
+    assert found.width < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ([], r"history = '\[\]': must be a list of at least one step"),
+        ({"mechanism": "rdp"}, "history = 'None'"),
+        ({"history": HISTORY, "mechanism": "exact"}, "mechanism = 'exact': must be one of rdp, prv, gdp"),
+        ({"history": HISTORY, "steps": 3}, "unknown key 'steps'"),
+        ([(1.0, 0.01, 5), (1.0, 0.01)], r"history\[1\] = '\(1.0, 0.01\)': must be \(noise_multiplier"),
+        ([(-1.0, 0.01, 5)], r"history\[0\]: noise_multiplier = -1.0: must not be negative"),
+        ([(1.0, 0.0, 5)], r"history\[0\]: sample_rate = 0.0: must lie in \(0, 1\]"),
+        ([(1.0, 0.5, 0)], r"history\[0\]: steps = 0"),
+        ([(1.0, 0.5, True)], r"history\[0\]: steps = True"),
+    ],
+)
+def test_what_is_refused_and_why(state, words):
+    with pytest.raises(ReleaseFileError, match=words):
+        from_opacus(state, "replace one")
+
+
+@settings(max_examples=30, deadline=None)
+@given(content=damaged({"history": [list(step) for step in HISTORY], "mechanism": "gdp"}))
+def test_a_damaged_state_is_read_or_refused_in_one_line(content):
+    assert len(refusal(lambda: from_opacus(content, "add or remove one")).splitlines()) <= 1
