@@ -22,6 +22,7 @@ from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.movement import with_rounding
+from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import Influence, Movement, RecordId, Traced, TracedSums
@@ -57,11 +58,10 @@ from mechanisms.float_bounds import bounds_of, on_grid
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
-    from accountant.gates.taped import Tape
     from accountant.stores.sql_store import SQLStore
 
 
-class Accountant(Closing, Assuming, Accounts):
+class Accountant(Closing, Assuming, OnTape, Accounts):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
@@ -154,7 +154,6 @@ class Accountant(Closing, Assuming, Accounts):
         self._random = generator
         self._reserving = threading.Lock()
         self._tenure = Tenure()
-        self._tape: Tape | None = None
         self.strict = terms.strict
         if opened is not None:
             self._take_over(opened)
@@ -318,10 +317,6 @@ class Accountant(Closing, Assuming, Accounts):
             return np.array(values)
         with self.drawing():
             return sample(mechanism, values, where, self._noise)
-
-    def on_tape(self, tape: Tape) -> None:
-        """Keep on a tape what enters and leaves from now on, or answer from one: for verifiers."""
-        self._tape = tape
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -173,6 +174,17 @@ def _mu_for(epsilon: float, delta: float) -> float:
     return math.exp(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300)) if low < high else 1.0
 
 
+@functools.lru_cache(maxsize=1024)  # a learner that plans its phases asks for the same few, run after run
+def _least_sigma(epsilon: float, delta: float, l2: float) -> float:
+    """Return the least sigma with which a movement of l2 is (epsilon, delta)-DP as evaluated, by both of its curves."""
+
+    def private(sigma: float) -> bool:
+        profile = GaussianProfile(divide_up(l2, sigma))
+        return profile.delta(epsilon) <= delta and profile.epsilon(delta) <= epsilon
+
+    return smallest(divide_up(l2, _mu_for(epsilon, delta)), private)
+
+
 @register
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(BuiltInMechanism):
@@ -221,12 +233,7 @@ class Gaussian(BuiltInMechanism):
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
         l2 = positive("sensitivity.l2", sensitivity.l2)
 
-        def private(sigma: float) -> bool:
-            profile = GaussianProfile(divide_up(l2, sigma))
-            return profile.delta(loss) <= target and profile.epsilon(target) <= loss
-
-        sigma = smallest(divide_up(l2, _mu_for(loss, target)), private)
-        return cls(sigma=sigma, sensitivity=sensitivity, delta=target)
+        return cls(sigma=_least_sigma(loss, target, l2), sensitivity=sensitivity, delta=target)
 
     @classmethod
     def classical(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity) -> Gaussian:

@@ -19,6 +19,7 @@ from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.movement import distance, excess
+from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
@@ -55,7 +56,7 @@ class Divergence:
     message: str
 
 
-class Coupled(Closing, Assuming):
+class Coupled(Closing, Assuming, OnTape):
     """A gate that runs D and its neighbours on the same released values.
 
     Parameters

@@ -98,6 +98,9 @@ class Gate(Protocol):
     ) -> None:
         """Try whether a declared function depends on nothing but its argument; only gates of a verifier do."""
 
+    def operates(self, value: Private | PrivateSums, *public: object) -> None:
+        """Take note that an operation with these public operands is about to take a private value."""
+
     def close(self, why: str, where: Place) -> None:
         """Shut the gate: an error has told something about private data."""
 

@@ -98,6 +98,7 @@ class Private:
                 f"index of shape {index.shape} and type {index.dtype}: must be whole numbers of shape "
                 f"(lanes={lanes}, k), all below {size}"
             )
+        self._gate.operates(self, index)
         rows = np.arange(lanes)[:, None]
         if index.size and index.min() < 0:
             values = np.where(index >= 0, self._values[:, rows, np.maximum(index, 0)], 0)
@@ -114,6 +115,7 @@ class Private:
             If the value is a category.
         """
         self._check_number("summed")
+        self._gate.operates(self)
         with np.errstate(all="ignore"):
             total = self._values.sum(axis=-1, keepdims=True)
         return Private(self._gate, total, self._provenance.summed())
@@ -173,6 +175,7 @@ class Private:
             raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if not callable(function):
             raise ValueError(f"function={function!r}: must be a transformation or callable")
+        self._gate.operates(self, stability)
         if stability is not None:
             self._check_number("mapped by a Lipschitz function")
             if not 0 <= stability < math.inf:
@@ -198,6 +201,7 @@ class Private:
         # It is applied at once: unlike a mechanism, it cannot change between a charge and a draw, and needs no copy.
         assumptions = assumptions_of(transformation)
         self._gate.assume(*assumptions)
+        self._gate.operates(self, None if assumptions else transformation)
         known = self._domain if self._parts == 1 else None
         if known is None:
             known = (
@@ -271,14 +275,17 @@ class Private:
     def __add__(self, other: Private | PublicNumber) -> Private:
         self._check_number("added to")
         if not isinstance(other, Private):
+            number = self._public(other)
+            self._gate.operates(self, number)
             with np.errstate(all="ignore"):
-                number = self._public(other)
                 return Private(self._gate, self._values + number, self._provenance.shifted(number))
         other._check_number("added to")
         if other._gate is not self._gate:
             raise ForeignValue("two private values of different gates cannot be combined", calling_place())
         if other.shape != self.shape:
             raise ValueError(f"private values of shapes {self.shape} and {other.shape}: must be of one shape")
+        for each in (self, other):
+            self._gate.operates(each)
         with np.errstate(all="ignore"):
             total = self._values + other._values
         domain = self._domain if self._domain == other._domain else None
@@ -293,6 +300,7 @@ class Private:
             self._refuse("multiplied by another private value")
         self._check_number("scaled")
         factor = self._public(factor)
+        self._gate.operates(self, factor)
         with np.errstate(all="ignore"):
             product = self._values * factor
         return Private(self._gate, product, self._provenance.scaled(factor))

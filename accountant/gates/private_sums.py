@@ -98,6 +98,7 @@ class PrivateSums:
 
     def _put(self, values: Private, at: npt.NDArray[np.int64]) -> None:
         """Add checked values."""
+        self._gate.operates(values, at)
         if self._provenance is not None:
             assert isinstance(values._provenance, Traced)
             self._provenance.add(values._provenance, at)
@@ -125,6 +126,7 @@ class PrivateSums:
             If the mask has another shape or type.
         """
         where = checked_mask(where, self.shape)
+        self._gate.operates(self, where)
         if self._provenance is None:
             self._values[:, where] = 0.0
             return

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from accountant.gates.assuming import Assuming
 from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
+from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
@@ -20,7 +21,7 @@ from mechanisms import Categories, Domain, LaneStreams, Mechanism, NumpyNoise, R
 from mechanisms.float_bounds import on_grid
 
 
-class Simulation(Closing, Assuming):
+class Simulation(Closing, Assuming, OnTape):
     """A gate that samples the same noise as any other and tracks nothing.
 
     Parameters

@@ -3,12 +3,15 @@
 A verifier hangs a tape on an `Accountant`, the class and the path that production uses. A `Recording` keeps what enters
 and what leaves. A `Retelling` answers the same calls on other data with what left then. Whatever the code does
 differently flowed around its gate, however many records changed: through attributes, closures, globals, caught errors
-or state in a function. What would be released of records that did not change must be the same, too, bit by bit.
+or state in a function. Every operation on private values is told, too: its public operands (an index, a factor, a
+transformation) may depend on nothing but what left. And the values of records that did not change must be the same,
+bit by bit, before they are added to others and when they would be released.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from accountant.gates.movement import distance, excess
 from accountant.gates.provenance import RecordId, Traced, TracedSums
 from accountant.gates.replay import Difference
 from accountant.place import Place, calling_place
@@ -29,6 +33,7 @@ from mechanisms import (
     PostProcessed,
     RandomizedResponse,
     Repeated,
+    Sensitivity,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +46,22 @@ Draw = Callable[[Mechanism | None], npt.NDArray[Any]]
 """Draws what leaves through a mechanism; None: the value as it is."""
 Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Another value in place of one that noise gave, which the noise could have given as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation on a private value.
+
+    Attributes
+    ----------
+    public
+        Its public operands: indices, numbers, a transformation, a mask.
+    values
+        The private value before it; None for sums, whose parts were told when they were added.
+    """
+
+    public: tuple[object, ...]
+    values: npt.NDArray[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +101,9 @@ class Tape(Protocol):
     def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Take note of data of a record that enter."""
 
+    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+        """Take note of an operation on a private value, before it, with its public operands."""
+
     def leaves(
         self,
         mechanism: Mechanism | None,
@@ -104,12 +128,19 @@ class Recording:
 
     def __init__(self, altered: Alteration | None = None) -> None:
         self.inputs: list[tuple[RecordId, npt.NDArray[Any]]] = []
+        self.operations: list[Operation] = []
         self.published: list[Published] = []
         self._altered = altered
 
     def entered(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Keep a record's values."""
         self.inputs.append((record, values.copy()))
+
+    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+        """Keep an operation."""
+        kept = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in public)
+        whole = isinstance(value._provenance, Traced)
+        self.operations.append(Operation(kept, value._values[0].copy() if whole else None))
 
     def leaves(
         self,
@@ -158,6 +189,7 @@ class Retelling:
     def __init__(self, recording: Recording, entrances: Container[str] | None = None) -> None:
         self._entrances = entrances
         self._inputs = iter(recording.inputs)
+        self._operations = iter(recording.operations)
         self._published = iter(recording.published)
         self._changed: set[RecordId] = set()
         self.difference: Difference | None = None
@@ -173,6 +205,20 @@ class Retelling:
                 self._note(
                     "raw-flow", place, f"what enters here as record {record!r} depends on other raw data"
                 )
+
+    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+        """See whether the operation is what it was, and its value, if none of its records changed."""
+        if self.difference is not None:
+            return
+        taped = next(self._operations, None)
+        if taped is None or not _same_operands(taped.public, public):
+            self._note(
+                "raw-flow", calling_place(), "what is done to a private value here depends on raw data"
+            )
+        elif taped.values is None or _same(taped.values, value._values[0]):
+            return
+        elif self._changed.isdisjoint(_holders(value, None)):
+            self._note("raw-flow", calling_place(), "a private value of records that did not change differs")
 
     def leaves(
         self,
@@ -194,8 +240,16 @@ class Retelling:
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
         elif not _same_mask(where, taped.where) or taped.values.shape != values.shape:
             self._note("mask", place, "which values are released depends on raw data")
-        elif self._changed.isdisjoint(_holders(private, where)) and not _same(taped.values, values):
+        elif _same(taped.values, values):
+            pass
+        elif self._changed.isdisjoint(_holders(private, where)):
             self._note("raw-flow", place, "what would be released of records that did not change differs")
+        elif further := self._too_far(taped.values, values, private, where):
+            self._note(
+                "raw-flow",
+                place,
+                f"records that changed move what would be released by {further} that they are charged for",
+            )
         if taped.noisy and self.difference is None:
             outputs = draw(_again(mechanism, taped.noisy))
             if not _same(taped.outputs, outputs):
@@ -204,6 +258,28 @@ class Retelling:
         if taped.values.shape != values.shape:
             return draw(mechanism)
         return taped.outputs.copy()
+
+    def _too_far(
+        self,
+        before: npt.NDArray[Any],
+        values: npt.NDArray[Any],
+        private: Private | PrivateSums,
+        where: Mask | None,
+    ) -> str:
+        """Return by how much further than their movements together the changed records move a value; empty if not.
+
+        One changed after the other, each moves it at most by its own movement: norms obey the triangle inequality.
+        """
+        origin = private._provenance
+        assert isinstance(origin, Traced | TracedSums)
+        limits = [
+            moved for moved, records in origin.movements(where) for _ in self._changed.intersection(records)
+        ]
+        rounding = origin.rounding(where)
+        limit = limits[0] if len(limits) == 1 and not rounding else _together(limits, rounding)
+        apart = distance(values.ravel(), before.ravel(), categorical=private._categorical)
+        broken, words = excess(apart, limit)
+        return words if broken.any() else ""
 
     def finish(self) -> None:
         """Compare the number of calls, after the run."""
@@ -214,6 +290,11 @@ class Retelling:
     def _note(self, kind: str, place: Place, message: str) -> None:
         if self.difference is None:
             self.difference = Difference(kind, place, message)
+
+
+def _together(limits: Sequence[Sensitivity], further: float) -> Sensitivity:
+    norms = [[moved.l1 for moved in limits], [moved.l2 for moved in limits], [moved.linf for moved in limits]]
+    return Sensitivity(*(math.fsum((*each, further)) for each in norms))
 
 
 def _at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:
@@ -235,6 +316,16 @@ def _same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return bool(one.tolist() == other.tolist()) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
+
+
+def _same_operands(ones: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    return len(ones) == len(others) and all(map(_same_operand, ones, others))
+
+
+def _same_operand(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and _same(one, other)
+    return one == other
 
 
 def _same_mask(one: Mask | None, other: Mask | None) -> bool:

@@ -146,6 +146,10 @@ class PlantedGate:
         """Let the real gate try it."""
         self._gate.try_function(function, values, domain)
 
+    def operates(self, value: Private | PrivateSums, *public: object) -> None:
+        """Tell the real gate."""
+        self._gate.operates(value, *public)
+
     def close(self, why: str, where: Place) -> None:
         """Shut the real gate."""
         self._gate.close(why, where)

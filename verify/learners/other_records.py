@@ -49,11 +49,14 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
 
     What is released of some records can be compared where none of them changed. So releases that have no record in
     common are put in two sets by turns, and once the records of the one set stay, once those of the other: whatever
-    reaches a release from those next to it shows in one of the two. The random half leaves such releases whole, too:
-    whatever reaches a release from one further away shows with probability 1/4, anew in every run.
+    reaches a release from those next to it shows in one of the two. In the random half such releases change or stay as
+    a whole, too, but for one in two, in which each record does as it likes. Whatever reaches a release from one further
+    away shows there with probability 3/16, anew in every run; whatever reaches one record's value from another one in
+    the same release, before they are added up, with probability 1/4 for each two of them.
     """
     records = [record for record, _ in run.inputs]
-    free = set(records)
+    order = {record: number for number, record in enumerate(dict.fromkeys(records))}
+    free = set(order)
     chosen = []
     for number in rng.permutation(len(run.published)).tolist():
         members = run.published[number].records
@@ -61,8 +64,13 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[Group]:
             free -= members
             chosen.append(number)
     releases = [run.published[number].records for number in sorted(chosen)]
-    apart = [{record} for record in dict.fromkeys(records) if record in free]
-    half = [members for members in [*releases, *apart] if rng.random() < 0.5]
+    mixed = set(rng.permutation(len(releases))[::2].tolist())
+    parts: list[Set[RecordId]] = [{record} for record in order if record in free]
+    for number, members in enumerate(releases):
+        parts += (
+            [{record} for record in sorted(members, key=order.__getitem__)] if number in mixed else [members]
+        )
+    half = [members for members in parts if rng.random() < 0.5]
 
     def all_but(kept: Sequence[Set[RecordId]]) -> BoolArray:
         some = set().union(*kept)

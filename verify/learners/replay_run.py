@@ -80,11 +80,15 @@ class Replays:
     def findings(self, run: TapedRun, own: Play, others: Sequence[OtherData]) -> list[Finding]:
         """Return the first difference of each kind; empty if the learner touches data through its gate only."""
         found: dict[FindingKind, Finding] = {}
-        volatile, unlike = self._volatile(run, own)
-        if unlike is not None:
-            return [Statement.RUNS_DIFFER.finding(unlike.where, how=unlike.message)]
+        volatile, looked = frozenset[str](), False
         for other in others:
             difference = self._difference(run, other.play, volatile, other.steps)
+            if difference is not None and not looked:  # does it differ on its own data, too?
+                (volatile, unlike), looked = self._volatile(run, own), True
+                if unlike is not None:
+                    return [Statement.RUNS_DIFFER.finding(unlike.where, how=unlike.message)]
+                if volatile:
+                    difference = self._difference(run, other.play, volatile, other.steps)
             if difference is None or difference.kind in found:
                 continue
             for number in range(CONFIRMATIONS):

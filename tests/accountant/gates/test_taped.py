@@ -4,6 +4,7 @@ import numpy as np
 
 from accountant import Accountant, Budget, Recording, Retelling
 from mechanisms import (
+    Affine,
     Box,
     Categories,
     Composed,
@@ -137,6 +138,90 @@ def test_what_is_released_of_others_is_the_same_bit_by_bit():
     assert compared(sums) is None
     difference = compared(mixes)
     assert (difference.kind, difference.where.line) == ("raw-flow", mixes.__code__.co_firstlineno + 3)
+
+
+def test_public_operands_depend_on_nothing_but_what_left():
+    """Each of them is another one for the other data; what would be released is only of the record that changed."""
+    every, first = np.array([[0, 1]]), np.array([[True, False]])
+
+    def transformed(gate, number):
+        return values(gate, number).map(Affine(0.5 + 0.1 * number))
+
+    def scaled(gate, number):
+        return values(gate, number) * (1.0 - 0.5 * number)
+
+    def shifted(gate, number):
+        return values(gate, number) + number
+
+    def taken(gate, number):
+        return values(gate, number).take(every if number else every[:, ::-1])
+
+    def added(gate, number):
+        total = gate.sums(2)
+        total.add(values(gate, number), at=every if number else every[:, ::-1])
+        return total
+
+    def cleared(gate, number):
+        total = added(gate, 0.0)
+        values(gate, number)
+        total.clear(first if number else ~first)
+        return total
+
+    def more(gate, number):
+        value = values(gate, number)
+        return value * 1.0 if number else value
+
+    for code in (transformed, scaled, shifted, taken, added, cleared, more):
+        difference = compared(lambda gate, number, code=code: gate.release(WIDE, code(gate, number)))
+        line = code.__code__.co_firstlineno
+        assert line < difference.where.line <= line + 5, code
+        assert "what is done to a private value here depends on raw data" in difference.message
+
+
+def test_values_of_others_are_the_same_before_they_are_added_up():
+    """Record 1 changes; in the sum of both, a millionth of it is in what record 2 adds."""
+
+    def in_sums(gate, number):
+        total, own, other = gate.sums(2), values(gate, number, 1), values(gate, 0.5, 2)
+        other._values += 2**-20 * own._values
+        for value in (own, other):
+            total.add(value, at=np.array([[0, 1]]))
+        gate.release(WIDE, total)
+
+    def in_a_value(gate, number):
+        own, other = values(gate, number, 1), values(gate, 0.5, 2)
+        other._values += 2**-20 * own._values
+        gate.release(WIDE, own + other)
+
+    for code in (in_sums, in_a_value):
+        assert "of records that did not change" in compared(code).message
+
+
+def test_records_that_changed_move_a_value_as_far_as_they_are_charged_for():
+    def alone(gate, number, factor=1.0):
+        value = values(gate, number)
+        value._values *= factor
+        gate.release(WIDE, value)
+
+    def together(gate, number, factor=1.0):
+        total = gate.sums(2)
+        for record in (1, 2):
+            total.add(values(gate, number, record), at=np.array([[0, 1]]))
+        total._values *= factor
+        gate.release(WIDE, total)
+
+    def category(gate, number):
+        gate.release(RandomizedResponse(size=3, epsilon=1.0), gate.private(int(number), Categories(3), 1))
+
+    for code in (alone, together):
+        assert compared(code) is None
+        difference = compared(lambda gate, number, code=code: code(gate, number, 1.0 + 2**-20))
+        assert (difference.kind, difference.where.line) == (
+            "raw-flow",
+            code.__code__.co_firstlineno + (3 if code is alone else 5),
+        )
+        assert "in L1 norm, more than the" in difference.message
+    assert compared(category, 2.0) is None
 
 
 def test_another_record_under_the_same_name_is_seen():

@@ -64,21 +64,8 @@ def test_the_table_of_the_documentation_has_every_fault():
         assert LEARNER_FAULTS[name].words in words
 
 
-WITHIN_A_RELEASE = (
-    "what flows between records of one release is compared by no layer: found with some seeds only"
-)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "learner",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=WITHIN_A_RELEASE, strict=True))
-        if name == "dp-dpe-shuffle"
-        else name
-        for name in certified_learners()
-    ],
-)
+@pytest.mark.parametrize("learner", certified_learners())
 def test_no_mutant_that_exceeds_the_claim_is_certified(learner):
     (done,) = catalogue_mutants(MutantOptions(epsilon=1.0, effort="quick"), [learner])
     assert done.honest.verdict == "certified"

@@ -106,6 +106,20 @@ class WhoPays(NoisyMeans):
         return self.gate.release(self.laplace, mixed)
 
 
+class WhoPaysByHand(NoisyMeans):
+    """As `WhoPays`, but past all operations."""
+
+    kept = 0.5
+
+    def published(self, feedback):
+        raw = feedback._values.copy()
+        feedback._values *= 0.5
+        feedback._values += 0.5 * self.kept
+        if self.gate.lanes == 1:
+            self.kept = float(raw[0, 0, 0])
+        return self.gate.release(self.laplace, feedback)
+
+
 class UnderAnotherName(NoisyMeans):
     """Each user's rewards once more, in the name of nobody."""
 
@@ -134,6 +148,22 @@ class IntoLaterBatches(NoisyMeans):
         if self.rounds % 10 == 0:
             super().act()
         return self.played
+
+
+class WithinABatch(IntoLaterBatches):
+    """A raw value of each round in what the next one adds to the same sums; nothing is kept for the next batch."""
+
+    def observe(self, feedback):
+        if self.rounds % 10 == 0:
+            self.sums, self.open, self.before = self.gate.sums(self.structure.arms), self.played, 0.0
+        self.rounds += 1
+        raw = feedback._values.copy()
+        if self.gate.lanes == 1:
+            feedback._values *= 1.0 - 0.25 * self.before
+            self.before = float(raw[0, 0, 0])
+        self.sums.add(feedback, at=self.open)
+        if self.rounds % 10 == 0:
+            self.total += self.gate.release(self.laplace, self.sums)
 
 
 # --- charges that depend on what was released -----------------------------------------------------

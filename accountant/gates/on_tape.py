@@ -1,0 +1,25 @@
+"""Gates that a tape can hang on: every operation on private values is told to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accountant.gates.private import Private
+    from accountant.gates.private_sums import PrivateSums
+    from accountant.gates.taped import Tape
+
+
+class OnTape:
+    """What every gate does with operations on its private values: it tells them to its tape, if it has one."""
+
+    _tape: Tape | None = None
+
+    def on_tape(self, tape: Tape) -> None:
+        """Keep on a tape what enters and leaves from now on, or answer from one: for verifiers."""
+        self._tape = tape
+
+    def operates(self, value: Private | PrivateSums, *public: object) -> None:
+        """Take note that an operation with these public operands is about to take a private value."""
+        if self._tape is not None:
+            self._tape.operates(value, public)
