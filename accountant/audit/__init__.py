@@ -21,9 +21,10 @@ from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_
 from accountant.audit.opacus_history import from_opacus
 from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
-from accountant.audit.releases import ChosenUnder, Counted, Group, Release, ReleaseFileError, Releases
+from accountant.audit.releases import About, ChosenUnder, Counted, Group, Release, ReleaseFileError, Releases
 
 __all__ = [
+    "About",
     "Audit",
     "Calibration",
     "ChosenUnder",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from accountant.audit.releases import ChosenUnder, Counted, Group, Releases, maximal
+from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Counted, Group, Releases, maximal
 from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.composed_loss import compose
@@ -102,6 +102,8 @@ class Audit:
         What attacks can reach, the largest over all groups of records; None if it was not asked for.
     complete
         Whether all was done before the time limit; if not, intervals are wider, and theorems may be missing.
+    about
+        What the file says about itself.
     """
 
     question: Question
@@ -114,6 +116,7 @@ class Audit:
     chosen_under: ChosenUnder | None
     risk: Risk | None = None
     complete: bool = True
+    about: About = NOTHING_SAID
 
     @property
     def best(self) -> str:
@@ -179,6 +182,7 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
         chosen_under=releases.chosen_under,
         risk=_largest_risk([risk_of(compose(releases.counted(group))) for group in groups]) if risk else None,
         complete=not time_is_over(),
+        about=releases.about,
     )
 
 

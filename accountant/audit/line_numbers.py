@@ -1,10 +1,44 @@
-"""Where in a TOML or JSON file a release table or one of its keys stands."""
+"""Where in a file a release table or one of its keys stands."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
+
+
+class LineNumbers(Protocol):
+    """Where tables and keys stand."""
+
+    def key(self, table: int, key: str | None) -> int:
+        """Return the line of a key of the `table`-th release, or of the table itself."""
+
+    def top_level(self, key: str) -> int:
+        """Return the line of a key outside all release tables."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Line numbers of tables that are rows.
+
+    Attributes
+    ----------
+    lines
+        Where each row ends.
+    """
+
+    lines: Sequence[int]
+
+    def key(self, table: int, key: str | None) -> int:
+        """Return the line of a row."""
+        return self.lines[table]
+
+    def top_level(self, key: str) -> int:
+        """Return the first line, which names the columns."""
+        return 1
 
 
 class Lines:

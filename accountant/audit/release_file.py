@@ -9,12 +9,13 @@ from typing import Any, cast
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import Lines
 from accountant.audit.opacus_history import is_opacus_state, releases_of_history
+from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped
-from accountant.data_files import DataFileError, from_json, from_toml
+from accountant.data_files import from_json, from_toml
 from accountant.gates.provenance import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.neighbouring import Neighbouring, conversion_hint
 
 
 def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> Releases:
@@ -25,52 +26,76 @@ def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> R
     path
         The file.
     neighbours
-        The neighbouring relation, for files that cannot state theirs (of dp-accounting and Opacus), and only for them.
+        The neighbouring relation; a file may say the same, or nothing. Those of dp-accounting and Opacus cannot say it.
 
     Raises
     ------
     ReleaseFileError
-        If the file breaks a rule, with its line number where there is one, or says its own relation.
+        If the file breaks a rule, with its line number where there is one, or is for another relation.
     OSError
         If it cannot be read.
+    ParameterError
+        If there is no such relation.
     """
+    relation = None if neighbours is None else Neighbouring.named(neighbours)
+    releases = _read(path, relation)
+    if relation not in (None, releases.neighbouring):
+        raise ReleaseFileError(
+            f"{path}: neighbours = {str(relation)!r}: the file is for {releases.neighbouring.value!r}; "
+            f"{conversion_hint(releases.neighbouring, relation)}"
+        )
+    return releases
+
+
+def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if not path.is_file():
         raise ReleaseFileError(f"{path}: no such file")
     with path.open("rb") as file:
         if file.read(16) == b"SQLite format 3\0":
-            return _from_ledger(_stating(path, neighbours))
+            return _from_ledger(path)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ReleaseFileError(f"{path}: not a text file ({error.reason} at byte {error.start})") from None
-    if path.suffix.lower() == ".toml":
-        read: Callable[[str], Any] = from_toml
-    elif path.suffix.lower() == ".json":
-        read = from_json
-    else:
-        raise ReleaseFileError(f"{path}: must end in .toml or .json")
+    suffix = path.suffix.lower()
+    if suffix not in _READ:
+        raise ReleaseFileError(f"{path}: must end in .toml, .json or .csv")
     try:
-        content = read(text)
-    except DataFileError as error:
-        raise ReleaseFileError(f"{path}: {error}") from None
-    if read is from_json and isinstance(content, dict):
-        if "class_name" in content:
-            return releases_of_event(str(path), content, _stated(path, neighbours))
-        if is_opacus_state(content):
-            return releases_of_history(str(path), content, _stated(path, neighbours))
-        if _is_ledger(content):
-            return _from_ledger(_stating(path, neighbours))
-    try:
-        return from_tables(
-            str(_stating(path, neighbours)), content, Lines(text, path.suffix.lower() == ".toml")
-        )
+        return _READ[suffix](path, text, neighbours)
     except ReleaseFileError:
         raise
-    except ValueError as error:  # a whole number that Python does not write out
+    except ValueError as error:  # also a whole number that Python does not write out
         raise ReleaseFileError(f"{path}: {error}") from None
 
 
-def _stated(path: Path, neighbours: Neighbouring | str | None) -> Neighbouring | str:
+def _from_toml(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
+    return from_tables(str(path), from_toml(text), Lines(text, toml=True), neighbours)
+
+
+def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
+    content = from_json(text)
+    if isinstance(content, dict):
+        if "class_name" in content:
+            return releases_of_event(str(path), content, _needed(path, neighbours))
+        if is_opacus_state(content):
+            return releases_of_history(str(path), content, _needed(path, neighbours))
+        if str(content.get("format", "")).startswith("dpwitness-ledger"):
+            return _from_ledger(path)
+    return from_tables(str(path), content, Lines(text, toml=False), neighbours)
+
+
+def _from_csv(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
+    return from_rows(str(path), text, neighbours)
+
+
+_READ: dict[str, Callable[[Path, str, Neighbouring | None], Releases]] = {
+    ".toml": _from_toml,
+    ".json": _from_json,
+    ".csv": _from_csv,
+}
+
+
+def _needed(path: Path, neighbours: Neighbouring | None) -> Neighbouring:
     """Return the relation that a file of this kind needs beside it."""
     if neighbours is None:
         known = ", ".join(repr(one.value) for one in Neighbouring)
@@ -79,19 +104,6 @@ def _stated(path: Path, neighbours: Neighbouring | str | None) -> Neighbouring |
             f"(--neighbours), one of {known}"
         )
     return neighbours
-
-
-def _stating(path: Path, neighbours: Neighbouring | str | None) -> Path:
-    """Return the path of a file that says its own relation; refuse another one beside it."""
-    if neighbours is not None:
-        raise ReleaseFileError(
-            f"{path}: neighbours = {str(neighbours)!r}: a file of this kind says its own relation"
-        )
-    return path
-
-
-def _is_ledger(content: dict[str, Any]) -> bool:
-    return str(content.get("format", "")).startswith("dpwitness-ledger")
 
 
 def _from_ledger(path: Path) -> Releases:

@@ -17,12 +17,14 @@ replacing a record does not change.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from accountant.audit.line_numbers import Lines
+from accountant.audit.line_numbers import LineNumbers
 from accountant.audit.mechanism_kinds import ALIASES, TableError, hint, kind_of
-from accountant.audit.releases import POWER, Release, ReleaseFileError, Releases, grouped, scaled
+from accountant.audit.releases import POWER, About, Release, ReleaseFileError, Releases, grouped, scaled
 from accountant.gates.provenance import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
@@ -44,11 +46,18 @@ _COMMON = (
     "records",
     "partition",
     "name",
+    "date",
+    "notes",
 )
-_UNSAID = ("mechanism", "records", "partition", "name", "count", "neighbours", "sampling", "coordinates")
+_OF_FILE = ("release", "neighbours", "title", "date", "notes")
+_APART = ("count", "records", "partition", "date", "notes")
+"""Keys in which two releases of one kind may differ."""
+_UNSAID = (*_APART, "mechanism", "name", "neighbours", "sampling", "coordinates")
 
 
-def from_tables(source: str, content: Any, lines: Lines | None = None) -> Releases:
+def from_tables(
+    source: str, content: Any, lines: LineNumbers | None = None, neighbours: Neighbouring | None = None
+) -> Releases:
     """Read what a TOML or JSON file holds, or tables that were made of something else.
 
     Parameters
@@ -59,6 +68,8 @@ def from_tables(source: str, content: Any, lines: Lines | None = None) -> Releas
         What it holds.
     lines
         Where its keys stand; None if there are no lines.
+    neighbours
+        The neighbouring relation, if the file says none.
 
     Raises
     ------
@@ -68,18 +79,22 @@ def from_tables(source: str, content: Any, lines: Lines | None = None) -> Releas
     if not isinstance(content, dict):
         raise ReleaseFileError(f"{source}: must hold `release` tables")
     for key in content:
-        if key not in ("release", "neighbours"):
+        if key not in _OF_FILE:
             raise ReleaseFileError(
-                f"{source}: {_line(lines, key)}unknown key {key!r}; the only ones are 'release' and 'neighbours'"
+                f"{source}: {_line(lines, key)}unknown key {key!r}; the only ones are {', '.join(map(repr, _OF_FILE))}"
             )
     tables = content.get("release", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise ReleaseFileError(f"{source}: must hold at least one [[release]] table")
     try:
-        of_file = _neighbours(content)
+        of_file = _neighbours(content) or neighbours
+        about = About(_text(content, "title"), _text(content, "notes"), _date(content))
     except TableError as problem:
-        raise ReleaseFileError(f"{source}: {_line(lines, 'neighbours')}{problem}") from None
-    kinds, holders, counts = [], [], []
+        raise ReleaseFileError(f"{source}: {_line(lines, problem.key)}{problem}") from None
+    kinds: dict[str, tuple[int, Release]] = {}
+    members: dict[RecordId, dict[int, int]] = {}
+    everyone: dict[int, int] = {}  # counts of releases that name no record
+    dates: list[datetime.date] = []
     relation: Neighbouring | None = None
     named_by = next((key for table in tables for key in ("records", "partition") if key in table), None)
     for i, table in enumerate(tables):
@@ -87,21 +102,48 @@ def from_tables(source: str, content: Any, lines: Lines | None = None) -> Releas
             own = _check_agrees(_neighbours(table), of_file) or of_file
             relation = _check_one_relation(table, own, relation)
             _check_one_way(table, named_by)
-            kinds.append(_kind_of_release(table, i, own))
-            holders.append(_holders(table))
-            counts.append(_count(table))
+            said = repr([(key, table[key]) for key in sorted(table) if key not in _APART])
+            if said not in kinds:
+                kinds[said] = len(kinds), _kind_of_release(table, len(kinds), own)
+            kind, count = kinds[said][0], _count(table)
+            holders = [members.setdefault(label, {}) for label in _holders(table)] or [everyone]
+            for counts in holders:
+                counts[kind] = counts.get(kind, 0) + count
+            date, _ = _date(table), _text(table, "notes")
+            dates += [] if date is None else [date]
         except TableError as problem:
             place = _line(lines, problem.key, i)
             raise ReleaseFileError(f"{source}: {place}release {i + 1}: {problem}") from None
-    labels = list(dict.fromkeys(label for held in holders for label in held)) or [EVERYONE]
-    members: dict[RecordId, dict[int, int]] = {label: {} for label in labels}
-    for i, held in enumerate(holders):
-        for label in held or labels:
-            members[label][i] = counts[i]
-    return Releases(tuple(kinds), grouped(members))
+    for counts in members.values():
+        for kind, count in everyone.items():
+            counts[kind] = counts.get(kind, 0) + count
+    if dates:
+        about = replace(about, first=min(dates), last=max(dates))
+    found = tuple(release for _, release in kinds.values())
+    return Releases(found, grouped(members or {EVERYONE: everyone}), about=about)
 
 
-def _line(lines: Lines | None, key: str | None, table: int | None = None) -> str:
+def _text(table: Mapping[str, Any], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise TableError(key, f"{key} = {value!r}: must be a text")
+    return value
+
+
+def _date(table: Mapping[str, Any]) -> datetime.date | None:
+    """Return the date of a table or the file: a date of TOML, or a text as ISO 8601 has it."""
+    value = table.get("date")
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    if value is None or isinstance(value, datetime.date):
+        return value
+    try:
+        return datetime.date.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise TableError("date", f"date = {value!r}: must be a date, year-month-day") from None
+
+
+def _line(lines: LineNumbers | None, key: str | None, table: int | None = None) -> str:
     """Return the line of a key, of a table or outside all, as messages say it; nothing if there are no lines."""
     if lines is None:
         return ""
@@ -152,7 +194,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         if key not in _COMMON and key not in kind.keys:
             keys = (*kind.keys, *_COMMON)
             raise TableError(
-                key, f"unknown key {key!r}{hint(key, keys) or '; the only ones are ' + ', '.join(keys)}"
+                key, f"unknown key {key!r}{hint(key, keys[:-2]) or '; the only ones are ' + ', '.join(keys)}"
             )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
@@ -196,9 +238,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             (key for key in table if ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism"
         )
         raise TableError(guilty, str(error)) from None
-    name = table.get("name", f"{index + 1}: {_words(table, rate, sampling)}")
-    if not isinstance(name, str):
-        raise TableError("name", f"name = {name!r}: must be a text")
+    name = _text(table, "name") or f"{index + 1}: {_words(table, rate, sampling)}"
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
     return Release(name, build, varied, _movement(rate, sampling, needed))
 

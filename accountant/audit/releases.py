@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +74,30 @@ class Group:
 
 
 @dataclass(frozen=True)
+class About:
+    """What a file says about itself, for its readers: no number depends on it.
+
+    Attributes
+    ----------
+    title, notes
+        Text; empty if there is none.
+    date
+        Of the file.
+    first, last
+        The earliest and the latest date of a release; None if none has one.
+    """
+
+    title: str = ""
+    notes: str = ""
+    date: datetime.date | None = None
+    first: datetime.date | None = None
+    last: datetime.date | None = None
+
+
+NOTHING_SAID = About()
+
+
+@dataclass(frozen=True)
 class ChosenUnder:
     """What an accountant promised for releases that its run chose on the way.
 
@@ -101,6 +126,8 @@ class Releases:
         The releases and the records.
     chosen_under
         For a ledger, what held whatever its run chose; None for releases that were written down.
+    about
+        What the file says about itself.
 
     Raises
     ------
@@ -111,6 +138,7 @@ class Releases:
     kinds: tuple[Release, ...]
     groups: tuple[Group, ...]
     chosen_under: ChosenUnder | None = None
+    about: About = NOTHING_SAID
 
     def __post_init__(self) -> None:
         _ = self.neighbouring

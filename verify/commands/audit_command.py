@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from accountant.audit import (
+    About,
     Audit,
     Calibration,
     Question,
@@ -28,6 +29,7 @@ from accountant.budget import Budget
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.risk import Risk
 from mechanisms.neighbouring import Neighbouring
+from verify.commands.audit_comparison import digits, render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.printable import printable
@@ -46,15 +48,15 @@ _STOPPED = "stopped at the time limit: what is said holds, more time may say it 
 
 _neighbours_option = click.option(
     "--neighbours",
-    help="When two data sets are neighbours, for a FILE that does not say so (of dp-accounting or Opacus): "
+    help="When two data sets are neighbours; needed where FILE cannot say it (of dp-accounting or Opacus): "
     '"replace one", "add or remove one" or "zero out".',
 )
 
-_file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("audit")
-@_file_argument
+@click.argument("files", metavar="FILE...", type=_FILE, nargs=-1, required=True)
 @click.option("--delta", type=float, help=f"Answer with epsilon at this delta [default: {DEFAULT_DELTA:g}].")
 @click.option("--epsilon", type=float, help="Answer with delta at this epsilon instead.")
 @click.option("--budget", type=float, help="An epsilon: say what is left of it, and what still fits.")
@@ -69,7 +71,7 @@ _file_argument = click.argument("file", type=click.Path(path_type=Path, dir_okay
 def audit_command(
     ctx: click.Context,
     /,
-    file: Path,
+    files: tuple[Path, ...],
     delta: float | None,
     epsilon: float | None,
     budget: float | None,
@@ -81,8 +83,9 @@ def audit_command(
 ) -> None:
     """Say what the releases in FILE cost: [[release]] tables, a ledger, or what other libraries write.
 
-    Every number is an interval that contains the truth. FILE is TOML or JSON with tables, a ledger (a store, or its
-    export), or in JSON an event of dp-accounting or the history of an accountant of Opacus. Tables have the keys
+    Every number is an interval that contains the truth. Several files are shown side by side. FILE is TOML, JSON or CSV
+    with tables, a ledger (a store, or its export), or in JSON an event of dp-accounting or the history of an accountant
+    of Opacus. Tables have the keys
     mechanism, its parameters (scale; sigma; epsilon and k; ...), sensitivity, count, sampling_rate, sampling (poisson
     or fixed size), and records or partition for groups of records that do not share everything. The key neighbours
     says when two data sets are neighbours: "replace one" (the default), "add or remove one" or "zero out"; with a
@@ -95,16 +98,31 @@ def audit_command(
         delta = DEFAULT_DELTA
     question = Question(delta, epsilon)
     if plot is not None:
+        if len(files) > 1:
+            raise click.UsageError("--plot draws one file")
         check_plot(plot)
-    releases = read_releases(file, neighbours)
-    result = audit(releases, question, budget, risk=risk, time_limit=time_limit)
+    read = [read_releases(file, neighbours) for file in files]
+    results = [audit(releases, question, budget, risk=risk, time_limit=time_limit) for releases in read]
     if plot is not None:
-        title = printable(f"{file.name}: {result.worst.name}", _TITLE)
-        plot_privacy(releases.counted(result.worst), title, plot)
-    show(as_json, partial(_audit_json, result), partial(_render, result, releases))
-    ctx.exit(_BUDGET_CODES[_within(result)])
+        title = printable(f"{files[0].name}: {results[0].worst.name}", _TITLE)
+        plot_privacy(read[0].counted(results[0].worst), title, plot)
+    if len(files) == 1:
+        show(as_json, partial(_audit_json, results[0]), partial(_render, results[0], read[0]))
+    else:
+        names = [str(file) for file in files]
+        show(
+            as_json,
+            lambda: {
+                "files": [
+                    {"file": name, **_audit_json(one)} for name, one in zip(names, results, strict=True)
+                ]
+            },
+            partial(render_side_by_side, names, results, read),
+        )
+    ctx.exit(max((_BUDGET_CODES[_within(result)] for result in results), key=_SEVERITY.index))
 
 
+_SEVERITY = (GOOD, OPEN, BAD)
 _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
 
 
@@ -119,6 +137,7 @@ def _audit_json(result: Audit) -> dict[str, Any]:
     """Return an audit as the stable JSON object; infinity is the string ``"inf"``."""
     asked, given = result.question.asked, result.question
     return {
+        **_about_json(result.about),
         "neighbours": result.neighbouring.value,
         "delta": given.delta if asked == "epsilon" else _interval(result.answer),
         "epsilon": given.epsilon if asked == "delta" else _interval(result.answer),
@@ -148,6 +167,15 @@ def _audit_json(result: Audit) -> dict[str, Any]:
     }
 
 
+def _about_json(about: About) -> dict[str, Any]:
+    dates = {"date": about.date, "first": about.first, "last": about.last}
+    return {
+        "title": about.title,
+        "notes": about.notes,
+        **{key: None if date is None else date.isoformat() for key, date in dates.items()},
+    }
+
+
 def _risk_json(risk: Risk) -> dict[str, Any]:
     return {
         "advantage": _interval(risk.advantage),
@@ -173,9 +201,11 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     asked, given = result.question.asked, result.question.given
     other = "delta" if asked == "epsilon" else "epsilon"
     relation = result.neighbouring
+    for line in _about_lines(result.about):
+        console.print(Text(line))
     console.print(f"[bold]{asked} at {other} = {given:g}, neighbours: {relation}[/bold]")
-    console.print(f"at most  {_digits(result.answer.upper)}  ({result.answer.upper_by}; {relation})")
-    console.print(f"at least {_digits(result.answer.lower)}  ({result.answer.lower_by}; {relation})")
+    console.print(f"at most  {digits(result.answer.upper)}  ({result.answer.upper_by}; {relation})")
+    console.print(f"at least {digits(result.answer.lower)}  ({result.answer.lower_by}; {relation})")
     if not result.complete:
         console.print(_STOPPED)
     alike = f", like {result.worst.records - 1} other{'s' if result.worst.records > 2 else ''}"
@@ -200,7 +230,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     )
     for name, found in result.theorems.items():
         marked = f"[bold]{name}[/bold]" if name == result.best else name
-        table.add_row(marked, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
+        table.add_row(marked, digits(found.lower) if found.lower > 0 else "-", digits(found.upper))
     console.print(table)
     if result.risk is not None:
         _render_risk(result.risk, relation, console)
@@ -209,7 +239,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
     console.print()
     budget = result.remaining.budget
     left = {
-        True: f"left of the budget {budget:g}: {_digits(result.remaining.epsilon)}",
+        True: f"left of the budget {budget:g}: {digits(result.remaining.epsilon)}",
         False: f"the budget {budget:g} is exceeded",
         None: f"whether the budget {budget:g} is exceeded is not known",
     }
@@ -223,6 +253,16 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
             "over a trillion" if math.isinf(count) else f"{'' if result.complete else 'at least '}{count:,}",
         )
     console.print(table)
+
+
+def _about_lines(about: About) -> list[str]:
+    dates = "" if about.date is None else f" ({about.date})"
+    lines = [f"{printable(about.title)}{dates}".strip()] if about.title or dates else []
+    if about.first is not None:
+        lines.append(
+            f"releases of {about.first}" + ("" if about.last == about.first else f" to {about.last}")
+        )
+    return lines + [printable(line) for line in about.notes.splitlines()]
 
 
 def _render_risk(risk: Risk, relation: Neighbouring, console: Console) -> None:
@@ -253,12 +293,8 @@ def _budget(budget: Budget) -> str:
     return f"epsilon = {budget.epsilon:.10g}, delta = {budget.delta:g}"
 
 
-def _digits(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.10g}"
-
-
 @click.command("calibrate")
-@_file_argument
+@click.argument("file", type=_FILE)
 @click.option("--epsilon", type=float, help="The target epsilon, for every record.")
 @click.option("--delta", type=float, default=DEFAULT_DELTA, show_default=True, help="The target delta.")
 @click.option("--advantage", type=float, help="Instead: what attacks may gain over guessing, at most.")
@@ -304,7 +340,7 @@ def _render_calibration(result: Calibration, console: Console) -> None:
     if not result.complete:
         console.print(_STOPPED)
     console.print(
-        f"then epsilon is at most {_digits(result.epsilon)} at delta = {result.delta:g} "
+        f"then epsilon is at most {digits(result.epsilon)} at delta = {result.delta:g} "
         f"({result.neighbouring})"
     )
     console.print()

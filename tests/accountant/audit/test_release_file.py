@@ -30,7 +30,7 @@ def read(tmp_path):
 def test_other_files(read, tmp_path):
     with pytest.raises(ReleaseFileError, match=r"not valid TOML.*line 1"):
         read("x =\n")
-    with pytest.raises(ReleaseFileError, match=r"\.toml or \.json"):
+    with pytest.raises(ReleaseFileError, match=r"\.toml, \.json or \.csv"):
         read("", ".yaml")
     with pytest.raises(ReleaseFileError, match="must hold `release` tables"):
         read("[1]", ".json")

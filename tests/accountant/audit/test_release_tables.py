@@ -350,3 +350,24 @@ def test_a_sampled_gaussian_costs_what_its_relation_says(read, neighbours, more,
     joins, replaced = "a record that joins or leaves it", "a record of it that is replaced"
     moved = releases.kinds[0].movement
     assert (replaced if "fixed" in more else "zeroed" if neighbours == "zero out" else joins) in moved
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title = 3", "line 1: title = 3: must be a text"),
+        ('date = "soon"', "line 1: date = 'soon': must be a date"),
+        ("notes = []", "line 1: notes = []: must be a text"),
+    ],
+)
+def test_what_a_file_says_about_itself_is_checked(read, text, words):
+    with pytest.raises(ReleaseFileError) as error:
+        read(f'{text}\n[[release]]\nmechanism = "laplace"\nscale = 1\n')
+    assert words in str(error.value)
+
+
+def test_equal_tables_are_one_kind_whatever_is_said_of_them(read):
+    table = '[[release]]\nmechanism = "laplace"\nscale = 1\ncount = {}\ndate = 2026-01-0{}\nnotes = "{}"\n'
+    releases = read(table.format(2, 1, "a") + table.format(3, 2, "b"))
+    assert [kind.name for kind in releases.kinds] == ["1: laplace scale=1"]
+    assert one(releases) == (LaplaceProfile(1.0, 1.0), 5)

@@ -79,7 +79,7 @@ def test_audit_json_has_the_stable_keys(run, file):
     result = json.loads(out)
     assert set(result) == {
         *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining", "risk"),
-        "complete",
+        *("complete", "title", "date", "notes", "first", "last"),
     }
     assert result["chosen_under"] is None
     assert result["neighbours"] == "add or remove one"
@@ -91,6 +91,84 @@ def test_audit_json_has_the_stable_keys(run, file):
     assert inverse["epsilon"] == 3
     assert set(inverse["delta"]) == {"lower", "upper", "method"}
     assert inverse["remaining"] is None
+
+
+PLANS = """
+title = "Photos [2026]"
+date = 2026-11-23
+notes = "as submitted"
+neighbours = "add or remove one"
+
+[[release]]
+mechanism = "gaussian"
+sigma = 20.0
+count = 10
+date = 2026-01-05
+
+[[release]]
+mechanism = "laplace"
+scale = {scale}
+date = "2026-03-01"
+"""
+
+
+def test_a_file_is_shown_with_its_title_and_dates(run, file):
+    path = file(PLANS.format(scale=1))
+    code, out, err = run("audit", path)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:3] == [
+        "Photos [2026] (2026-11-23)",
+        "releases of 2026-01-05 to 2026-03-01",
+        "as submitted",
+    ]
+    result = json.loads(run("audit", path, "--json")[1])
+    assert [result[key] for key in ("title", "date", "first", "last")] == [
+        "Photos [2026]",
+        "2026-11-23",
+        "2026-01-05",
+        "2026-03-01",
+    ]
+
+
+def test_files_side_by_side(run, file, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    one, other = file(PLANS.format(scale=1), "a[b].toml"), file(PLANS.format(scale=2), "b.toml")
+    code, out, err = run("audit", one.name, other.name, "--delta", "0.01", "--risk")
+    assert (code, err) == (0, "")
+    for words in ("a[b].toml", "b.toml", "add or remove one", "laplace scale=1", "advantage of an attack"):
+        assert words in out
+    assert "do not compare" not in out
+    counts = {
+        line.split("│")[1].strip(): line.split("│")[2:4] for line in out.splitlines() if " scale=" in line
+    }
+    assert [cell.strip() for cell in counts["laplace scale=1"]] == ["1", "-"]
+    assert [cell.strip() for cell in counts["laplace scale=2"]] == ["-", "1"]
+    result = json.loads(run("audit", one, other, "--json", "--budget", "1.5")[1])
+    assert [entry["file"] for entry in result["files"]] == [str(one), str(other)]
+    assert [entry["remaining"]["within"] for entry in result["files"]] == [False, True]
+    assert result["files"][0] == {
+        "file": str(one),
+        **json.loads(run("audit", one, "--json", "--budget", "1.5")[1]),
+    }
+    assert run("audit", other, one, "--budget", "1.5")[0] == 1
+    code, out, _ = run("audit", one, file(TABLE))
+    assert "different neighbouring relations" in out
+    code, _, err = run("audit", one, other, "--plot", "x.png")
+    assert code == 2
+    assert "--plot draws one file" in err
+
+
+def test_the_relation_may_be_said_beside_the_file(run, file):
+    silent = file(TABLE)
+    assert json.loads(run("audit", silent, "--json")[1])["neighbours"] == "replace one"
+    said = json.loads(run("audit", silent, "--json", "--neighbours", "zero-out")[1])
+    assert said["neighbours"] == "zero out"
+    code, _, err = run("audit", file(PLANS.format(scale=1)), "--neighbours", "replace one")
+    assert code == 2
+    assert "neighbours = 'replace one': the file is for 'add or remove one'" in err
+    code, _, err = run("audit", silent, "--neighbours", "both")
+    assert code == 2
+    assert "neighbours = 'both': must be one of" in err
 
 
 def test_a_time_limit_is_kept_and_said(run, file):

@@ -1,0 +1,72 @@
+"""Release tables as rows of a CSV file, whose first line names the keys.
+
+An empty cell is a key that is not there. Several ``records`` stand in one cell, with semicolons between them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from accountant.audit.line_numbers import Rows
+from accountant.audit.release_tables import from_tables
+from accountant.audit.releases import ReleaseFileError, Releases
+from mechanisms.neighbouring import Neighbouring
+
+_LABELS = ("records", "partition")
+_TEXT = ("mechanism", "sampling", "neighbours", "name", "date", "notes")
+
+
+def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) -> Releases:
+    """Read a CSV file of releases.
+
+    Parameters
+    ----------
+    source
+        The file, for messages.
+    text
+        What it holds: commas between cells, double quotes around cells that hold commas.
+    neighbours
+        The neighbouring relation of the file, if its rows say none.
+
+    Raises
+    ------
+    ReleaseFileError
+        If it is no such file, or a row breaks a rule of release tables; with its line.
+    """
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    tables, lines = [], []
+    try:
+        columns = [name.strip() for name in next(reader, [])]
+        for name in columns:
+            if not name or columns.count(name) > 1:
+                raise ReleaseFileError(
+                    f"{source}: line 1: column {name!r}: must have a name, and one of its own"
+                )
+        for row in reader:
+            if not any(map(str.strip, row)):
+                continue
+            if len(row) != len(columns):
+                raise ReleaseFileError(
+                    f"{source}: line {reader.line_num}: {len(row)} cells: must be as many as columns, {len(columns)}"
+                )
+            cells = zip(columns, map(str.strip, row), strict=True)
+            tables.append({key: _value(key, cell) for key, cell in cells if cell})
+            lines.append(reader.line_num)
+    except csv.Error as error:
+        raise ReleaseFileError(f"{source}: line {reader.line_num}: not valid CSV: {error}") from None
+    return from_tables(source, {"release": tables}, Rows(lines), neighbours)
+
+
+def _value(key: str, cell: str) -> Any:
+    if key in _LABELS:
+        return [label for part in cell.split(";") if (label := part.strip())]
+    if key in _TEXT or "_" in cell:  # Python reads 1_000 as a number, nobody else does
+        return cell
+    for number in (int, float):
+        try:
+            return number(cell)
+        except ValueError:
+            continue
+    return cell

@@ -1,0 +1,76 @@
+"""Audits of several files, side by side."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from accountant.audit import Audit, Releases
+from verify.printable import printable
+
+_NAME = 40  # characters
+
+_Row = Callable[[Audit], str]
+
+
+def render_side_by_side(
+    names: Sequence[str], results: Sequence[Audit], read: Sequence[Releases], console: Console
+) -> None:
+    """Print what several files cost, a column each, and which releases are in which."""
+    asked, given = results[0].question.asked, results[0].question.given
+    other = "delta" if asked == "epsilon" else "epsilon"
+    table = Table("", *_headers(names))
+    rows: dict[str, _Row] = {
+        "title": lambda one: printable(one.about.title, _NAME),
+        "neighbours": lambda one: str(one.neighbouring),
+        f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),
+        "at least": lambda one: digits(one.answer.lower),
+        "by": lambda one: one.best,
+        "worst group": lambda one: printable(one.worst.name, _NAME),
+        "groups": lambda one: str(one.groups),
+        "complete": lambda one: "" if one.complete else "no: time limit",
+        "left of the budget": lambda one: "" if one.remaining is None else digits(one.remaining.epsilon),
+        "advantage of an attack, at most": lambda one: (
+            "" if one.risk is None else f"{one.risk.advantage.upper:.6g}"
+        ),
+    }
+    for title, row in rows.items():
+        cells = [row(one) for one in results]
+        if any(cells):
+            table.add_row(title, *map(Text, cells))
+    console.print(table)
+    if len({one.neighbouring for one in results}) > 1:
+        console.print("These are for different neighbouring relations: their numbers do not compare.")
+    console.print()
+    console.print(_releases(names, results, read))
+
+
+def _releases(names: Sequence[str], results: Sequence[Audit], read: Sequence[Releases]) -> Table:
+    """Return how often the worst record of each file is part of each kind of release."""
+    counts: dict[str, list[int]] = {}
+    for column, (one, releases) in enumerate(zip(results, read, strict=True)):
+        for kind, count in one.worst.counts.items():
+            name = re.sub(
+                r"^\d+: ", "", releases.kinds[kind].name
+            )  # kinds are numbered in each file by itself
+            counts.setdefault(name, [0] * len(names))[column] += count
+    table = Table("release", *_headers(names))
+    table.title, table.title_justify = "For the worst group of each", "left"
+    for name, cells in counts.items():
+        table.add_row(Text(printable(name)), *(f"{count:,}" if count else "-" for count in cells))
+    return table
+
+
+def _headers(names: Sequence[str]) -> list[str]:
+    return [escape(printable(name, _NAME)) for name in names]
+
+
+def digits(value: float) -> str:
+    """Return a number as reports write it."""
+    return "∞" if math.isinf(value) else f"{value:.10g}"
