@@ -249,14 +249,16 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             As `Gate.release`.
         request
             A key of the caller's, never used for anything else: of all releases with this key one is charged, and all
-            return the same outputs, also after a crash and in other processes on the same store.
+            return the same outputs, also after a crash and in other processes on the same store. If `reserve` has
+            charged for it already, that is the charge, and it is final from here on.
 
         Raises
         ------
         ForeignValue
             If the value is not private, or belongs to another gate.
         ValueError
-            If the mask is not boolean or not of the value's shape, or the request's key was used for another release.
+            If the mask is not boolean or not of the value's shape, or the request's key was used for another release or
+            a reservation that was given back.
         TrustViolation
             Under `Trust.LOCAL`, if the released value holds more than one record; under `Trust.SHUFFLE`, if it is no
             sum of messages of single records that leaves through a shuffler of all of them.
@@ -277,7 +279,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         receipt = self._pay(entries, place, request=request)
         if receipt.answer is not None:
             return _decoded(receipt.answer)
-        outputs = self._publish(values, private, own, where, place)
+        return self._kept(request, self._publish(values, private, own, where, place))
+
+    def _kept(self, request: str | None, outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what a request is answered: these outputs, unless others were drawn for it and kept."""
         if request is None:
             return outputs
         with self._bookkeeping():
@@ -373,15 +378,25 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             assumptions,
         )
 
-    def reserve(self, quote: Quote) -> Reservation:
+    def reserve(self, quote: Quote, *, request: str | None = None) -> Reservation:
         """Charge what was quoted, so that it can be released; an error from here on keeps the charge.
+
+        Parameters
+        ----------
+        quote
+            What `price` returned.
+        request
+            A key of the caller's, never used for anything else: of all reservations with this key one is charged, and
+            ``release(..., request=key)`` of the same mechanism and records draws it, once for all, also after a crash
+            and in other processes on the same store.
 
         Raises
         ------
         ForeignValue
             If the quote is another accountant's.
         ValueError
-            If the private sums behind the quote have changed since.
+            If the private sums behind the quote have changed since, or the request's key was used for something else or
+            a reservation that was given back.
         BudgetExceeded
             If a record cannot pay.
         """
@@ -395,8 +410,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         with self._charging:
             self._check_unchanged(quote)
             self._assume_for(quote.assumptions)
-        receipt = self._pay(entries, place, hold=True)
-        return Reservation(self, quote, receipt.position)
+        receipt = self._pay(entries, place, hold=True, request=request)
+        return Reservation(self, quote, receipt.position, request)
 
     def _take_back(self, position: int) -> None:
         with self._bookkeeping():
@@ -407,14 +422,16 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if tuple(now) != quote.entries:
             raise ValueError("the private value has changed since it was priced: price it again")
 
-    def _draw(self, quote: Quote, position: int) -> npt.NDArray[Any]:
+    def _draw(self, quote: Quote, position: int, request: str | None) -> npt.NDArray[Any]:
         self.check_open()
         with self._charging:
             self._check_unchanged(quote)
             values = quote._private._values[0].copy()
         with self._bookkeeping():
             self._ledger.draw(position)
-        return self._publish(values, quote._private, quote.mechanism, quote._where, quote.place)
+        return self._kept(
+            request, self._publish(values, quote._private, quote.mechanism, quote._where, quote.place)
+        )
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True

@@ -123,6 +123,16 @@ class Ledger:
         if request is not None and request in self._requests:
             earlier = self._requests[request]
             check_same_request(request, _release(earlier.entries) == _release(entries))
+            position = earlier.position
+            state = (
+                "returned"
+                if position in self._returned
+                else "reserved"
+                if self.is_reserved(position)
+                else "drawn"
+            )
+            if settles(request, position, state if earlier.reserved else None, hold):
+                self.draw(position)
             return Receipt(earlier.position, True, self._answers.get(request))
         refused = self.first_refused(entries, fits)
         if refused is not None:
@@ -203,6 +213,36 @@ def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
 def already_settled(position: int) -> Settled:
     """Return the refusal to settle a reservation twice."""
     return Settled(f"reservation {position} was drawn or given back before, or never made")
+
+
+def settles(request: str, position: int, state: str | None, hold: bool) -> bool:
+    """Return whether a charge that repeats a request's makes its reservation final.
+
+    Parameters
+    ----------
+    request, position
+        The key, and where its charge stands.
+    state
+        What became of the reservation; None if it is none.
+    hold
+        Whether the charge that repeats it is a reservation.
+
+    Raises
+    ------
+    Settled
+        If it was given back.
+    ValueError
+        If only the new one is a reservation.
+    """
+    if state == "returned":
+        raise Settled(
+            f"request={request!r}: reservation {position} was given back; another one needs a key of its own"
+        )
+    if hold and state is None:
+        raise ValueError(
+            f"request={request!r}: this key was used for a release; a reservation needs a key of its own"
+        )
+    return state == "reserved" and not hold
 
 
 def check_same_request(request: str, same: bool) -> None:

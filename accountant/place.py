@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 _OWN_PACKAGES = frozenset({"accountant", "mechanisms", "numpy", "contextlib", "copy", "pickle"})
 
 
 class Place(NamedTuple):
-    """A line of source code: ``file`` and 1-based ``line``."""
+    """A line of source code: ``file`` and 1-based ``line``; line 0 is no line, but whoever asked (`acting_for`)."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
+        if not self.line:
+            return self.file
         try:
             path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
         except OSError:  # the current folder was deleted
@@ -35,8 +40,24 @@ def _inside_package(file: str) -> str:
     return "/".join(parts) if len(parts) > 1 else file
 
 
+_ACTING_FOR: ContextVar[Place | None] = ContextVar("acting for", default=None)
+
+
+@contextmanager
+def acting_for(who: str) -> Iterator[None]:
+    """Let what happens in this block have been asked for by `who`, and not by a line of code."""
+    token = _ACTING_FOR.set(Place(who, 0))
+    try:
+        yield
+    finally:
+        _ACTING_FOR.reset(token)
+
+
 def calling_place() -> Place:
-    """Return the innermost line outside the gate's own packages and those that act for their caller."""
+    """Return the innermost line outside the packages that act for their caller, or who is `acting_for`."""
+    asked = _ACTING_FOR.get()
+    if asked is not None:
+        return asked
     frame = sys._getframe(1)
     while frame.f_back is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_PACKAGES:

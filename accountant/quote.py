@@ -26,8 +26,8 @@ class _Reserving(Protocol):
     _reserving: Lock
     """Held while a reservation changes its state."""
 
-    def _draw(self, quote: Quote, position: int) -> npt.NDArray[Any]:
-        """Sample what was priced, and is reserved at a position of the ledger."""
+    def _draw(self, quote: Quote, position: int, request: str | None) -> npt.NDArray[Any]:
+        """Sample what was priced, and is reserved at a position of the ledger, perhaps for a request."""
 
     def _take_back(self, position: int) -> None:
         """Give back the charges of a cancelled reservation."""
@@ -81,10 +81,13 @@ class Reservation:
     block.
     """
 
-    def __init__(self, accountant: _Reserving, quote: Quote, position: int) -> None:
+    def __init__(
+        self, accountant: _Reserving, quote: Quote, position: int, request: str | None = None
+    ) -> None:
         self._accountant = accountant
         self._quote = quote
         self._position = position
+        self._request = request
         self._state = "reserved"
 
     @property
@@ -106,7 +109,7 @@ class Reservation:
             If it was released before, cancelled or given back, or the private sums have changed since they were priced.
         """
         self._require("reserved", "released")
-        outputs = self._accountant._draw(self._quote, self._position)
+        outputs = self._accountant._draw(self._quote, self._position, self._request)
         return outputs
 
     def commit(self) -> None:

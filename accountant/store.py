@@ -87,14 +87,17 @@ class Store(Protocol):
         hold
             Whether it is a reservation: only then `give_back` may follow, and nothing is drawn before `draw`.
         request
-            A key of the caller's: of all charges with one key, in whatever process, one is made.
+            A key of the caller's: of all charges with one key, in whatever process, one is made. A charge that is no
+            reservation, with the key of an open one, is that one, made final.
 
         Raises
         ------
         CannotPay
             If a record cannot pay.
         ValueError
-            If the key was used for another charge.
+            If the key was used for another charge, or a reservation's for one that is none.
+        Settled
+            If the key's reservation was given back.
         """
 
     def answered(self, request: str, answer: bytes) -> bytes:

@@ -230,10 +230,12 @@ class Replay:
         """Return the entries as a ledger has them; accounts without a name keep their number."""
         return tuple(entry for _, entries in self.charged(names) for entry in entries)
 
-    def charged(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, list[Entry]]]:
-        """Yield what was charged together, and where it stands."""
+    def charged(
+        self, names: Mapping[int, RecordId], *, returned: bool = False
+    ) -> Iterator[tuple[int, list[Entry]]]:
+        """Yield what was charged together, and where it stands; with `returned`, what was given back, too."""
         for position, paid in self._paid.items():
-            if position not in self._gone:
+            if returned or position not in self._gone:
                 yield (
                     position,
                     [

@@ -16,7 +16,7 @@ from accountant.stores.chain import label
 from accountant.stores.database import Database
 from accountant.stores.refusals import InUse, StoreMoved
 from accountant.stores.replay import Replay
-from accountant.stores.sql_store import Charge, SQLStore
+from accountant.stores.sql_store import Charge, SQLStore, draw_in
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import Work, stored_bytes
 from accountant.written_terms import Terms
@@ -50,6 +50,8 @@ class Saved:
     ----------
     terms, ledger, assumptions
         The accountant's.
+    reserved
+        Where the store has the ledger's open reservations.
     waiting
         Who waits in sums.
     state
@@ -58,6 +60,7 @@ class Saved:
 
     terms: Terms
     ledger: Ledger
+    reserved: Mapping[int, int]
     assumptions: Sequence[Assumption]
     waiting: Waiting
     state: bytes
@@ -148,7 +151,8 @@ class RunStore:
                 raise ValueError(f"{path}: holds no saved run: no save has ended here")
             run = cls(store)
             saved = _saved(store, replay)
-            run._known = _Known(replay.saved[0], len(saved.ledger.events), len(saved.assumptions))
+            known = len(saved.ledger.events), len(saved.assumptions), saved.reserved
+            run._known = _Known(replay.saved[0], *known)
             run._noted = Noted.of(replay.waiting)
             return run, saved
         except BaseException:
@@ -221,7 +225,7 @@ class RunStore:
         elif event.returned:
             self._store.return_in(work, reserved.pop(event.position))
         else:
-            self._store.draw_in(work, reserved.pop(event.position))
+            draw_in(work, reserved.pop(event.position))
 
     def _settle(self, news: News, reserved: dict[int, int]) -> None:
         """Note that a save has ended."""
@@ -257,9 +261,18 @@ def _saved(store: SQLStore, replay: Replay) -> Saved:
     names = {number: json.loads(name) for number, name in labels}
     requests = {position: (json.loads(key), answer) for position, key, answer in answers}
     ledger = Ledger(store.terms.composition)
-    for position, entries in replay.charged(names):
+    reserved: dict[int, int] = {}
+    for position, entries in replay.charged(names, returned=True):
         request, answer = requests.get(position, (None, None))
-        ledger.commit(entries, request=request)
+        became = replay.reservations.get(position)
+        if request is None and became == "returned":
+            continue
+        hold = request is not None and became in ("reserved", "returned")  # without a key nobody can draw it
+        charged = ledger.commit(entries, hold=hold, request=request)
+        if became == "returned":
+            ledger.give_back(charged)  # its key is not to be used again
+        elif hold:
+            reserved[charged] = position
         if answer is not None:
             ledger.answered(request, stored_bytes(answer))
-    return Saved(store.terms, ledger, replay.assumptions, replay.waiting, state)
+    return Saved(store.terms, ledger, reserved, replay.assumptions, replay.waiting, state)

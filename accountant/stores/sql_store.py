@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import heapq
 import json
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
-from accountant.ledger import already_settled, check_same_request
+from accountant.ledger import already_settled, check_same_request, settles
 from accountant.place import Place
 from accountant.store import CannotPay, Fits, Receipt
 from accountant.stores.amounts import Amounts, read
@@ -59,6 +62,7 @@ class SQLStore:
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._queue: GroupCommit[Task] = GroupCommit(self._commit)
         self._history = Replay()
+        self._reading_history = threading.Lock()
         self.assumptions: tuple[Assumption, ...] = ()
         self.closed: tuple[str, Place] | None = None
 
@@ -136,13 +140,7 @@ class SQLStore:
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        self._queue.do(lambda work: self.draw_in(work, position))
-
-    def draw_in(self, work: Work, position: int) -> None:
-        """Make a reservation final, in a transaction."""
-        _check_reserved(work, position)
-        work.append({"drawn": position})
-        work.set_reservation(position, "drawn")
+        self._queue.do(lambda work: draw_in(work, position))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
@@ -222,17 +220,22 @@ class SQLStore:
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
-        worst: Any = None
+        return next(iter(self.most_spent(1)), (None, self._zero))
+
+    def most_spent(self, count: int) -> list[tuple[RecordId, Any]]:
+        """Return the records that have spent most, at most so many, and what they have spent; the most first."""
+        exceeds = self.terms.composition.exceeds
+        order = functools.cmp_to_key(lambda one, other: exceeds(one, other) - exceeds(other, one))
+        found: list[tuple[RecordId, Any]] = []
         with self.database.reading() as connection:
-            for (text,) in connection.exec_driver_sql("SELECT DISTINCT spent FROM account"):
-                spent = self._amounts.of(text)
-                if worst is None or self.terms.composition.exceeds(spent, worst):
-                    worst = spent
-            if worst is None:
-                return None, self._zero
-            sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number"
-            found = self.database.one(connection, sql, Amounts.text(worst))
-        return (None if found is None else json.loads(account_row(self.name, found)[1])), worst
+            totals = connection.exec_driver_sql("SELECT DISTINCT spent FROM account").scalars()
+            for spent in heapq.nlargest(count, map(self._amounts.of, totals), key=order):
+                sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
+                for row in self.database.cursor(connection, sql, (Amounts.text(spent),)).fetchall():
+                    found.append((json.loads(account_row(self.name, row)[1]), spent))
+                if len(found) == count:
+                    break
+        return found
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
@@ -243,10 +246,10 @@ class SQLStore:
     @property
     def entries(self) -> Sequence[Entry]:
         """All charges in order, but for reservations that were given back."""
-        with self.database.snapshot() as connection:
+        with self._reading_history, self.database.snapshot() as connection:
             names = connection.exec_driver_sql("SELECT number, label FROM account").all()
             self._history.feed_all(rows_after(connection, self._history.position))
-        return self._history.entries({number: json.loads(name) for number, name in names})
+            return self._history.entries({number: json.loads(name) for number, name in names})
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -258,6 +261,19 @@ class SQLStore:
     def declassifications(self) -> list[Entry]:
         """List the places where data left unprotected."""
         return [entry for entry in self.entries if entry.mechanism is None]
+
+    def requested(self, request: str) -> tuple[int, str | None] | None:
+        """Return where a request's charge stands, and what became of it if it is a reservation; None if there is none.
+
+        A reservation is ``"reserved"``, ``"drawn"`` or ``"returned"``; a charge that is none has no state.
+        """
+        sql = (
+            "SELECT request.position, state FROM request LEFT JOIN reservation "
+            "ON reservation.position = request.position WHERE key = ?"
+        )
+        with self.database.reading() as connection:
+            found = self.database.one(connection, sql, label(request))
+        return None if found is None else (int(found[0]), found[1])
 
     def reservations(self) -> dict[int, str]:
         """Return the reservations that are neither drawn nor given back, by position, and who holds them."""
@@ -311,7 +327,10 @@ class Charge:
             earlier = work.request(self._request)
             if earlier is not None:
                 position, answer = earlier
-                check_same_request(json.loads(self._request), self._is(work, position))
+                request = json.loads(self._request)
+                check_same_request(request, self._is(work, position))
+                if settles(request, position, work.reservation(position), self._hold):
+                    draw_in(work, position)
                 return Receipt(position, True, answer)
         totals: dict[str, Any] = {}
         for entry in self._entries:
@@ -351,6 +370,13 @@ class Charge:
             for entry in self._entries
         ]
         return before == now
+
+
+def draw_in(work: Work, position: int) -> None:
+    """Make a reservation final, in a transaction."""
+    _check_reserved(work, position)
+    work.append({"drawn": position})
+    work.set_reservation(position, "drawn")
 
 
 def _result(task: Task, work: Work) -> Any:

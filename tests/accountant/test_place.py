@@ -9,6 +9,7 @@ import pytest
 
 import accountant
 from accountant import Accountant, Budget, Place, RawRead, calling_place
+from accountant.place import acting_for
 from mechanisms import Box, Laplace
 
 
@@ -37,3 +38,9 @@ def test_places_are_written_short(monkeypatch, tmp_path):
     inside = Path(accountant.__file__).with_name("gate.py")
     assert str(Place(str(inside), 3)) == "accountant/gate.py:3"
     assert str(Place(os.path.join(os.sep, "elsewhere", "x.py"), 3)).endswith("x.py:3")
+
+
+def test_who_asked_is_named_in_the_place_of_a_line():
+    with acting_for("key ann"):
+        assert str(calling_place()) == "key ann"
+    assert calling_place().file == __file__

@@ -1,7 +1,9 @@
 """Two phases: price, reserve, release, commit; whatever happens between, the charge stays."""
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from accountant import (
     Budget,
     BudgetExceeded,
     ForeignValue,
+    Private,
     SensitivityExceeded,
     TheoremMissing,
     Trust,
@@ -217,3 +220,57 @@ def test_eight_threads_never_reserve_more_than_the_budget():
             assert not accountant.price(noise, value(accountant)).affordable
     finally:
         sys.setswitchinterval(interval)
+
+
+@pytest.fixture(params=["memory", "store"])
+def another(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Accountant]:
+    """Return what gives an accountant of the same budgets: the same one in memory, or others on one store."""
+    path = None if request.param == "memory" else tmp_path / "ledger.db"
+    first = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path)
+    if path is None:
+        return lambda: first
+    return lambda: Accountant(Budget(1.0), noise=np.random.default_rng(1), store=path)
+
+
+def entered(accountant: Accountant, value: float, record: str = "ann") -> Private:
+    return accountant.private([value], Interval(0, 1), record)
+
+
+def test_a_reservation_with_a_key_is_drawn_by_a_release_with_it(another: Callable[[], Accountant]) -> None:
+    """Whoever draws it: it is charged once, and drawn once for all who ask."""
+    one, other = another(), another()
+    reserved = [one.reserve(one.price(HALF, entered(one, 0.0)), request="monday") for _ in range(2)]
+    assert one.spent("ann").epsilon == Fraction(1, 2)
+    shown = other.release(HALF, entered(other, 1.0), request="monday")
+    assert (one.release(HALF, entered(one, 1.0), request="monday") == shown).all()
+    assert one.spent("ann").epsilon == Fraction(1, 2)
+    with pytest.raises(ValueError, match="drawn or given back before"):
+        reserved[1].cancel()
+
+
+def test_a_reservation_of_a_key_and_a_release_with_it_show_the_same(
+    another: Callable[[], Accountant],
+) -> None:
+    one = another()
+    reservation = one.reserve(one.price(HALF, entered(one, 0.5)), request="monday")
+    shown = reservation.release()
+    assert (one.release(HALF, entered(one, 0.5), request="monday") == shown).all()
+
+
+def test_the_key_of_a_reservation_is_for_nothing_else(another: Callable[[], Accountant]) -> None:
+    one = another()
+    kept = one.reserve(one.price(HALF, entered(one, 0.5)), request="kept")
+    with pytest.raises(ValueError, match=r"request='kept'.*another release"):
+        one.release(HALF, entered(one, 0.5, "bob"), request="kept")
+    kept.cancel()
+    for again in (
+        lambda: one.release(HALF, entered(one, 0.5), request="kept"),
+        lambda: one.reserve(one.price(HALF, entered(one, 0.5)), request="kept"),
+    ):
+        with pytest.raises(ValueError, match=r"request='kept': reservation [0-9]+ was given back"):
+            again()
+    one.release(HALF, entered(one, 0.5), request="released")
+    with pytest.raises(ValueError, match="request='released': this key was used for a release"):
+        one.reserve(one.price(HALF, entered(one, 0.5)), request="released")
+    assert one.spent("ann").epsilon == Fraction(1, 2)
+    assert one.spent("bob").epsilon == 0

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -364,3 +365,24 @@ def test_a_commit_that_fails_is_no_release(path: Path, monkeypatch: pytest.Monke
     assert accountant.spent("ann").epsilon == 0
     accountant.release(HALF, value(accountant))
     assert not isinstance(accountant.ledger.verify(), LedgerDamaged)  # type: ignore[attr-defined]
+
+
+def test_the_records_that_have_spent_most(path: Path) -> None:
+    accountant = opened(path)
+    quarter = Laplace(scale=4.0, sensitivity=Sensitivity(1, 1, 1))
+    for record, mechanism in (("ann", quarter), ("bob", HALF), ("eve", quarter), (7, HALF)):
+        accountant.release(mechanism, value(accountant, record))
+    store = open_store(path)
+    assert [record for record, _ in store.most_spent(9)] == ["bob", 7, "ann", "eve"]
+    assert [record for record, _ in store.most_spent(3)] == ["bob", 7, "ann"]
+    assert store.most_spent(1)[0][1].epsilon == Fraction(1, 2)
+
+
+def test_threads_read_the_entries_at_once(path: Path) -> None:
+    """Entries are read on from where the last reader stopped: one reader at a time."""
+    accountant, store = opened(path), open_store(path)
+    for record in range(20):
+        accountant.release(HALF, value(accountant, record))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: len(store.entries), range(32)))
+    assert found == [20] * 32

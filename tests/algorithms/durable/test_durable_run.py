@@ -759,6 +759,28 @@ def test_a_request_is_answered_once_by_the_run_and_by_the_one_that_goes_on(tmp_p
         assert again.accountant.spent("ann").epsilon == 1
 
 
+def test_reservations_with_keys_are_drawn_or_given_back_by_the_run_that_goes_on(tmp_path: Path) -> None:
+    share = Interval(0, 1)
+    noise = Laplace.for_epsilon(0.5, sensitivity=share.sensitivity)
+
+    def entered(run: DurableRun[Any]) -> Any:
+        return run.accountant.private([0.5], share, "ann")
+
+    run = DurableRun(build_least, open_accountant())
+    for key in ("drawn", "returned"):
+        kept = run.accountant.reserve(run.accountant.price(noise, entered(run)), request=key)
+    kept.cancel()
+    run.save(tmp_path / "run")
+    run.close()
+    with DurableRun.load(tmp_path / "run", build_least, noise=np.random.default_rng(0)) as again:
+        with pytest.raises(ValueError, match="request='returned': reservation 2 was given back"):
+            again.accountant.release(noise, entered(again), request="returned")
+        again.accountant.release(noise, entered(again), request="drawn")
+        assert again.accountant.spent("ann").epsilon == Fraction(1, 2)
+        again.save()
+    assert verify_store(tmp_path / "run" / "ledger.db").reserved == ()
+
+
 def test_two_runs_that_hold_one_store_after_all_do_not_both_save(tmp_path: Path) -> None:
     """Somebody deleted the lock: the store itself says that another has saved."""
     run = DurableRun(build_least, open_accountant())
