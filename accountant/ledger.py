@@ -10,7 +10,7 @@ from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.place import Place
-from accountant.store import CannotPay, Fits, Receipt, Settled
+from accountant.store import CannotPay, Fits, KeyUsed, Receipt, Settled
 from accountant.totals import Totals
 from mechanisms import Assumption, Neighbouring
 
@@ -231,7 +231,7 @@ def settles(request: str, position: int, state: str | None, hold: bool) -> bool:
     ------
     Settled
         If it was given back.
-    ValueError
+    KeyUsed
         If only the new one is a reservation.
     """
     if state == "returned":
@@ -239,16 +239,16 @@ def settles(request: str, position: int, state: str | None, hold: bool) -> bool:
             f"request={request!r}: reservation {position} was given back; another one needs a key of its own"
         )
     if hold and state is None:
-        raise ValueError(
+        raise KeyUsed(
             f"request={request!r}: this key was used for a release; a reservation needs a key of its own"
         )
     return state == "reserved" and not hold
 
 
 def check_same_request(request: str, same: bool) -> None:
-    """Raise `ValueError` unless a request's key stands for the same charge as before."""
+    """Raise `KeyUsed` unless a request's key stands for the same charge as before."""
     if not same:
-        raise ValueError(
+        raise KeyUsed(
             f"request={request!r}: this key was used for another release; a retry must be of the same mechanism and "
             "records, and another release needs a key of its own"
         )

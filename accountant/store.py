@@ -36,6 +36,10 @@ class Settled(ValueError):
     """A reservation was drawn or given back before, here or in another process."""
 
 
+class KeyUsed(ValueError):
+    """A request's key was used for something else before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What a store says of a charge that it has made.
@@ -94,8 +98,8 @@ class Store(Protocol):
         ------
         CannotPay
             If a record cannot pay.
-        ValueError
-            If the key was used for another charge, or a reservation's for one that is none.
+        KeyUsed
+            If the key was used for another charge, or a release's for a reservation.
         Settled
             If the key's reservation was given back.
         """

@@ -14,6 +14,7 @@ from verify.commands.ledger_command import ledger_group
 from verify.commands.list_command import list_command
 from verify.commands.regret_command import regret_command
 from verify.commands.reproduce_command import reproduce_command
+from verify.commands.serve_command import keys_group, serve_command
 from verify.commands.simulate_command import simulate_command
 from verify.commands.verify_command import verify_command
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
@@ -57,11 +58,13 @@ for command in (
     list_command,
     audit_command,
     calibrate_command,
+    serve_command,
 ):
     cli.add_command(_with_debug(command))
-for command in ledger_group.commands.values():
-    _with_debug(command)
-cli.add_command(ledger_group)
+for group in (ledger_group, keys_group):
+    for command in group.commands.values():
+        _with_debug(command)
+    cli.add_command(group)
 
 
 def exit_code() -> int:

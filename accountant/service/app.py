@@ -1,0 +1,319 @@
+"""The service as an ASGI application: who is asking, how much, for what; then the desk; then an answer.
+
+A request passes, in this order: a deadline, its key, the key's scope, its rate, the size of its body, JSON read
+strictly. Whatever fails on the way is one JSON object. What fails unforeseen is told by class and line only: the words
+of an error may hold private values.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from accountant.service.asked import check_keys, read_object, read_record, read_release, read_request
+from accountant.service.desk import Desk
+from accountant.service.journal import note, place_of
+from accountant.service.keys import ApiKey, KeyFile, Scope
+from accountant.service.limits import Limits, Rate
+from accountant.service.metrics import CONTENT_TYPE, Metrics
+from accountant.service.openapi import openapi
+from accountant.service.page import CONTENT_SECURITY, page
+from accountant.service.problem import Problem, invalid
+
+_SHOWN = 20
+_HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", CONTENT_SECURITY.encode()),
+)
+
+_ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something that may be asked for.
+
+    Attributes
+    ----------
+    path, method
+        Where it is asked for.
+    scope
+        What a key must allow; None if it takes no key.
+    answer
+        What is done, in a thread, with the key's name and the body; it returns JSON-able data or a response.
+    browsers
+        Whether a browser's own question for a name and a password (HTTP Basic) may present the key, too.
+    """
+
+    path: str
+    method: str
+    scope: Scope | None
+    answer: Callable[[str, Body], Mapping[str, Any] | Response]
+    browsers: bool = False
+
+
+def operations(desk: Desk, metrics: Metrics, limits: Limits) -> list[Operation]:
+    """Return all that a service does."""
+
+    def records(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "records")
+        names = body["records"]
+        if not isinstance(names, list) or not 0 < len(names) <= limits.records:
+            raise invalid("records", f"must be a list of 1 to {limits.records} records")
+        return desk.left(client, tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names)))
+
+    def cancel(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request")
+        return desk.cancel(client, read_request(body))
+
+    def give_back(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "reservation")
+        position = body["reservation"]
+        if type(position) is not int or not 0 < position < 2**63:
+            raise invalid("reservation", "must be a positive whole number")
+        return desk.give_back(client, position)
+
+    def health(client: str, body: Body) -> Mapping[str, Any]:
+        desk.check()
+        return {"status": "ok"}
+
+    def shown(client: str, body: Body) -> Response:
+        found, most = desk.summary(client), desk.most_spent(_SHOWN, client)
+        return HTMLResponse(page(desk.store.name, found, most, len(desk.reservations(client))))
+
+    def measured(client: str, body: Body) -> Response:
+        return PlainTextResponse(metrics.text(_gauges(desk, client)), media_type=CONTENT_TYPE)
+
+    def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
+        return lambda client, body: do(client, read_release(body, limits, values=values))
+
+    return [
+        Operation("/v1/release", "POST", Scope.SPEND, asked(desk.release, True)),
+        Operation("/v1/reserve", "POST", Scope.SPEND, asked(desk.reserve, False)),
+        Operation("/v1/commit", "POST", Scope.SPEND, asked(desk.commit, True)),
+        Operation("/v1/cancel", "POST", Scope.SPEND, cancel),
+        Operation("/v1/left", "POST", Scope.READ, records),
+        Operation("/v1/summary", "GET", Scope.READ, lambda client, _: desk.summary_json(client)),
+        Operation(
+            "/v1/reservations",
+            "GET",
+            Scope.ADMIN,
+            lambda client, _: {
+                "reservations": [
+                    {"reservation": position, "held_by": holder}
+                    for position, holder in desk.reservations(client).items()
+                ]
+            },
+        ),
+        Operation("/v1/give-back", "POST", Scope.ADMIN, give_back),
+        Operation("/", "GET", Scope.READ, shown, browsers=True),
+        Operation("/metrics", "GET", Scope.READ, measured, browsers=True),
+        Operation("/health", "GET", None, health),
+        Operation("/openapi.json", "GET", None, lambda _, __: openapi()),
+    ]
+
+
+def _gauges(desk: Desk, client: str) -> dict[str, tuple[str, float | None]]:
+    most = desk.most_spent(1, client)
+    share = most[0][3] if most else 0.0
+    reservations = len(desk.reservations(client))
+    return {
+        "dpwitness_largest_share_spent": ("Share of its budget that the worst record has spent.", share),
+        "dpwitness_open_reservations": ("Reservations that are neither drawn nor given back.", reservations),
+    }
+
+
+def make_app(desk: Desk, keys: KeyFile, limits: Limits | None = None) -> ASGIApp:
+    """Return the application."""
+    limits = Limits() if limits is None else limits
+    metrics, front = Metrics(), _Front(keys, limits)
+    routes = [
+        Route(each.path, partial(front.answer, each), methods=[each.method])
+        for each in operations(desk, metrics, limits)
+    ]
+    return _Guard(
+        Starlette(routes=routes, exception_handlers={HTTPException: _http_problem}), metrics, limits
+    )
+
+
+class _Front:
+    """Who is asking, and whether for too much."""
+
+    def __init__(self, keys: KeyFile, limits: Limits) -> None:
+        self._keys = keys
+        self._limits = limits
+        self._rate = Rate(limits.rate)
+        self._working = threading.BoundedSemaphore(limits.at_once)
+        self._threads = CapacityLimiter(limits.at_once)
+
+    async def answer(self, operation: Operation, request: Request) -> Response:
+        """Return what an operation answers, or why it is not done."""
+        request.scope[_ROUTE] = operation.path
+        try:
+            return await self._answer(operation, request)
+        except Problem as error:
+            problem = error
+        except ClientDisconnect:
+            problem = Problem(400, "disconnected", "the client went away")
+        except Exception as error:
+            note("failed", logging.ERROR, route=operation.path, error=place_of(error))
+            problem = Problem(500, "failed", "an error of the service's own; its journal says where")
+        return _refusal(problem, request.scope)
+
+    async def _answer(self, operation: Operation, request: Request) -> Response:
+        client = self._client(operation, request)
+        if not self._rate.admits(client):
+            raise Problem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
+        body = await self._body(request) if operation.method == "POST" else {}
+        found = await self._threaded(partial(operation.answer, client or "", body))
+        return found if isinstance(found, Response) else JSONResponse(dict(found))
+
+    def _client(self, operation: Operation, request: Request) -> str | None:
+        if operation.scope is None:
+            return None
+        try:
+            key = self._presented(operation, request)
+        except ValueError as error:
+            note("keys", logging.ERROR, reason=str(error))
+            raise Problem(503, "keys", "the service cannot read its keys") from None
+        if key is None:
+            if not self._rate.admits(""):
+                raise Problem(429, "too-many", "too many requests without a key")
+            raise Problem(
+                401, "no-key", "a key of this service must be in the header: Authorization: Bearer KEY"
+            )
+        request.scope[_CLIENT] = key.name
+        if not key.allows(operation.scope):
+            scope = operation.scope.value
+            raise Problem(403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}")
+        return key.name
+
+    def _presented(self, operation: Operation, request: Request) -> ApiKey | None:
+        kind, _, word = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return self._keys.find(word.strip())
+        if kind.lower() == "basic" and operation.browsers:
+            try:
+                return self._keys.find(base64.b64decode(word, validate=True).decode().partition(":")[2])
+            except (binascii.Error, UnicodeDecodeError):
+                return None
+        return None
+
+    async def _body(self, request: Request) -> Body:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise Problem(415, "not-json", "Content-Type must be application/json")
+        most = self._limits.body
+        read = bytearray()
+        async for chunk in request.stream():
+            read += chunk
+            if len(read) > most:
+                raise Problem(413, "too-large", f"the body must have at most {most} bytes")
+        return read_object(bytes(read))
+
+    async def _threaded(self, act: Callable[[], Any]) -> Any:
+        """Do something in a thread; one that is given up after the deadline counts until it ends."""
+        if not self._working.acquire(blocking=False):
+            raise Problem(
+                503, "busy", f"{self._limits.at_once} requests wait for the ledger: ask again later"
+            )
+        begun, once = threading.Event(), threading.Lock()
+
+        def end() -> None:
+            if once.acquire(blocking=False):
+                self._working.release()
+
+        def work() -> Any:
+            begun.set()
+            try:
+                return act()
+            finally:
+                end()
+
+        try:
+            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
+        except BaseException:
+            if not begun.is_set():  # it never will
+                end()
+            raise
+
+
+class _Guard:
+    """What every request goes through: a deadline, headers, a line in the journal, and no traceback."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, limits: Limits) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._limits = limits
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        began, identity = time.monotonic(), secrets.token_hex(8)
+        status = 0
+
+        async def sent(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", identity.encode())]
+            await send(message)
+
+        with anyio.move_on_after(self._limits.seconds) as deadline:
+            await self._app(scope, receive, sent)
+        if deadline.cancelled_caught and not status:
+            words = "it took too long: a charge may have been made; ask again with the same request"
+            await _refusal(Problem(503, "too-slow", words), scope)(scope, receive, sent)
+        seconds = time.monotonic() - began
+        route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # not what a client made up
+        self._metrics.answered(route, status, kind, seconds)
+        facts: dict[str, Any] = {"id": identity, "key": scope.get(_CLIENT), "route": route, "status": status}
+        level = logging.WARNING if kind is not None else logging.INFO
+        note("request", level, **facts, kind=kind, ms=round(1000 * seconds, 1))
+
+
+def _refusal(problem: Problem, scope: AsgiScope) -> Response:
+    """Return the answer that something is not done, and note why."""
+    scope[_KIND] = problem.kind
+    headers = {}
+    if problem.status == 401:
+        # a browser asks its user for a key only where Basic is offered
+        basic = scope.get(_ROUTE) == "/"
+        headers["WWW-Authenticate"] = 'Basic realm="dpwitness", charset="UTF-8"' if basic else "Bearer"
+    if problem.status in (429, 503):
+        headers["Retry-After"] = "1"
+    return JSONResponse(problem.to_dict(), problem.status, headers)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    """Answer what the framework refuses: a path or a method that is not there."""
+    assert isinstance(error, HTTPException)
+    kind, words = {
+        404: ("unknown-path", "there is no such path"),
+        405: ("method", "this path takes another method"),
+    }.get(error.status_code, ("http", error.detail))
+    answer = _refusal(Problem(error.status_code, kind, words), request.scope)
+    answer.headers.update(error.headers or {})
+    return answer

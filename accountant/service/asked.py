@@ -1,0 +1,238 @@
+"""What a body asks for, read strictly; no message says anything of private values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from accountant.data_files import DataFileError, from_json
+from accountant.gates.provenance import RecordId
+from accountant.service.limits import Limits
+from accountant.service.problem import Problem, invalid
+from mechanisms import (
+    Ball,
+    Box,
+    Categories,
+    Domain,
+    Integers,
+    Interval,
+    Mechanism,
+    OneHot,
+    ParameterError,
+    mechanism_from_dict,
+)
+
+DOMAINS: Mapping[str, tuple[type[Any], frozenset[str]]] = {
+    "Interval": (Interval, frozenset({"lower", "upper"})),
+    "Box": (Box, frozenset({"lower", "upper", "size"})),
+    "Ball": (Ball, frozenset({"radius", "size", "order"})),
+    "Integers": (Integers, frozenset({"lower", "upper", "size"})),
+    "OneHot": (OneHot, frozenset({"size", "allow_none"})),
+    "Categories": (Categories, frozenset({"size"})),
+}
+"""The domains that a body may name, with their parameters."""
+
+_LONGEST_NAME = 200
+_LARGEST_RECORD = 2**63
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A release that is asked for.
+
+    Attributes
+    ----------
+    request
+        The caller's key of it.
+    mechanism, domain
+        Through what, and where each record's value lies.
+    records
+        Whose values it holds.
+    values
+        One for each record; None for a reservation, which is made before values are known. Never shown.
+    """
+
+    request: str
+    mechanism: Mechanism
+    domain: Domain
+    records: tuple[RecordId, ...]
+    values: tuple[Any, ...] | None
+
+    def __repr__(self) -> str:
+        return f"<asked: request {self.request!r}>"
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body is.
+
+    Raises
+    ------
+    Problem
+        If it is none.
+    """
+    try:
+        found = from_json(body.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Problem(400, "malformed", "the body is not UTF-8") from None
+    except DataFileError:  # its words may have a piece of the body
+        raise Problem(
+            400,
+            "malformed",
+            "the body is not JSON, or holds NaN, an infinity, a key twice, or numbers or nesting beyond measure",
+        ) from None
+    if not isinstance(found, dict):
+        raise Problem(400, "malformed", "the body must be a JSON object")
+    return found
+
+
+def check_keys(body: Mapping[str, Any], *keys: str) -> None:
+    """Refuse a body that has not exactly these keys."""
+    missing, unknown = sorted(set(keys) - body.keys()), sorted(body.keys() - set(keys))
+    if missing:
+        raise invalid(missing[0], f"is missing: the body must have {', '.join(keys)}")
+    if unknown:
+        raise invalid(
+            "body", f"has {len(unknown)} unknown keys: it must have {', '.join(keys)} and nothing else"
+        )
+
+
+def read_release(body: Mapping[str, Any], limits: Limits, *, values: bool) -> Asked:
+    """Return the release that a body asks for, with its records' values or without.
+
+    Raises
+    ------
+    Problem
+        Naming the parameter and the rule.
+    """
+    check_keys(body, "request", "mechanism", "domain", "data")
+    domain = _domain(body["domain"], limits)
+    mechanism = _mechanism(body["mechanism"], limits)
+    data = body["data"]
+    if not isinstance(data, list) or not 0 < len(data) <= limits.records:
+        raise invalid("data", f"must be a list of 1 to {limits.records} records")
+    if len(data) * _size(domain) > limits.numbers:
+        raise invalid(
+            "data", f"{len(data)} records of size {_size(domain)}: at most {limits.numbers} numbers"
+        )
+    if len(data) > 1 and isinstance(domain, Categories):
+        raise invalid("data", f"{len(data)} records: categories cannot be added up, so there must be one")
+    keys = {"record", "value"} if values else {"record"}
+    for i, each in enumerate(data):
+        if not isinstance(each, dict) or each.keys() != keys:
+            raise invalid(
+                f"data[{i}]", f"must be an object with {' and '.join(sorted(keys))}, and nothing else"
+            )
+    return Asked(
+        read_request(body),
+        mechanism,
+        domain,
+        tuple(read_record(each["record"], f"data[{i}].record") for i, each in enumerate(data)),
+        tuple(_value(each["value"], f"data[{i}].value") for i, each in enumerate(data)) if values else None,
+    )
+
+
+def read_request(body: Mapping[str, Any]) -> str:
+    """Return the caller's key of a request.
+
+    Raises
+    ------
+    Problem
+        If it is none.
+    """
+    request = body["request"]
+    if not _is_name(request) or not request:
+        raise invalid("request", f"must be a text of 1 to {_LONGEST_NAME} characters")
+    return request
+
+
+def read_record(record: Any, parameter: str) -> RecordId:
+    """Return a record's name: a text or a whole number.
+
+    Raises
+    ------
+    Problem
+        If it is none.
+    """
+    if type(record) is int and -_LARGEST_RECORD <= record < _LARGEST_RECORD:
+        return record
+    if not _is_name(record):
+        raise invalid(
+            parameter, f"must be a text of at most {_LONGEST_NAME} characters, or a whole number of 64 bits"
+        )
+    return record
+
+
+def _is_name(name: Any) -> TypeGuard[str]:
+    if type(name) is not str or len(name) > _LONGEST_NAME:
+        return False
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def _value(value: Any, parameter: str) -> Any:
+    numbers = value if type(value) is list else [value]
+    if not all(type(each) in (int, float) for each in numbers):
+        raise invalid(parameter, "must be a number or a list of numbers")
+    return value
+
+
+def _mechanism(saved: Any, limits: Limits) -> Mechanism:
+    if not isinstance(saved, dict):
+        raise invalid("mechanism", "must be an object, as to_dict() of a mechanism returns it")
+    for part in _objects(saved):
+        count = part.get("count", 1)
+        if type(count) is not int or count > limits.repeated:
+            raise invalid("mechanism", f"count: must be a whole number of at most {limits.repeated}")
+        if part.get("kind") == "PostProcessed":
+            raise invalid(
+                "mechanism", "kind = 'PostProcessed': functions cannot be sent; do it with the outputs"
+            )
+    try:
+        return mechanism_from_dict(saved)
+    except ParameterError as error:
+        raise invalid("mechanism", str(error)) from None
+    except Exception as error:  # a parameter that is missing, or of another kind than any that was foreseen
+        raise invalid("mechanism", f"is none that to_dict() returns ({type(error).__name__})") from None
+
+
+def _objects(saved: Any) -> Iterator[dict[str, Any]]:
+    waiting = [saved]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict):
+            yield found
+            waiting += found.values()
+        elif isinstance(found, list):
+            waiting += found
+
+
+def _domain(saved: Any, limits: Limits) -> Domain:
+    kinds = ", ".join(DOMAINS)
+    if not isinstance(saved, dict) or not isinstance(saved.get("kind"), str) or saved["kind"] not in DOMAINS:
+        raise invalid("domain", f"kind: must be one of {kinds}")
+    fields = {name: value for name, value in saved.items() if name != "kind"}
+    kind, parameters = DOMAINS[saved["kind"]]
+    if not fields.keys() <= parameters:
+        raise invalid("domain", f"{saved['kind']} has {', '.join(sorted(parameters))} and nothing else")
+    size = fields.get("size", 1)
+    if type(size) is not int or size > limits.numbers:
+        raise invalid("domain", f"size: must be a whole number of at most {limits.numbers}")
+    if fields.get("order") == "inf":
+        fields["order"] = float("inf")
+    try:
+        domain: Domain = kind(**fields)
+    except ParameterError as error:
+        raise invalid("domain", str(error)) from None
+    except Exception as error:
+        raise invalid("domain", f"is no {saved['kind']} ({type(error).__name__})") from None
+    return domain
+
+
+def _size(domain: Domain) -> int:
+    return int(np.prod(domain.shape, dtype=np.int64))

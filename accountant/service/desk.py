@@ -1,0 +1,283 @@
+"""What a service does with its ledger, for whoever a key says is asking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from accountant.accountant import Accountant
+from accountant.budget import Amount
+from accountant.gates.private import Private
+from accountant.gates.private_sums import PrivateSums
+from accountant.gates.provenance import RecordId
+from accountant.place import acting_for
+from accountant.quote import Quote
+from accountant.refusals import BudgetExceeded, GateClosed, Refusal
+from accountant.service.asked import Asked
+from accountant.service.problem import Problem, invalid
+from accountant.store import KeyUsed, Settled
+from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
+from accountant.stores.sql_store import SQLStore
+from accountant.summary import Summary
+from mechanisms import Categories, DomainError
+from mechanisms.rounding import up
+
+
+class Desk:
+    """An accountant on a store, behind words that can be sent over a wire.
+
+    A client's requests have keys of their own: two clients may use the same words.
+
+    Parameters
+    ----------
+    store
+        The ledger; its terms are those that it was made for.
+    """
+
+    def __init__(self, store: SQLStore) -> None:
+        self.store = store
+        terms = store.terms
+        self._accountant = Accountant(
+            terms.budget,
+            composition=terms.composition,
+            trust=terms.trust,
+            strict=terms.strict,
+            store=store,
+        )
+
+    # --- spending --------------------------------------------------------------------------------
+
+    def release(self, client: str, asked: Asked) -> dict[str, Any]:
+        """Charge, and return outputs: once for each request's key, however often it is asked."""
+        outputs = self._asking(client, lambda: self._release(client, asked))
+        return {"request": asked.request, "outputs": outputs}
+
+    def reserve(self, client: str, asked: Asked) -> dict[str, Any]:
+        """Charge for a release whose values are not known yet."""
+
+        def reserve() -> int:
+            quote = self._priced(asked)
+            return self._accountant.reserve(quote, request=_key(client, asked.request)).position
+
+        return {"request": asked.request, "reservation": self._asking(client, reserve)}
+
+    def commit(self, client: str, asked: Asked) -> dict[str, Any]:
+        """Draw what is reserved; the charge is final from here on."""
+        self._reserved(client, asked.request)
+        return self.release(client, asked)
+
+    def cancel(self, client: str, request: str) -> dict[str, Any]:
+        """Give a reservation's charge back."""
+        position, state = self._reserved(client, request)
+        if state != "returned":
+            self._asking(client, lambda: self.store.give_back(position))
+        return {"request": request, "reservation": position, "state": "returned"}
+
+    def give_back(self, client: str, position: int) -> dict[str, Any]:
+        """Give anybody's reservation back."""
+        self._asking(client, lambda: self.store.give_back(position))
+        return {"reservation": position, "state": "returned"}
+
+    def _release(self, client: str, asked: Asked) -> Any:
+        private = self._entered(asked)
+        self._check(asked, private)
+        return self._accountant.release(
+            asked.mechanism, private, request=_key(client, asked.request)
+        ).tolist()
+
+    def _check(self, asked: Asked, private: Private | PrivateSums) -> Quote:
+        """Return the price; whatever is refused here is refused for what is public."""
+        try:
+            return self._accountant.price(asked.mechanism, private)
+        except GateClosed:
+            raise
+        except Refusal as refused:
+            raise Problem(422, _kind(refused), refused.message, "mechanism") from None
+        except (TypeError, ValueError) as error:
+            raise invalid("mechanism", str(error)) from None
+
+    def _priced(self, asked: Asked) -> Quote:
+        return self._check(asked, self._entered(asked))
+
+    def _entered(self, asked: Asked) -> Private | PrivateSums:
+        """Let values in; those of a reservation are any, since what they cost depends on their domain only."""
+        domain = asked.domain
+        values = asked.values
+        if values is None:
+            zero = np.zeros(domain.shape)
+            any_value = 0 if isinstance(domain, Categories) else domain.clip(zero)
+            values = (any_value,) * len(asked.records)
+        entered = []
+        for i, (record, value) in enumerate(zip(asked.records, values, strict=True)):
+            try:
+                entered.append(self._accountant.private(value, domain, record))
+            except Refusal:
+                raise
+            except (DomainError, ValueError, OverflowError):  # its words have the value
+                raise invalid(
+                    f"data[{i}].value", f"must be of shape {domain.shape} and in the domain"
+                ) from None
+        if len(entered) == 1:
+            return entered[0]
+        size = entered[0].shape[-1]
+        sums, at = self._accountant.sums(size), np.arange(size)[None, :]
+        for each in entered:
+            sums.add(each, at)
+        return sums
+
+    def _reserved(self, client: str, request: str) -> tuple[int, str]:
+        found = self._asking(client, lambda: self.store.requested(_key(client, request)))
+        if found is None or found[1] is None:
+            raise Problem(
+                404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
+            )
+        position, state = found
+        return position, state
+
+    def _asking(self, client: str, act: Callable[[], Any]) -> Any:
+        """Do something in a client's name."""
+        try:
+            with acting_for(f"key {client}"):
+                return act()
+        except BudgetExceeded as refused:
+            raise Problem(409, "budget-exceeded", refused.message) from None
+        except KeyUsed:
+            words = (
+                "this key was used for something else: other mechanism, domain or records, or another step"
+            )
+            raise Problem(409, "key-used", words, "request") from None
+        except Settled:
+            raise Problem(409, "settled", "the reservation was drawn or given back before") from None
+        except GateClosed:  # the reason may tell of private data
+            raise Problem(503, "closed", "the ledger is closed: nothing more is charged") from None
+        except LedgerDamaged:
+            raise Problem(
+                503, "damaged", "the ledger is damaged: dpwitness ledger verify says where"
+            ) from None
+        except StoreRefused as refused:
+            raise Problem(
+                503, "store-refused", f"the store is not spent from ({type(refused).__name__})"
+            ) from None
+        except OutcomeUnknown:
+            words = "nobody knows whether it was charged: ask again with the same request"
+            raise Problem(503, "unknown", words) from None
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def left(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
+        """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
+
+        def left() -> list[dict[str, Any]]:
+            found = []
+            for record in records:
+                spent = self.store.spent(record)
+                found.append({"record": record, **self._account(spent)})
+            return found
+
+        return {"neighbours": str(self.store.neighbouring), "records": self._asking(client, left)}
+
+    def _account(self, spent: Amount) -> dict[str, Any]:
+        terms = self.store.terms
+        return {
+            "spent": _parts(spent, up),
+            "left": _parts(terms.composition.left(spent, terms.budget), _down),
+        }
+
+    def summary(self, client: str = "") -> Summary:
+        """Summarise who paid what for which release."""
+        found: Summary = self._asking(client, self._accountant.summary)
+        return found
+
+    def summary_json(self, client: str) -> dict[str, Any]:
+        """Return the summary as JSON-able data."""
+        found = self.summary(client)
+        worst = found.worst_record
+        return {
+            "budget": {"epsilon": _number(found.budget.epsilon), "delta": found.budget.delta},
+            "composition": found.composition,
+            "trust": found.trust.value,
+            "neighbours": str(found.neighbouring),
+            "records": found.records,
+            "worst": None if worst is None else {"record": worst, **self._account(self.store.spent(worst))},
+            "releases": [
+                {
+                    "asked_by": line.where,
+                    "mechanism": line.mechanism,
+                    "releases": line.releases,
+                    "records": line.records,
+                    "largest_charge": line.charge.words,
+                    "noise": line.noise,
+                }
+                for line in found.lines
+            ],
+            "assumptions": [str(each) for each in found.assumptions],
+        }
+
+    def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
+        """Return who has spent most: record, spent and left in words, and the share that is spent."""
+        found = self._asking(client, lambda: self.store.most_spent(count))
+        terms = self.store.terms
+        return [
+            (record, terms.composition.guarantee(spent, terms.budget).words, left.words, share(spent, left))
+            for record, spent in found
+            for left in [terms.composition.left(spent, terms.budget)]
+        ]
+
+    def reservations(self, client: str = "") -> dict[int, str]:
+        """Return the open reservations, and the process that made each."""
+        found: dict[int, str] = self._asking(client, self.store.reservations)
+        return found
+
+    def check(self) -> None:
+        """Refuse if the ledger cannot be read, or is shut.
+
+        Raises
+        ------
+        Problem
+            With the reason.
+        """
+
+        def read() -> None:
+            self._accountant.check_open()
+            self.store.spent("")
+
+        self._asking("", read)
+
+
+def share(spent: Amount, left: Amount) -> float | None:
+    """Return how much of a budget is spent, between 0 and 1; None if nothing limits it, or it is no one number.
+
+    Of several numbers that must all suffice, the one that is nearest to its limit counts.
+    """
+    if getattr(spent, "any_suffices", False):
+        return None
+    shares = [
+        Fraction(1) if used is None else used / (used + rest)
+        for (_, used), (_, rest) in zip(spent.parts(), left.parts(), strict=True)
+        if rest is not None and (used is None or used + rest > 0)
+    ]
+    return up(max(shares)) if shares else None
+
+
+def _key(client: str, request: str) -> str:
+    return f"{client}:{request}"  # no name of a key has a colon
+
+
+def _kind(refused: Refusal) -> str:
+    """Return the class's name as the kinds of problems are spelled."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in type(refused).__name__).lstrip("-")
+
+
+def _parts(amount: Amount, rounded: Callable[[Fraction], float]) -> Mapping[str, float | None]:
+    return {name: None if value is None else _number(rounded(value)) for name, value in amount.parts()}
+
+
+def _down(value: Fraction) -> float:
+    return -up(-value) + 0.0
+
+
+def _number(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None

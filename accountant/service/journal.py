@@ -1,0 +1,37 @@
+"""What a service writes down of its work: one JSON object a line, and nothing that a client sent but its key's name."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any
+
+LOGGER = logging.getLogger("dpwitness.service")
+"""Requests and failures."""
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line; never a traceback, whose messages may hold private values."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        facts: dict[str, Any] = getattr(record, "facts", {})
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
+        line = {"time": at, "level": record.levelname.lower(), "event": record.getMessage(), **facts}
+        return json.dumps(line)
+
+
+def note(event: str, level: int = logging.INFO, **facts: Any) -> None:
+    """Write a line."""
+    LOGGER.log(level, event, extra={"facts": facts})
+
+
+def place_of(error: BaseException) -> str:
+    """Return class and innermost line of an error: what can be said of it without its words."""
+    trace = error.__traceback__
+    where = "?"
+    while trace is not None:
+        where = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{type(error).__name__} at {where}"

@@ -1,0 +1,177 @@
+"""API keys: who may do what. A file has their hashes; a key itself is shown once, when it is made."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, unique
+from pathlib import Path
+from typing import Any
+
+from accountant.data_files import DataFileError, from_json
+from accountant.stores.file_lock import one_at_a_time
+from accountant.whole_file import whole_file
+
+_FORMAT = "dpwitness-keys-1"
+_PREFIX = "dpw_"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@unique
+class Scope(Enum):
+    """What a key allows."""
+
+    READ = "read"
+    SPEND = "spend"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key, but for itself.
+
+    Attributes
+    ----------
+    name
+        Whose it is; the ledger has it beside every charge.
+    scopes
+        What it allows; `Scope.ADMIN` allows everything.
+    digest
+        SHA-256 of the key. Keys are 256 random bits, so that no slower hash is needed.
+    """
+
+    name: str
+    scopes: frozenset[Scope]
+    digest: bytes
+
+    def allows(self, scope: Scope) -> bool:
+        """Whether it may be used for this."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+
+class KeyFile:
+    """The keys of a service, in a JSON file that only its owner can read; changes hold from the next request on.
+
+    Parameters
+    ----------
+    path
+        The file; there are no keys if it does not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reading = threading.Lock()
+        self._stamp: tuple[int, ...] | None = None
+        self._keys: tuple[ApiKey, ...] = ()
+
+    def known(self) -> tuple[ApiKey, ...]:
+        """Return the keys as the file has them now.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or others than its owner may write to it.
+        """
+        with self._reading:
+            try:
+                found = self.path.stat()
+            except FileNotFoundError:
+                self._stamp, self._keys = None, ()
+                return ()
+            stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
+            if stamp != self._stamp:
+                if os.name == "posix" and found.st_mode & 0o022:
+                    raise ValueError(
+                        f"{self.path}: may be written by others than its owner, who could give themselves keys: "
+                        "chmod 600"
+                    )
+                self._keys = self._read()
+                self._stamp = stamp
+            return self._keys
+
+    def find(self, presented: str) -> ApiKey | None:
+        """Return the key that somebody presents; the time it takes says nothing of the keys."""
+        digest = hashlib.sha256(presented.encode("utf-8", "surrogatepass")).digest()
+        found = None
+        for key in self.known():
+            if hmac.compare_digest(key.digest, digest):
+                found = key
+        return found
+
+    def add(self, name: str, scopes: Iterable[Scope]) -> str:
+        """Make a key, and return it: nobody can find it out later.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken or no name, or there is no scope.
+        """
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"name={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
+            )
+        granted = frozenset(scopes)
+        if not granted:
+            raise ValueError("scopes=[]: must be at least one of read, spend, admin")
+        key = _PREFIX + secrets.token_urlsafe(32)
+        with one_at_a_time(f"{self.path}.lock"):
+            keys = self.known()
+            if any(each.name == name for each in keys):
+                raise ValueError(f"name={name!r}: there is a key of this name; remove it first")
+            self._write((*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest())))
+        return key
+
+    def remove(self, name: str) -> None:
+        """Let a key be of no use any more.
+
+        Raises
+        ------
+        ValueError
+            If there is none of this name.
+        """
+        with one_at_a_time(f"{self.path}.lock"):
+            keys = self.known()
+            left = tuple(each for each in keys if each.name != name)
+            if len(left) == len(keys):
+                raise ValueError(f"name={name!r}: there is no key of this name in {self.path}")
+            self._write(left)
+
+    def _read(self) -> tuple[ApiKey, ...]:
+        try:
+            return tuple(_key(each) for each in _listed(from_json(self.path.read_text(encoding="utf-8"))))
+        except (DataFileError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{self.path}: is no file of keys ({error})") from None
+
+    def _write(self, keys: Iterable[ApiKey]) -> None:
+        rows = [
+            {"name": key.name, "scopes": sorted(s.value for s in key.scopes), "sha256": key.digest.hex()}
+            for key in keys
+        ]
+        with whole_file(self.path) as file:
+            file.write(json.dumps({"format": _FORMAT, "keys": rows}, indent=1).encode())
+
+
+def _listed(saved: Any) -> list[Any]:
+    if not isinstance(saved, dict) or saved.keys() != {"format", "keys"} or saved["format"] != _FORMAT:
+        raise ValueError(f"must be an object of format {_FORMAT!r} and keys")
+    if not isinstance(saved["keys"], list):
+        raise ValueError("keys must be a list")
+    return saved["keys"]
+
+
+def _key(saved: Any) -> ApiKey:
+    if not isinstance(saved, dict) or saved.keys() != {"name", "scopes", "sha256"}:
+        raise ValueError("a key must have a name, scopes and sha256, and nothing else")
+    if not isinstance(saved["name"], str) or not _NAME.fullmatch(saved["name"]):
+        raise ValueError(f"name = {saved['name']!r}: is no name of a key")
+    digest = bytes.fromhex(saved["sha256"])
+    if len(digest) != 32:
+        raise ValueError(f"sha256 of {saved['name']}: must be 64 hexadecimal digits")
+    return ApiKey(saved["name"], frozenset(map(Scope, saved["scopes"])), digest)

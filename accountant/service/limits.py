@@ -1,0 +1,75 @@
+"""How much a service does for whom: sizes, times, and requests a second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a service takes.
+
+    Attributes
+    ----------
+    body
+        Bytes of a request's body.
+    seconds
+        From the first byte of a request to its answer. A charge that takes longer may be made all the same: asked again
+        with the same request key, it is charged once.
+    rate
+        Requests a second, for each key, and for all together who have none.
+    at_once
+        Requests that wait for the ledger at one time.
+    connections
+        Open connections.
+    records, numbers
+        Records of one release, and numbers of all of its records' values together.
+    repeated
+        How often a `Repeated` mechanism may draw.
+    """
+
+    body: int = 1 << 20
+    seconds: float = 30.0
+    rate: float = 100.0
+    at_once: int = 32
+    connections: int = 256
+    records: int = 10_000
+    numbers: int = 200_000
+    repeated: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name in ("body", "seconds", "rate", "at_once", "connections", "records", "numbers", "repeated"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be positive")
+
+
+class Rate:
+    """So many requests a second, and twice that at once, for each name.
+
+    Parameters
+    ----------
+    limit
+        Requests a second.
+    clock
+        Seconds.
+    """
+
+    def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit = limit
+        self._clock = clock
+        self._counting = threading.Lock()
+        self._free: dict[str | None, tuple[float, float]] = {}  # how many are free, and when that was
+
+    def admits(self, name: str | None) -> bool:
+        """Whether one more may come now; names are few: those of keys."""
+        most = max(1.0, 2.0 * self._limit)
+        with self._counting:
+            now = self._clock()
+            free, since = self._free.get(name, (most, now))
+            free = min(most, free + (now - since) * self._limit)
+            admitted = free >= 1.0
+            self._free[name] = (free - 1.0 if admitted else free, now)
+            return admitted

@@ -1,0 +1,77 @@
+"""What Prometheus asks a service for, in its text format."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_Labels = tuple[tuple[str, str], ...]
+
+
+class Metrics:
+    """Counters of one process, from its beginning."""
+
+    def __init__(self) -> None:
+        self._counting = threading.Lock()
+        self._requests: Counter[_Labels] = Counter()
+        self._problems: Counter[_Labels] = Counter()
+        self._within: Counter[tuple[str, float]] = Counter()
+        self._seconds: dict[str, float] = {}
+
+    def answered(self, route: str, status: int, problem: str | None, seconds: float) -> None:
+        """Count a request; routes and problems are few, whatever is asked."""
+        with self._counting:
+            self._requests[("route", route), ("status", str(status))] += 1
+            if problem is not None:
+                self._problems[(("kind", problem),)] += 1
+            self._seconds[route] = self._seconds.get(route, 0.0) + seconds
+            for bucket in (*(each for each in _BUCKETS if seconds <= each), float("inf")):
+                self._within[route, bucket] += 1
+
+    def text(self, gauges: Mapping[str, tuple[str, float | None]]) -> str:
+        """Return all of it, and gauges by name: what they are, and their value; None if there is none."""
+        with self._counting:
+            lines = [
+                *_family("dpwitness_requests_total", "counter", "Requests that were answered."),
+                *(
+                    _sample("dpwitness_requests_total", labels, n)
+                    for labels, n in sorted(self._requests.items())
+                ),
+                *_family("dpwitness_problems_total", "counter", "Requests that were refused or failed."),
+                *(
+                    _sample("dpwitness_problems_total", labels, n)
+                    for labels, n in sorted(self._problems.items())
+                ),
+                *_family("dpwitness_request_seconds", "histogram", "Time to an answer."),
+                *self._histogram(),
+            ]
+        for name, (words, value) in gauges.items():
+            if value is not None:
+                lines += [*_family(name, "gauge", words), _sample(name, (), value)]
+        return "\n".join(lines) + "\n"
+
+    def _histogram(self) -> Iterable[str]:
+        name = "dpwitness_request_seconds"
+        for route, seconds in sorted(self._seconds.items()):
+            labels = (("route", route),)
+            for bucket in (*_BUCKETS, float("inf")):
+                shown = "+Inf" if bucket == float("inf") else f"{bucket:g}"
+                yield _sample(f"{name}_bucket", (*labels, ("le", shown)), self._within[route, bucket])
+            yield _sample(f"{name}_sum", labels, seconds)
+            yield _sample(f"{name}_count", labels, self._within[route, float("inf")])
+
+
+def _family(name: str, kind: str, words: str) -> tuple[str, str]:
+    return f"# HELP {name} {words}", f"# TYPE {name} {kind}"
+
+
+def _sample(name: str, labels: _Labels, value: float) -> str:
+    written = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels)
+    return f"{name}{{{written}}} {value!r}" if labels else f"{name} {value!r}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

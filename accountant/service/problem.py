@@ -1,0 +1,39 @@
+"""What a service answers when it does not do what it was asked."""
+
+from __future__ import annotations
+
+
+class Problem(Exception):
+    """Why a request is not done, in words that say nothing of private values.
+
+    Attributes
+    ----------
+    status
+        The HTTP status.
+    kind
+        A short stable name.
+    message
+        The parameter's value, if it is public, and the rule.
+    parameter
+        Where in the body it is wrong, as ``data[0].value``; None if it is no parameter.
+    """
+
+    def __init__(self, status: int, kind: str, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.message = message
+        self.parameter = parameter
+
+    def to_dict(self) -> dict[str, dict[str, str]]:
+        """Return JSON-able data."""
+        named = {} if self.parameter is None else {"parameter": self.parameter}
+        return {"error": {"kind": self.kind, **named, "message": self.message[:_LONGEST]}}
+
+
+_LONGEST = 1_000
+
+
+def invalid(parameter: str, message: str) -> Problem:
+    """Return the refusal of a parameter."""
+    return Problem(422, "invalid", message, parameter)

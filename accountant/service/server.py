@@ -1,0 +1,155 @@
+"""The service as a process: where it listens, and what it refuses to begin with."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from accountant.service.app import make_app
+from accountant.service.desk import Desk
+from accountant.service.journal import JsonLines
+from accountant.service.keys import KeyFile
+from accountant.service.limits import Limits
+from accountant.stores.opening import open_store
+
+_HEADERS_WITHIN = 10.0  # seconds, from a connection's first byte to the end of a request's headers
+_HEADERS = 16_384  # bytes
+
+
+class _Impatient(H11Protocol):
+    """HTTP/1.1 that closes connections on which no request comes to the end of its headers in time."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Go on; wait again if what came is the beginning of a request."""
+        super().data_received(data)
+        if self._waiting is None and self._idle():
+            self._wait()
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(_HEADERS_WITHIN, self._end_if_idle)
+
+    def _idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _end_if_idle(self) -> None:
+        self._waiting = None
+        if self._idle() and self.timeout_keep_alive_task is None:
+            self.transport.close()
+
+
+def serve(
+    store: str,
+    keys: KeyFile,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+    plain: bool = False,
+    anchor: Path | None = None,
+    limits: Limits | None = None,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve a ledger until the process is told to end.
+
+    Parameters
+    ----------
+    store, anchor
+        As `open_store` takes them; the store must exist.
+    keys
+        Who may ask; there must be one.
+    host, port
+        Where to listen; port 0 is any that is free.
+    certificate, certificate_key
+        PEM files, for TLS.
+    plain
+        Whether to listen to other machines without TLS: private values would cross the network as they are.
+    limits
+        What is taken.
+    ready
+        Called with the address once it listens.
+
+    Raises
+    ------
+    ValueError
+        If there is no key, or other machines could ask without TLS.
+    accountant.stores.refusals.StoreRefused
+        If the store is not opened.
+    """
+    if (certificate is None) != (certificate_key is None):
+        raise ValueError("--certificate and --certificate-key: both or none must be given")
+    if not (_is_this_host(host) or certificate is not None or plain):
+        raise ValueError(
+            f"--host {host}: other machines could ask, and private values would cross the network as they are; give "
+            "--certificate and --certificate-key, or --plain if something in front of the service has TLS"
+        )
+    if not keys.known():
+        raise ValueError(
+            f"{keys.path}: there is no key; make one with `dpwitness keys add NAME --scope spend`"
+        )
+    limits = Limits() if limits is None else limits
+    opened = open_store(store, anchor=anchor)
+    try:
+        listening = _socket(host, port)
+        with listening:
+            _write_json_lines()
+            config = uvicorn.Config(
+                make_app(Desk(opened), keys, limits),
+                http=_Impatient,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=limits.connections,
+                h11_max_incomplete_event_size=_HEADERS,
+                timeout_graceful_shutdown=10,
+                ssl_certfile=certificate,
+                ssl_keyfile=certificate_key,
+            )
+            config.load()  # what is wrong with a certificate is said before anybody is told the address
+            bound = listening.getsockname()
+            name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+            ready(f"{'http' if certificate is None else 'https'}://{name}:{bound[1]}")
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        opened.close()
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=128)
+    except OSError as error:
+        raise ValueError(f"--host {host} --port {port}: cannot be listened on ({error.strerror})") from None
+
+
+def _is_this_host(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _write_json_lines() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    for name, level in (("dpwitness.service", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

@@ -1,0 +1,558 @@
+"""The service as clients meet it: what it does for whom, and what it refuses."""
+
+import asyncio
+import base64
+import json
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+from starlette.types import ASGIApp
+
+from accountant import Accountant, Budget, ZeroConcentratedComposition
+from accountant.place import Place
+from accountant.service.app import make_app
+from accountant.service.desk import Desk
+from accountant.service.keys import KeyFile, Scope
+from accountant.service.limits import Limits
+from accountant.service.openapi import openapi
+from accountant.stores.opening import open_store, verify_store
+from mechanisms import Gaussian, Laplace, Sensitivity
+
+HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
+UNIT = {"kind": "Interval", "lower": 0, "upper": 1}
+SECRET = 0.8314159
+
+
+def asks(request: str = "monday", record: Any = "ann", value: Any = SECRET, **other: Any) -> dict[str, Any]:
+    data = [{"record": record, "value": value}]
+    return {"request": request, "mechanism": HALF, "domain": UNIT, "data": data, **other}
+
+
+def without_values(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "data": [{"record": each["record"]} for each in body["data"]]}
+
+
+class Http:
+    """An application, asked in this thread."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._runner = asyncio.Runner()
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(
+                transport=httpx.ASGITransport(self.app), base_url="http://here"
+            ) as client:
+                return await client.request(method, path, **options)
+
+        return self._runner.run(ask())
+
+    def close(self) -> None:
+        self._runner.close()
+
+
+class Client:
+    """Somebody with keys."""
+
+    def __init__(
+        self, path: Path, limits: Limits | None = None, budget: Budget | None = None, **terms: Any
+    ) -> None:
+        Accountant(budget or Budget(1.0), store=path, **terms).ledger.close()  # type: ignore[attr-defined]
+        self.path = path
+        self.store = open_store(path)
+        self.keys = KeyFile(path.with_suffix(".keys"))
+        scopes = {"ann": [Scope.SPEND], "bob": [Scope.SPEND], "eve": [Scope.READ], "root": [Scope.ADMIN]}
+        self.words = {name: self.keys.add(name, granted) for name, granted in scopes.items()}
+        self.limits = limits
+        self.desk = Desk(self.store)
+        self.http = Http(make_app(self.desk, self.keys, limits))
+
+    def serve(self, desk: Desk) -> None:
+        """Ask this desk from now on."""
+        self.desk = desk
+        self.http.close()
+        self.http = Http(make_app(desk, self.keys, self.limits))
+
+    def ask(self, path: str, body: Any = None, who: str | None = "ann", **options: Any) -> Any:
+        headers = {} if who is None else {"Authorization": f"Bearer {self.words.get(who, who)}"}
+        headers |= options.pop("headers", {})
+        method = "GET" if body is None and "content" not in options else "POST"
+        if "content" in options:
+            headers.setdefault("Content-Type", "application/json")
+        return self.http.request(method, path, json=body, headers=headers, **options)
+
+    def spent(self, record: Any = "ann") -> float:
+        found = self.ask("/v1/left", {"records": [record]}, "eve").json()["records"][0]
+        return float(found["spent"]["epsilon"])
+
+
+Opened = Callable[..., Client]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opened]:
+    clients: list[Client] = []
+
+    def opened(**options: Any) -> Client:
+        clients.append(Client(tmp_path / f"ledger{len(clients)}.db", **options))
+        return clients[-1]
+
+    yield opened
+    for client in clients:
+        client.http.close()
+        client.store.close()
+
+
+@pytest.fixture
+def client(opened: Opened) -> Client:
+    return opened()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Return a client of whom nothing is done."""
+    client = Client(tmp_path_factory.mktemp("shared") / "ledger.db", Limits(rate=1e6))
+    yield client
+    client.http.close()
+    client.store.close()
+
+
+def refused(answer: Any, status: int, kind: str) -> str:
+    """Return the words of a refusal, which has this status and kind and nothing private."""
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"]["kind"] == kind
+    assert "8314" not in answer.text
+    return str(answer.json()["error"]["message"])
+
+
+# --- spending -----------------------------------------------------------------------------------
+
+
+def test_a_release_is_charged_once_however_often_it_is_asked_for(client: Client) -> None:
+    first = client.ask("/v1/release", asks())
+    assert first.status_code == 200
+    assert first.json()["request"] == "monday"
+    assert isinstance(first.json()["outputs"][0][0], float)
+    again = client.ask("/v1/release", asks())
+    assert again.json() == first.json()
+    assert client.spent() == 0.5
+    assert client.ask("/v1/release", asks("tuesday")).json() != first.json()
+    words = refused(client.ask("/v1/release", asks("wednesday")), 409, "budget-exceeded")
+    assert "it charges record 'ann' epsilon = 0.5, and only epsilon = 0 is left" in words
+    assert client.spent() == 1.0
+    entries = client.store.entries
+    assert [entry.where for entry in entries] == [Place("key ann", 0)] * 2
+
+
+def test_what_two_clients_call_alike_are_two_requests(client: Client) -> None:
+    shown = [client.ask("/v1/release", asks(), who).json()["outputs"] for who in ("ann", "bob", "ann")]
+    assert shown[0] == shown[2] != shown[1]
+    assert client.spent() == 1.0
+
+
+def test_values_of_many_records_are_added_up(client: Client) -> None:
+    data = [{"record": record, "value": [0.5, 0.25]} for record in ("ann", 17, "bob")]
+    quiet = Laplace(scale=1e-3, sensitivity=Sensitivity(2, 2**0.5 * 1.001, 1)).to_dict()
+    domain = {"kind": "Box", "lower": 0, "upper": 1, "size": 2}
+    body = asks(mechanism=quiet, domain=domain, data=data)
+    unlimited = client.ask("/v1/release", body)
+    assert "record 'ann' epsilon = 2000" in refused(unlimited, 409, "budget-exceeded")
+    loud = {**body, "mechanism": {**quiet, "scale": 4.0}}
+    outputs = client.ask("/v1/release", loud).json()["outputs"]
+    assert len(outputs[0]) == 2
+    found = client.ask("/v1/left", {"records": ["ann", 17, "17"]}, "eve").json()["records"]
+    assert [each["spent"]["epsilon"] for each in found] == [0.5, 0.5, 0.0]
+    assert [each["left"]["epsilon"] for each in found] == [0.5, 0.5, 1.0]
+
+
+def test_the_sum_of_values_is_what_is_released(opened: Opened) -> None:
+    client = opened(budget=Budget(1e6))
+    data = [{"record": i, "value": i / 10} for i in range(5)]
+    quiet = Laplace(scale=1e-4, sensitivity=Sensitivity(1, 1, 1)).to_dict()
+    outputs = client.ask("/v1/release", asks(mechanism=quiet, data=data)).json()["outputs"]
+    assert outputs[0][0] == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_reservation_is_charged_before_its_value_is_known(client: Client) -> None:
+    reserve = without_values(asks())
+    made = client.ask("/v1/reserve", reserve)
+    assert made.json() == client.ask("/v1/reserve", reserve).json()
+    assert client.spent() == 0.5
+    shown = client.ask("/v1/commit", asks())
+    assert client.ask("/v1/commit", asks()).json() == shown.json()
+    assert client.spent() == 0.5
+    refused(client.ask("/v1/cancel", {"request": "monday"}), 409, "settled")
+    assert verify_store(client.path).reserved == ()
+
+
+def test_a_reservation_that_is_cancelled_gives_its_charge_back(client: Client) -> None:
+    client.ask("/v1/reserve", without_values(asks()))
+    for _ in range(2):
+        assert client.ask("/v1/cancel", {"request": "monday"}).json()["state"] == "returned"
+    assert client.spent() == 0.0
+    refused(client.ask("/v1/commit", asks()), 409, "settled")
+    refused(client.ask("/v1/reserve", without_values(asks())), 409, "settled")
+
+
+def test_what_was_not_reserved_is_neither_committed_nor_cancelled(client: Client) -> None:
+    refused(client.ask("/v1/commit", asks()), 404, "no-reservation")
+    client.ask("/v1/release", asks("released"))
+    refused(client.ask("/v1/commit", asks("released")), 404, "no-reservation")
+    refused(client.ask("/v1/cancel", {"request": "released"}), 404, "no-reservation")
+    client.ask("/v1/reserve", without_values(asks()))
+    refused(client.ask("/v1/cancel", {"request": "monday"}, "bob"), 404, "no-reservation")
+    refused(client.ask("/v1/commit", asks(record="bob")), 409, "key-used")
+    assert client.spent() == 1.0
+
+
+def test_an_administrator_gives_back_what_others_left(client: Client) -> None:
+    client.ask("/v1/reserve", without_values(asks()))
+    (listed,) = client.ask("/v1/reservations", who="root").json()["reservations"]
+    answer = client.ask("/v1/give-back", {"reservation": listed["reservation"]}, "root")
+    assert answer.json()["state"] == "returned"
+    assert client.spent() == 0.0
+    refused(client.ask("/v1/give-back", {"reservation": 10**6}, "root"), 409, "settled")
+
+
+def test_a_restart_goes_on(client: Client) -> None:
+    client.ask("/v1/reserve", without_values(asks()))
+    shown = client.ask("/v1/release", asks("other"))
+    client.serve(Desk(open_store(client.path)))
+    assert client.ask("/v1/release", asks("other")).json() == shown.json()
+    assert client.ask("/v1/commit", asks()).status_code == 200
+    assert client.spent() == 1.0
+    client.desk.store.close()
+
+
+# --- abuse --------------------------------------------------------------------------------------
+
+SCOPES = [
+    (method, path, operation["summary"].rpartition("Scope: ")[2].rstrip("."))
+    for path, methods in openapi()["paths"].items()
+    for method, operation in methods.items()
+    if operation["security"]
+]
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), SCOPES)
+def test_every_operation_needs_a_key_of_its_scope(shared: Client, method: str, path: str, scope: str) -> None:
+    body = {} if method == "post" else None
+    for who in (None, "dpw_wrong", ""):
+        answer = shared.ask(path, body, who)
+        refused(answer, 401, "no-key")
+        assert answer.headers["WWW-Authenticate"].startswith("Basic" if path == "/" else "Bearer")
+    other = {"read": "ann", "spend": "eve", "admin": "ann"}[scope]
+    assert repr(scope) in refused(shared.ask(path, body, other), 403, "wrong-scope")
+    assert shared.ask(path, body, "root").status_code in (200, 422)
+
+
+def test_basic_authentication_is_for_reading_in_browsers_only(client: Client) -> None:
+    """A browser sends it by itself, also where another site makes it: it must not spend."""
+
+    def basic(key: str) -> dict[str, str]:
+        return {"Authorization": "Basic " + base64.b64encode(f"any:{key}".encode()).decode()}
+
+    assert client.http.request("GET", "/", headers=basic(client.words["eve"])).status_code == 200
+    assert client.http.request("GET", "/", headers={"Authorization": "Basic ?"}).status_code == 401
+    refused(
+        client.http.request("POST", "/v1/release", json=asks(), headers=basic(client.words["root"])),
+        401,
+        "no-key",
+    )
+
+
+def test_a_key_that_is_removed_is_refused_at_once(client: Client) -> None:
+    client.keys.remove("ann")
+    refused(client.ask("/v1/release", asks()), 401, "no-key")
+
+
+def test_keys_that_cannot_be_read_let_nobody_in(client: Client) -> None:
+    client.keys.path.write_text("{}")
+    refused(client.ask("/v1/release", asks()), 503, "keys")
+
+
+MALFORMED = [
+    b"",
+    b"[]",
+    b"\xff",
+    b'{"a": NaN}',
+    b'{"a": 1, "a": 2}',
+    b"[" * 100_000,
+    b'{"a": ' + b"9" * 5000 + b"}",
+    b'{"a": 1e999}',
+    b'{"value": 0.8314159',
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
+def test_bodies_that_are_no_json_objects(shared: Client, body: bytes) -> None:
+    refused(shared.ask("/v1/release", content=body), 400, "malformed")
+
+
+@pytest.mark.parametrize(
+    ("change", "parameter", "words"),
+    [
+        ({"request": ""}, "request", "1 to 200 characters"),
+        ({"request": "x" * 201}, "request", "1 to 200 characters"),
+        ({"request": "\ud800"}, "request", "1 to 200 characters"),
+        ({"request": SECRET}, "request", "1 to 200 characters"),
+        ({"extra": SECRET}, "body", "1 unknown keys"),
+        ({"mechanism": "Laplace"}, "mechanism", "must be an object"),
+        ({"mechanism": {"kind": "Nothing"}}, "mechanism", "kind = 'Nothing': must be one of Binomial, "),
+        ({"mechanism": {"kind": "Laplace"}}, "mechanism", "TypeError"),
+        ({"mechanism": {**HALF, "scale": -1}}, "mechanism", "scale = -1: must be positive"),
+        ({"mechanism": {**HALF, "scale": []}}, "mechanism", "scale"),
+        ({"mechanism": {"kind": "Repeated", "mechanism": HALF, "count": 10**9}}, "mechanism", "at most 1000"),
+        ({"mechanism": {"kind": "PostProcessed", "mechanism": HALF, "function": "f"}}, "mechanism", "functions"),
+        ({"mechanism": {**HALF, "sensitivity": {"l1": 0.1, "l2": 0.1, "linf": 0.1}}}, "mechanism", "calibrated for"),
+        ({"domain": {"kind": "Interval", "lower": 1, "upper": 0}}, "domain", "must not exceed"),
+        ({"domain": {"kind": "Interval", "lower": 0, "upper": 1, "shape": 3}}, "domain", "lower, upper"),
+        ({"domain": {"kind": "Box", "lower": 0, "upper": 1, "size": 10**9}}, "domain", "size"),
+        ({"domain": {"kind": "Interval", "lower": "0", "upper": 1}}, "domain", "lower = '0'"),
+        ({"domain": {"kind": "__import__"}}, "domain", "must be one of Interval"),
+        ({"data": []}, "data", "1 to 10000 records"),
+        ({"data": [{"record": "ann"}]}, "data[0]", "record and value"),
+        ({"data": [{"record": "ann", "value": "0.8314159"}]}, "data[0].value", "a number or a list"),
+        ({"data": [{"record": "ann", "value": True}]}, "data[0].value", "a number or a list"),
+        ({"data": [{"record": "ann", "value": [[SECRET]]}]}, "data[0].value", "a number or a list"),
+        ({"data": [{"record": "ann", "value": 18.314159}]}, "data[0].value", "in the domain"),
+        ({"data": [{"record": "ann", "value": [SECRET, SECRET]}]}, "data[0].value", "in the domain"),
+        ({"data": [{"record": "ann", "value": 10**400}]}, "data[0].value", "in the domain"),
+        ({"data": [{"record": True, "value": SECRET}]}, "data[0].record", "whole number of 64 bits"),
+        ({"data": [{"record": 2**70, "value": SECRET}]}, "data[0].record", "whole number of 64 bits"),
+        ({"data": [{"record": None, "value": SECRET}]}, "data[0].record", "whole number of 64 bits"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_rule(
+    shared: Client, caplog: pytest.LogCaptureFixture, change: dict[str, Any], parameter: str, words: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    body = json.dumps({**asks(), **change}).encode()
+    answer = shared.ask("/v1/release", content=body)
+    assert answer.status_code == 422, answer.text
+    found = answer.json()["error"]
+    assert found.get("parameter") == parameter
+    assert words in found["message"]
+    assert "8314" not in answer.text
+    assert "8314" not in caplog.text
+    assert shared.spent() == 0.0
+
+
+def test_names_are_names_whatever_they_spell(client: Client) -> None:
+    names = [
+        "'; DROP TABLE entry; --",
+        'x" OR 1=1',
+        "<script>alert(1)</script>",
+        "a\0b",
+        "\u202eevil",
+        "%s",
+        "",
+    ]
+    for i, name in enumerate(names):
+        assert client.ask("/v1/release", asks(f"{name} {i}", name)).status_code == 200
+    assert [client.spent(name) for name in names] == [0.5] * len(names)
+    found = verify_store(client.path)
+    assert found.accounts == len(names)
+    html = client.ask("/", who="eve").text
+    assert "<script" not in html
+    assert "\u202e" not in html
+    assert "\0" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_bodies_that_are_too_large_are_not_read(opened: Opened) -> None:
+    client = opened(limits=Limits(body=1000))
+    many = [{"record": i, "value": SECRET} for i in range(100)]
+    refused(client.ask("/v1/release", asks(data=many)), 413, "too-large")
+    refused(client.ask("/v1/release", content=b"{}", headers={"Content-Type": "text/plain"}), 415, "not-json")
+
+
+def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
+    client = opened(limits=Limits(rate=1e-6))
+    assert client.ask("/v1/left", {"records": ["ann"]}, "eve").status_code == 200
+    answer = client.ask("/v1/left", {"records": ["ann"]}, "eve")
+    refused(answer, 429, "too-many")
+    assert answer.headers["Retry-After"] == "1"
+    assert client.ask("/v1/release", asks()).status_code == 200  # another key
+    assert [client.ask("/metrics", who=None).status_code for _ in range(2)] == [401, 429]
+
+
+def test_what_takes_too_long_is_answered_and_may_be_asked_again(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = opened(limits=Limits(seconds=0.2, at_once=1))
+    begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
+    release = client.desk._accountant.release
+
+    def slow(*given: Any, **options: Any) -> Any:
+        outputs = release(*given, **options)
+        begun.set()
+        go_on.wait(10)
+        done.set()
+        return outputs
+
+    monkeypatch.setattr(client.desk._accountant, "release", slow)
+    assert "ask again with the same request" in refused(client.ask("/v1/release", asks()), 503, "too-slow")
+    assert begun.is_set()
+    refused(client.ask("/v1/release", asks()), 503, "busy")
+    go_on.set()
+    assert done.wait(10)
+    monkeypatch.undo()
+    while client.desk and (answer := client.ask("/v1/release", asks())).status_code == 503:
+        pass  # the thread that was given up has not ended yet
+    assert answer.status_code == 200
+    assert client.store.spent("ann").epsilon == 0.5
+
+
+def test_paths_and_methods_that_are_not_there(client: Client) -> None:
+    refused(client.ask("/v2/0.8314159", who=None), 404, "unknown-path")
+    refused(client.ask("/v1/release"), 405, "method")
+
+
+def test_a_closed_ledger_charges_nothing(client: Client) -> None:
+    client.desk._accountant.close("a value was 0.8314159", Place("secret.py", 1))
+    refused(client.ask("/v1/release", asks()), 503, "closed")
+    refused(client.ask("/health", who=None), 503, "closed")
+    again = Desk(open_store(client.path))
+    client.serve(again)
+    refused(client.ask("/v1/release", asks()), 503, "closed")
+    again.store.close()
+
+
+def test_a_store_that_is_replaced_charges_nothing(client: Client) -> None:
+    assert client.ask("/v1/release", asks()).status_code == 200
+    client.path.rename(client.path.with_suffix(".moved"))
+    refused(client.ask("/v1/release", asks("tuesday")), 503, "store-refused")
+
+
+def test_an_error_of_its_own_tells_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError(f"by {SECRET}")
+
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(client.desk._accountant, "release", fails)
+    refused(client.ask("/v1/release", asks()), 500, "failed")
+    assert "8314" not in caplog.text
+    assert any("ZeroDivisionError at test_app.py:" in str(vars(line).get("facts")) for line in caplog.records)
+
+
+def test_the_journal_names_who_asked_for_what_and_no_more(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    client.ask("/v1/release", asks("the-request", "the-record"))
+    client.ask("/v1/release?value=0.8314159", asks("other", "the-record", 7.8314))
+    lines = [vars(line)["facts"] for line in caplog.records if line.name == "dpwitness.service"]
+    assert [(line["key"], line["route"], line["status"], line["kind"]) for line in lines] == [
+        ("ann", "/v1/release", 200, None),
+        ("ann", "/v1/release", 422, "invalid"),
+    ]
+    assert not re.search("8314|the-re|dpw_", json.dumps(lines))
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def test_health_needs_no_key(client: Client) -> None:
+    answer = client.ask("/health", who=None)
+    assert answer.json() == {"status": "ok"}
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_summary(client: Client) -> None:
+    client.ask("/v1/release", asks())
+    client.ask("/v1/release", asks(record="eve"), "bob")
+    client.ask("/v1/release", asks("tuesday"), "bob")
+    found = client.ask("/v1/summary", who="eve").json()
+    assert found["budget"] == {"epsilon": 1.0, "delta": 0.0}
+    assert found["worst"] == {
+        "record": "ann",
+        "spent": {"epsilon": 1.0, "delta": 0.0},
+        "left": {"epsilon": 0.0, "delta": 0.0},
+    }
+    assert [(line["asked_by"], line["releases"], line["records"]) for line in found["releases"]] == [
+        ("key ann", 1, 1),
+        ("key bob", 2, 2),
+    ]
+
+
+def test_other_currencies_are_named(opened: Opened) -> None:
+    client = opened(budget=Budget(1.0, 1e-6), composition=ZeroConcentratedComposition())
+    noise = Gaussian(sigma=10.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
+    assert client.ask("/v1/release", asks(mechanism=noise)).status_code == 200
+    (found,) = client.ask("/v1/left", {"records": ["ann"]}, "eve").json()["records"]
+    assert found["spent"]["rho"] == pytest.approx(0.005)
+    assert found["left"]["rho"] > 0
+    assert client.ask("/", who="eve").status_code == 200
+
+
+def test_metrics_are_what_prometheus_reads(client: Client) -> None:
+    client.ask("/v1/release", asks())
+    client.ask("/v1/release", asks(), "eve")
+    client.ask("/v1/reserve", without_values(asks("kept", "bob")))
+    answer = client.ask("/metrics", who="eve")
+    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    lines = answer.text.splitlines()
+    assert 'dpwitness_requests_total{route="/v1/release",status="200"} 1' in lines
+    assert 'dpwitness_requests_total{route="/v1/release",status="403"} 1' in lines
+    assert 'dpwitness_problems_total{kind="wrong-scope"} 1' in lines
+    assert 'dpwitness_request_seconds_bucket{route="/v1/release",le="+Inf"} 2' in lines
+    assert "dpwitness_largest_share_spent 0.5" in lines
+    assert "dpwitness_open_reservations 1" in lines
+    for line in lines:
+        assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+(\{(\w+=\"[^\"]*\",?)+\})? [-+.e0-9]+", line), line
+
+
+def test_the_page_shows_budgets_and_who_paid(client: Client) -> None:
+    client.ask("/v1/release", asks(record="a&b <i>"))
+    client.ask("/v1/reserve", without_values(asks("kept", 17)))
+    html = client.ask("/", who="eve").text
+    tree = ElementTree.fromstring(re.sub(r"<(meta[^>]*)>", r"<\1/>", html.removeprefix("<!doctype html>")))
+    tables = {table.findtext("caption", "")[:12]: table for table in tree.iter("table")}
+    nearly = [["".join(cell.itertext()) for cell in row] for row in tables["The 2 record"].iter("tr")]
+    assert nearly[1:] == [
+        ['"a&b <i>"', "epsilon = 0.5", "epsilon = 0.5", " 50 %"],
+        ["17", "epsilon = 0.5", "epsilon = 0.5", " 50 %"],
+    ]
+    paid = [["".join(cell.itertext()) for cell in row] for row in tables["All releases"].iter("tr")]
+    assert paid[1][0] == "key ann"
+    assert paid[1][2:5] == ["2", "2", "epsilon = 0.5"]
+    assert [cell.get("scope") for cell in tables["All releases"].iter("th")] == ["col"] * 6 + ["row"]
+    assert "<script" not in html
+    assert "http" not in html  # nothing from outside
+
+
+def test_the_document_names_every_operation_and_fits_what_is_answered(client: Client) -> None:
+    document = client.ask("/openapi.json", who=None).json()
+    app = client.http.app
+    routes = {
+        (route.path, method.lower()) for route in app._app.routes for method in route.methods - {"HEAD"}
+    }  # type: ignore[attr-defined]
+    assert routes == {(path, method) for path, methods in document["paths"].items() for method in methods}
+    schemas = document["components"]["schemas"]
+    assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) == set(schemas)
+    client.ask("/v1/reserve", without_values(asks("kept")))
+    for path, body, who, name in (
+        ("/v1/release", asks(), "ann", "Released"),
+        ("/v1/reserve", without_values(asks("kept")), "ann", "Reserved"),
+        ("/v1/cancel", {"request": "kept"}, "ann", "Settled"),
+        ("/v1/left", {"records": ["ann"]}, "eve", "Left"),
+        ("/v1/summary", None, "eve", "Summary"),
+        ("/v1/reservations", None, "root", "Reservations"),
+        ("/health", None, None, "Health"),
+        ("/v1/release", {}, "ann", "Problem"),
+    ):
+        answer = client.ask(path, body, who).json()
+        schema = schemas[name]
+        assert set(schema["required"]) <= set(answer) <= set(schema["properties"]), name

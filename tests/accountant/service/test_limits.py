@@ -1,0 +1,22 @@
+"""How much is taken from whom."""
+
+import pytest
+
+from accountant.service.limits import Limits, Rate
+
+
+def test_a_rate_lets_twice_its_second_come_at_once_and_then_so_many_a_second() -> None:
+    now = 0.0
+    rate = Rate(5.0, lambda: now)
+    assert [rate.admits("ann") for _ in range(12)] == [True] * 10 + [False] * 2
+    assert rate.admits("bob")
+    now = 0.5
+    assert [rate.admits("ann") for _ in range(3)] == [True, True, False]
+    now = 1000.0
+    assert [rate.admits("ann") for _ in range(11)] == [True] * 10 + [False]
+
+
+@pytest.mark.parametrize("name", ["body", "seconds", "rate", "at_once", "records"])
+def test_limits_are_positive(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}=0: must be positive"):
+        Limits(**{name: 0})

@@ -1,0 +1,14 @@
+"""Prometheus's text format."""
+
+from accountant.service.metrics import Metrics
+
+
+def test_histograms_add_up_and_labels_are_escaped() -> None:
+    metrics = Metrics()
+    for seconds in (0.001, 0.3, 99.0):
+        metrics.answered('a"\\\n', 200, None, seconds)
+    lines = metrics.text({"share": ("Of it.", 0.25), "unknown": ("Of that.", None)}).splitlines()
+    name = 'dpwitness_request_seconds_bucket{route="a\\"\\\\\\n",le='
+    counts = [line.rpartition(" ")[2] for line in lines if line.startswith(name)]
+    assert counts == ["1"] * 5 + ["1"] + ["2"] * 5 + ["3"]
+    assert lines[-3:] == ["# HELP share Of it.", "# TYPE share gauge", "share 0.25"]
