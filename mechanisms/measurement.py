@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -112,6 +113,11 @@ def _sensitivity_of(metric: str, d_in: float) -> Sensitivity | None:
     return None
 
 
+def _is_integer(words: str) -> bool:
+    """Return whether a domain or a metric, as OpenDP writes it, is of integers."""
+    return re.search(r"\b([iu](8|16|32|64|128)|usize)\b", words) is not None
+
+
 def _relation_of(metric: str, d_in: float) -> Neighbouring:
     """Return what data sets at distance d_in are: a replaced record counts 2 where records are added and removed."""
     added = metric.startswith(("SymmetricDistance", "InsertDeleteDistance"))
@@ -152,7 +158,11 @@ class OpenDPMeasurement(BuiltInMechanism):
     declared_sensitivity: Sensitivity | None = None
 
     def __post_init__(self) -> None:
-        nonnegative("d_in", self.d_in)
+        distance = nonnegative("d_in", self.d_in)
+        if _is_integer(str(self.measurement.input_metric)) and not distance.is_integer():
+            raise ParameterError(
+                f"d_in = {self.d_in!r}: must be whole, as {self.measurement.input_metric} is counted in whole numbers"
+            )
         object.__setattr__(self, "nominal_delta", delta_of_approximate("nominal_delta", self.nominal_delta))
         measure = str(self.measurement.output_measure)
         if measure not in _PROFILE_OF:
@@ -161,6 +171,9 @@ class OpenDPMeasurement(BuiltInMechanism):
             raise ParameterError(
                 f"input_metric = {self.measurement.input_metric}: pass declared_sensitivity, it is no norm"
             )
+
+    def __repr__(self) -> str:
+        return f"from_opendp({' '.join(str(self.measurement).split())}, d_in={self.d_in!r})"
 
     def rests_on(self) -> tuple[Assumption, ...]:
         """Return the assumption that OpenDP's map tells the truth: a measurement may hold a user's function."""
@@ -185,6 +198,11 @@ class OpenDPMeasurement(BuiltInMechanism):
         return str(self.measurement.input_metric).startswith("DiscreteDistance")
 
     @property
+    def whole_numbers(self) -> bool:
+        """Whether the measurement's inputs are of an integer type."""
+        return self.categorical or _is_integer(str(self.measurement.input_domain))
+
+    @property
     def releases_single_numbers(self) -> bool:
         """Whether the measurement takes one number at a time, each in a call of its own."""
         return not str(self.measurement.input_domain).startswith("VectorDomain")
@@ -194,7 +212,8 @@ class OpenDPMeasurement(BuiltInMechanism):
         return self._profile_at(self.d_in)
 
     def _profile_at(self, d_in: float) -> PrivacyProfile:
-        profile = _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(d_in))
+        distance = int(d_in) if _is_integer(str(self.measurement.input_metric)) else d_in
+        profile = _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(distance))
         return stated(profile, self.neighbouring)
 
     @property

@@ -21,7 +21,16 @@ from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_
 from accountant.audit.opacus_history import from_opacus
 from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
-from accountant.audit.releases import About, ChosenUnder, Counted, Group, Release, ReleaseFileError, Releases
+from accountant.audit.releases import (
+    About,
+    ChosenUnder,
+    Counted,
+    Group,
+    Release,
+    ReleaseFileError,
+    Releases,
+    from_mechanisms,
+)
 
 __all__ = [
     "About",
@@ -41,6 +50,7 @@ __all__ = [
     "calibrate_risk",
     "dp_event_as_dict",
     "from_dp_event",
+    "from_mechanisms",
     "from_opacus",
     "plot_privacy",
     "read_releases",

@@ -11,7 +11,7 @@ from accountant.audit.line_numbers import Lines
 from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
-from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped
+from accountant.audit.releases import ChosenUnder, Release, ReleaseFileError, Releases, grouped, unchanging
 from accountant.data_files import from_json, from_toml
 from accountant.gates.provenance import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
@@ -120,7 +120,7 @@ def _from_ledger(path: Path) -> Releases:
             name, profile = "declassified", cast(PrivacyProfile, NoPrivacy())
             if entry.mechanism is not None:
                 name, profile = repr(entry.mechanism), entry.mechanism.profile(entry.sensitivity)
-            releases.append(Release(f"{len(releases) + 1}: {name}", _unchanging(profile)))
+            releases.append(Release(f"{len(releases) + 1}: {name}", unchanging(profile)))
         for record in entry.records:
             counts = members.setdefault(record, {})
             counts[kinds[key]] = counts.get(kinds[key], 0) + 1
@@ -128,12 +128,3 @@ def _from_ledger(path: Path) -> Releases:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
     chosen = ChosenUnder(terms.composition.name, terms.budget)
     return Releases(tuple(releases), grouped(members), chosen)
-
-
-def _unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
-    def build(factor: float) -> PrivacyProfile:
-        if factor != 1.0:
-            raise ReleaseFileError("a ledger's releases are past: their noise cannot be calibrated")
-        return profile
-
-    return build

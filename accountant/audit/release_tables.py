@@ -24,15 +24,21 @@ from typing import Any
 
 from accountant.audit.line_numbers import LineNumbers
 from accountant.audit.mechanism_kinds import ALIASES, TableError, hint, kind_of
-from accountant.audit.releases import POWER, About, Release, ReleaseFileError, Releases, grouped, scaled
+from accountant.audit.releases import (
+    EVERYONE,
+    POWER,
+    About,
+    Release,
+    ReleaseFileError,
+    Releases,
+    grouped,
+    scaled,
+)
 from accountant.gates.provenance import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole
 from mechanisms.sampling import Sampling, sampled
-
-EVERYONE = "every record"
-"""The name of the one group of a file that names no records."""
 
 _MOST = 10**12  # counts beyond serve nobody, and floats no longer hold them exactly
 _COMMON = (

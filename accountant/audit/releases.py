@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from accountant.budget import Budget
 from accountant.gates.provenance import RecordId
-from mechanisms import PrivacyProfile
+from mechanisms import Mechanism, ParameterError, PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
+from mechanisms.parameters import whole
+
+EVERYONE = "every record"
+"""The name of the one group of releases that name no records."""
 
 Counted = tuple[tuple[PrivacyProfile, int], ...]
 """Profiles, each with how often it occurs."""
@@ -151,6 +155,44 @@ class Releases:
     def counted(self, group: Group, factor: float = 1.0) -> Counted:
         """Return (profile, count) for every kind of release that a group is part of."""
         return tuple((self.kinds[i].build(factor), count) for i, count in group.counts.items())
+
+
+def unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
+    """Return how to build a release whose noise is given."""
+
+    def build(factor: float) -> PrivacyProfile:
+        if factor != 1.0:
+            raise ReleaseFileError(
+                "the noise of releases from a ledger, or of mechanisms given as objects, cannot be calibrated"
+            )
+        return profile
+
+    return build
+
+
+def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
+    """Return releases through mechanisms on every record, for audits: an OpenDP measurement, a library's, your own.
+
+    Parameters
+    ----------
+    composition
+        Mechanisms (`mechanisms.from_opendp` makes one of a measurement), each with how often it is used; each moves by
+        its own sensitivity.
+
+    Raises
+    ------
+    ParameterError
+        If a count is no whole number above 0, or there is none.
+    MixedNeighbours
+        If two of them are for different neighbouring relations.
+    """
+    kinds, counts = [], {}
+    for i, (mechanism, count) in enumerate(composition):
+        kinds.append(Release(f"{i + 1}: {type(mechanism).__name__}", unchanging(mechanism.profile())))
+        counts[i] = whole("count", count, least=1)
+    if not kinds:
+        raise ParameterError("composition: must have at least one mechanism")
+    return Releases(tuple(kinds), (Group(EVERYONE, 1, counts),))
 
 
 def maximal(groups: Sequence[Group]) -> list[Group]:

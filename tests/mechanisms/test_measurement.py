@@ -195,3 +195,16 @@ def test_a_metric_of_added_and_removed_records_says_its_relation(
 def test_unknown_mechanisms_have_no_counterpart() -> None:
     with pytest.raises(ParameterError, match="counterpart"):
         to_opendp(Composed((Laplace(scale=1.0),)))
+
+
+def test_integers_are_asked_for_where_a_measurement_takes_them(dp: Any) -> None:
+    single = dp.m.make_laplace(dp.atom_domain(T="i32"), dp.absolute_distance(T="i32"), scale=2.0)
+    vector = dp.m.make_gaussian(dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=2.0)
+    for measurement, whole in ((single, True), (vector, True), (to_opendp(Laplace(scale=2.0)), False)):
+        assert from_opendp(measurement, 1.0).whole_numbers is whole
+    wrapped = from_opendp(single, 1.0)  # a whole number, as the metric needs one
+    assert wrapped.profile().pure_epsilon == Fraction(1, 2)
+    assert wrapped.release(np.array([[3], [4]]), np.random.default_rng(0)).shape == (2, 1)
+    with pytest.raises(ParameterError, match=r"d_in = 0.5: must be whole"):
+        from_opendp(single, 0.5)
+    assert from_opendp(vector, 0.5).profile().rho == ZeroConcentratedProfile(0.5**2 / 8).rho

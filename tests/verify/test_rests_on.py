@@ -24,6 +24,7 @@ from mechanisms import (
     to_opendp,
 )
 from verify import verify
+from verify.subject_error import SubjectError
 from verify.subjects.resolve import load_object
 
 LEARNERS = Path(__file__).parent / "subjects" / "learners.py"
@@ -84,6 +85,17 @@ def test_a_measurement_of_one_number_is_drawn_from_one_call_at_a_time(epsilon: f
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     result = verify(from_opendp(dp.m.make_laplace(*space, scale=1.0), 1.0), epsilon=epsilon, samples=4_096)
     assert result.verdict == verdict
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_a_measurement_of_integers_is_drawn_from_at_integers(vector: bool) -> None:
+    dp = pytest.importorskip("opendp.prelude")
+    one, vectors = (dp.atom_domain(T="i32"), dp.absolute_distance(T="i32")), dp.l1_distance(T="i32")
+    space = (dp.vector_domain(one[0]), vectors) if vector else one
+    measurement = dp.m.make_laplace(*space, scale=0.5)
+    assert verify(from_opendp(measurement, 1), epsilon=0.2, samples=4_096).verdict == "refuted"
+    with pytest.raises(SubjectError, match=r"give mechanisms\.from_opendp\(measurement, d_in="):
+        verify(measurement, epsilon=1.0)
 
 
 @pytest.mark.parametrize(

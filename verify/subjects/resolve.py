@@ -141,6 +141,11 @@ def _classify(found: object, name: str, declared: Declared | None = None) -> Sub
         return MechanismSubject(name, found)
     if isinstance(found, PlainBandit):
         return BanditSubject(found.name if name == repr(found) else name, found)
+    if type(found).__module__.startswith("opendp.") and type(found).__name__ == "Measurement":
+        raise SubjectError(
+            f"{name}: an OpenDP measurement does not say how far apart neighbours are: give "
+            "mechanisms.from_opendp(measurement, d_in=...), the distance in its input metric"
+        )
     if callable(found) and not inspect.isclass(found):
         return _classify_function(found, name, declared)
     raise SubjectError(
