@@ -1,5 +1,5 @@
 """The command line: ``dpwitness list | verify | regret | simulate | reproduce | audit |
-calibrate | ledger | serve | keys``.
+calibrate | report | ledger | serve | keys``.
 
 Results go to standard output (with ``--json`` one JSON object and nothing else), progress and errors to standard error.
 

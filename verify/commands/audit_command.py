@@ -29,6 +29,7 @@ from accountant.budget import Budget
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.risk import Risk
 from mechanisms.neighbouring import Neighbouring
+from verify.audit_document import risk_rows, within_budget
 from verify.commands.audit_comparison import digits, render_side_by_side
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
@@ -119,18 +120,11 @@ def audit_command(
             },
             partial(render_side_by_side, names, results, read),
         )
-    ctx.exit(max((_BUDGET_CODES[_within(result)] for result in results), key=_SEVERITY.index))
+    ctx.exit(max((_BUDGET_CODES[within_budget(result)] for result in results), key=_SEVERITY.index))
 
 
 _SEVERITY = (GOOD, OPEN, BAD)
 _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
-
-
-def _within(result: Audit) -> bool | None:
-    """Whether the releases are within the budget, as far as one was given; None if both are possible."""
-    if result.remaining is None or result.answer.upper <= result.remaining.budget:
-        return True
-    return False if result.answer.lower > result.remaining.budget else None
 
 
 def _audit_json(result: Audit) -> dict[str, Any]:
@@ -160,7 +154,7 @@ def _audit_json(result: Audit) -> dict[str, Any]:
         if result.remaining is None
         else {
             "budget": result.remaining.budget,
-            "within": _within(result),
+            "within": within_budget(result),
             "epsilon": result.remaining.epsilon,
             "more": {name: _number(count) for name, count in result.remaining.more.items()},
         },
@@ -243,7 +237,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         False: f"the budget {budget:g} is exceeded",
         None: f"whether the budget {budget:g} is exceeded is not known",
     }
-    console.print(f"{left[_within(result)]} ({relation})")
+    console.print(f"{left[within_budget(result)]} ({relation})")
     table = Table("release", "in it", "more that fit", title=Text(f"For {worst}"), title_justify="left")
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]
@@ -274,16 +268,8 @@ def _render_risk(risk: Risk, relation: Neighbouring, console: Console) -> None:
         title=f"What it means for a person ({relation})",
         title_justify="left",
     )
-    rows = [
-        ("advantage over guessing (true - false positive rate)", risk.advantage),
-        ("right answers, if half of all records take part", risk.accuracy),
-    ]
-    rows += [
-        (f"true positives (or reconstructions) at {rate:g} without the releases", found)
-        for rate, found in risk.true_positive_rates.items()
-    ]
-    for name, found in rows:
-        table.add_row(name, f"{found.lower:.6g}", f"{found.upper:.6g}")
+    for row in risk_rows(risk):
+        table.add_row(*row)
     console.print(table)
 
 

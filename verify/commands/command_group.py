@@ -13,6 +13,7 @@ from verify.commands.command_options import printed
 from verify.commands.ledger_command import ledger_group
 from verify.commands.list_command import list_command
 from verify.commands.regret_command import regret_command
+from verify.commands.report_command import report_command
 from verify.commands.reproduce_command import reproduce_command
 from verify.commands.serve_command import keys_group, serve_command
 from verify.commands.simulate_command import simulate_command
@@ -58,6 +59,7 @@ for command in (
     list_command,
     audit_command,
     calibrate_command,
+    report_command,
     serve_command,
 ):
     cli.add_command(_with_debug(command))

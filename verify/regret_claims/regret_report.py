@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from accountant.data_files import from_json
 from mechanisms import Neighbouring
+from verify.document.html_page import fragment
 from verify.json_object import JsonError, JsonObject, loaded
 from verify.provenance import Provenance, made_now
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
@@ -161,6 +162,12 @@ class RegretReport:
         if theorem.unproved:
             said.append(f"the theorem has no complete proof: {theorem.unproved}")
         return tuple(said)
+
+    def _repr_html_(self) -> str:
+        """The report, as notebooks show it."""
+        from verify.regret_claims.regret_document import regret_document  # it is about this file's class
+
+        return fragment(regret_document(self))
 
     @classmethod
     def load(cls, path: str | Path) -> RegretReport:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from accountant.data_files import from_json
 from algorithms.claim import Claim
 from mechanisms import Assumption, Neighbouring
+from verify.document.html_page import fragment
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.json_object import JsonError, JsonObject, checked_text, loaded
 from verify.printable import printable
@@ -92,6 +93,12 @@ class Verification:
         text = io.StringIO()
         render(self, Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The report, as notebooks show it."""
+        from verify.verdict.verification_document import verification_document  # it imports this file, too
+
+        return fragment(verification_document(self))
 
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""

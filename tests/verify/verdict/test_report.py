@@ -16,7 +16,8 @@ from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.provenance import Provenance
 from verify.verdict.answer import SubjectKind
-from verify.verdict.report import ASCII, _draw_bounds, render
+from verify.verdict.bounds_picture import ASCII, draw_bounds
+from verify.verdict.report import render
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 
@@ -214,7 +215,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     ("low", "high"), [(0.0, 1.0), (0.9, 1.1), (0.5, math.inf), (math.inf, math.inf), (3.0, 1.0)]
 )
 def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
-    pointer, axis, bar, labels = _draw_bounds(claim, low * claim, high * claim)
+    pointer, axis, bar, labels = draw_bounds(claim, low * claim, high * claim)
     assert max(map(len, (pointer, axis, bar, labels))) <= 72
     at_claim = pointer.index("▼")
     for bound in (low, high):
@@ -230,8 +231,8 @@ def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
 
 
 def test_the_picture_of_nothing_spent() -> None:
-    assert _draw_bounds(0.0, 0.0, 0.0)[0].startswith("▼ claim 0")
-    assert _draw_bounds(0.0, 0.0, math.inf, ASCII)[2] == "#" * 67
+    assert draw_bounds(0.0, 0.0, 0.0)[0].startswith("▼ claim 0")
+    assert draw_bounds(0.0, 0.0, math.inf, ASCII)[2] == "#" * 67
 
 
 def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:

@@ -1,0 +1,179 @@
+"""An audit of written-down releases as a document."""
+
+from __future__ import annotations
+
+import math
+
+from accountant.audit import Audit, Releases
+from accountant.losses.risk import Risk
+from verify.document.blocks import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
+from verify.provenance import Provenance
+from verify.sentences import number
+from verify.verdict.verification_document import provenance_section, references_section
+
+_VERDICTS: dict[bool | None, tuple[str, Tone]] = {
+    True: ("WITHIN THE BUDGET", "good"),
+    False: ("OVER THE BUDGET", "bad"),
+    None: ("NOT KNOWN", "open"),
+}
+_NO_BUDGET: tuple[str, Tone] = ("AUDITED", "open")
+
+
+def audit_document(
+    audited: Audit, releases: Releases, name: str, command: str, provenance: Provenance, **files: str
+) -> Document:
+    """Return what is said of an audit.
+
+    Parameters
+    ----------
+    audited, releases
+        The audit, and what it is of.
+    name, command
+        What the releases are called, and the command that audits them again.
+    provenance
+        When and by which code it was made.
+    files
+        Digests of what the releases were read from, by name.
+    """
+    asked, given = audited.question.asked, audited.question.given
+    symbol, other = ("ε", "δ") if asked == "epsilon" else ("δ", "ε")
+    answer = audited.answer
+    said = f"{symbol} at {other} = {given:g} is at most {_digits(answer.upper)} and at least {_digits(answer.lower)}"
+    verdict, tone = _NO_BUDGET
+    if audited.remaining is not None:
+        verdict, tone = _VERDICTS[within_budget(audited)]
+        said += f"; the budget is {audited.remaining.budget:g}"
+    sections = [
+        _meaning(audited, symbol, other),
+        _released(audited, releases),
+        _theorems(audited),
+        _risk(audited.risk) if audited.risk is not None else None,
+        _left(audited, releases),
+        _rests_on(audited),
+        Section("See it again", (Code(command),)),
+        provenance_section(provenance, **files),
+        references_section(tuple(audited.theorems)),
+    ]
+    return Document(
+        verdict,
+        tone,
+        name,
+        f"{said}. Neighbours: {audited.neighbouring}.",
+        tuple(section for section in sections if section is not None),
+    )
+
+
+def within_budget(audited: Audit) -> bool | None:
+    """Whether the releases are within the budget, as far as one was given; None if both are possible."""
+    if audited.remaining is None or audited.answer.upper <= audited.remaining.budget:
+        return True
+    return False if audited.answer.lower > audited.remaining.budget else None
+
+
+def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
+    """Return what attacks reach: each of what, at least, and at most."""
+    found = [
+        ("advantage over guessing (true - false positive rate)", risk.advantage),
+        ("right answers, if half of all records take part", risk.accuracy),
+        *(
+            (f"true positives (or reconstructions) at {rate:g} without the releases", reached)
+            for rate, reached in risk.true_positive_rates.items()
+        ),
+    ]
+    return tuple((name, f"{one.lower:.6g}", f"{one.upper:.6g}") for name, one in found)
+
+
+def _meaning(audited: Audit, symbol: str, other: str) -> Section:
+    answer = audited.answer
+    alike = f", like {audited.worst.records - 1:,} more" if audited.worst.records > 1 else ""
+    facts = Facts(
+        (
+            ("at most", f"{_digits(answer.upper)} ({answer.upper_by})"),
+            ("at least", f"{_digits(answer.lower)} ({answer.lower_by})"),
+            ("neighbours", f"{audited.neighbouring.words} ({audited.neighbouring})"),
+            ("for", f"{audited.worst.name}{alike}, who lose most; groups of records: {audited.groups:,}"),
+        )
+    )
+    plain = (
+        f"{symbol} is what the releases together cost the records that lose most, at {other} = "
+        f"{audited.question.given:g}. Whatever anybody concludes from them, one record changes its probability by a "
+        "factor of at most e^ε, except for an amount of δ. Both ends are proved, rounding included."
+    )
+    return Section("What the releases cost", (Paragraph(plain), facts))
+
+
+def _released(audited: Audit, releases: Releases) -> Section:
+    rows = tuple(
+        (kind.name, f"{audited.worst.counts.get(i, 0):,}", kind.movement)
+        for i, kind in enumerate(releases.kinds)
+    )
+    heading = ("release", "how often, for these records", "sensitivity")
+    return Section("What was released", (Table(heading, rows),))
+
+
+def _theorems(audited: Audit) -> Section:
+    rows = tuple(
+        (name, _digits(found.lower) if found.lower > 0 else "-", _digits(found.upper))
+        for name, found in audited.theorems.items()
+    )
+    said = f"The least upper end is by {audited.best}. The others are there to compare with older reports."
+    return Section(
+        "Every theorem by itself", (Paragraph(said), Table(("theorem", "at least", "at most"), rows))
+    )
+
+
+def _risk(risk: Risk) -> Section:
+    said = "What any attack reaches that tells from the releases whether a record takes part."
+    return Section(
+        "What it means for a person",
+        (Paragraph(said), Table(("any attack", "at least", "at most"), risk_rows(risk))),
+    )
+
+
+def _left(audited: Audit, releases: Releases) -> Section | None:
+    remaining = audited.remaining
+    if remaining is None:
+        return None
+    rows = tuple(
+        (
+            kind.name,
+            "over a trillion" if math.isinf(remaining.more[kind.name]) else f"{remaining.more[kind.name]:,}",
+        )
+        for kind in releases.kinds
+    )
+    said = f"Of the budget ε = {number(remaining.budget)} at least {_digits(remaining.epsilon)} is left."
+    return Section(
+        "What is left", (Paragraph(said), Table(("release", "more of it that fit, if of this alone"), rows))
+    )
+
+
+def _rests_on(audited: Audit) -> Section:
+    blocks: list[Block] = [
+        Bullets(
+            (
+                "The releases are what the file says: their mechanisms, noise, sensitivities and counts. Nothing here "
+                "looks at data or code.",
+                "The releases were fixed in advance, and not chosen by what earlier ones showed.",
+            )
+        )
+    ]
+    chosen = audited.chosen_under
+    if chosen is not None:
+        limit = "no limit"
+        if not math.isinf(chosen.budget.epsilon):
+            limit = f"ε = {number(chosen.budget.epsilon)}, δ = {number(chosen.budget.delta)}"
+        blocks.append(
+            Paragraph(
+                "A run of an accountant may choose releases by what it saw. Whatever it chose, its accountant kept "
+                f"each record of this ledger within: {limit} ({chosen.theorem})."
+            )
+        )
+    if not audited.complete:
+        blocks.append(
+            Paragraph("It was stopped at a time limit: what is said holds, more time may say it closer.")
+        )
+    return Section("What it rests on", tuple(blocks))
+
+
+def _digits(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.10g}"

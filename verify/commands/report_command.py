@@ -1,0 +1,96 @@
+"""The command ``dpwitness report``: results as one page that can be handed in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import click
+
+from accountant.audit import Question, audit, read_releases
+from accountant.data_files import from_json
+from algorithms.problems import SettingError
+from verify.audit_document import audit_document
+from verify.commands.audit_command import DEFAULT_DELTA
+from verify.document.blocks import Document
+from verify.document.html_page import page
+from verify.document.markdown_text import markdown
+from verify.json_object import JsonError, loaded
+from verify.provenance import file_digest, made_now
+from verify.regret_claims.regret_document import regret_document
+from verify.regret_claims.regret_report import FORMAT as REGRET
+from verify.regret_claims.regret_report import RegretReport
+from verify.verdict.result import FORMAT as VERIFICATION
+from verify.verdict.result import Verification
+from verify.verdict.verification_document import verification_document
+
+_LOADS: dict[str, Callable[[Any, str], Document]] = {
+    VERIFICATION: lambda data, digest: verification_document(Verification.from_json(data), file=digest),
+    REGRET: lambda data, digest: regret_document(RegretReport.from_json(data), file=digest),
+}
+
+
+@click.command("report")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path, dir_okay=False)
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write: .html or .md [default: Markdown on standard output].",
+)
+@click.option(
+    "--delta",
+    type=float,
+    default=DEFAULT_DELTA,
+    show_default=True,
+    help="Of releases and ledgers: audit epsilon at this delta.",
+)
+@click.option("--budget", type=float, help="Of releases and ledgers: an epsilon, to say what is left of it.")
+def report_command(files: tuple[Path, ...], output: Path | None, delta: float, budget: float | None) -> None:
+    """Make one report of FILES: results of verify and regret in JSON, files of releases, ledgers, stores.
+
+    The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
+    that repeats it. An HTML file needs nothing else: pictures are in it, and no script.
+    """
+    if output is not None and output.suffix.lower() not in (".html", ".md"):
+        raise SettingError(f"--output {output}: must end in .html or .md")
+    documents = [_document(file, delta, budget) for file in files]
+    made = made_now()
+    words = f"Written {made.date} by dpwitness {metadata.version('dpwitness')} with `dpwitness report`."
+    write = page if output is not None and output.suffix.lower() == ".html" else markdown
+    text = write(documents, words)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def _document(file: Path, delta: float, budget: float | None) -> Document:
+    if file.suffix.lower() == ".json":
+        data = loaded(file, from_json)
+        if isinstance(data, dict) and str(data.get("format", "")).startswith(
+            ("dpwitness verif", "dpwitness regret")
+        ):
+            return loaded(file, lambda text: _result(from_json(text), file_digest(file)))
+        if isinstance(data, dict) and "verdict" in data:
+            known = " or ".join(map(repr, _LOADS))
+            raise JsonError(f"{file}: has no format; a result of this version has {known}")
+        if isinstance(data, dict) and "theorems" in data:
+            raise JsonError(f"{file}: is the answer of an audit; name the file that was audited instead")
+    releases = read_releases(file)
+    audited = audit(releases, Question(delta=delta), budget, risk=True)
+    again = ["dpwitness", "audit", str(file), "--delta", f"{delta:g}", "--risk"]
+    again += [] if budget is None else ["--budget", f"{budget:g}"]
+    return audit_document(audited, releases, file.name, shlex.join(again), made_now(), file=file_digest(file))
+
+
+def _result(data: Any, digest: str) -> Document:
+    known = data["format"]
+    if known not in _LOADS:
+        raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
+    return _LOADS[known](data, digest)

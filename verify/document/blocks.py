@@ -1,0 +1,105 @@
+"""What a report consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Tone = Literal["good", "bad", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Some sentences."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """Sentences that stand side by side."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names, each with what is to be said of it."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of as many texts as the heading has."""
+
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One line to be typed."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture.
+
+    Attributes
+    ----------
+    svg
+        Drawn by `verify.document.charts`, which escapes what it writes: it is put into a page as it is.
+    words
+        What it shows, for whoever does not see it.
+    plain
+        The same in characters of one width; "" where words must do.
+    """
+
+    svg: str
+    words: str
+    plain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What only specialists unfold."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block: TypeAlias = Paragraph | Bullets | Facts | Table | Code | Picture | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a report with a heading of its own."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is said of one result.
+
+    Attributes
+    ----------
+    verdict, tone
+        The verdict in a word or two, and whether it is good news.
+    name
+        What it is about.
+    meaning
+        The verdict in a sentence.
+    sections
+        Everything else.
+    """
+
+    verdict: str
+    tone: Tone
+    name: str
+    meaning: str
+    sections: tuple[Section, ...] = field(default_factory=tuple)

@@ -1,0 +1,160 @@
+"""Documents as HTML: one page that needs nothing else, on paper too, in light and in dark.
+
+No script, and nothing that a browser would load; the page forbids both, so that no text of a subject's could make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from verify.document.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Fold,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    Tone,
+)
+from verify.printable import printable
+
+_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "open": "?"}
+
+_STYLE = """
+.dpwitness{color-scheme:light dark;--ink:#1b1b1f;--page:#ffffff;--soft:#55575f;--rule:#cfd2da;--wash:#f3f4f7;
+--good:#14632e;--bad:#a11a1a;--open:#7a4b00;--proved:#1a56a0;--shown:#a11a1a;
+color:var(--ink);background:var(--page);font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem}
+@media (prefers-color-scheme:dark){.dpwitness{--ink:#e8e8ec;--page:#17181c;--soft:#b0b3bd;--rule:#45484f;--wash:#22242a;
+--good:#7fd79a;--bad:#ff9c94;--open:#f0c060;--proved:#8ab8ff;--shown:#ff9c94}}
+.dpwitness h1,.dpwitness h2,.dpwitness h3,.dpwitness h4{line-height:1.25;margin:1.6em 0 .4em;color:var(--ink)}
+.dpwitness .verdict{font-weight:700;letter-spacing:.04em;padding:.15em .5em;border:2px solid;border-radius:.3em;
+margin-right:.5em;display:inline-block}
+.dpwitness .good{color:var(--good)}.dpwitness .bad{color:var(--bad)}.dpwitness .open{color:var(--open)}
+.dpwitness .meaning{font-size:1.15em;font-weight:600}
+.dpwitness table{border-collapse:collapse;width:100%;margin:.6em 0;font-size:.92em;background:transparent}
+.dpwitness th,.dpwitness td{text-align:left;vertical-align:top;padding:.3em .6em;border-bottom:1px solid var(--rule);
+overflow-wrap:anywhere;color:var(--ink);background:transparent}
+.dpwitness .facts th{width:9.5rem;color:var(--soft);font-weight:600}
+.dpwitness pre{background:var(--wash);color:var(--ink);padding:.6em .8em;white-space:pre-wrap;overflow-wrap:anywhere;
+border-radius:.3em;margin:.6em 0}
+.dpwitness p,.dpwitness li{overflow-wrap:anywhere}
+.dpwitness details{border:1px solid var(--rule);border-radius:.3em;padding:.4em .8em;margin:.8em 0}
+.dpwitness summary{cursor:pointer;font-weight:600}
+.dpwitness a{color:var(--proved)}
+.dpwitness article+article{border-top:3px solid var(--rule);margin-top:3rem}
+.dpwitness footer{color:var(--soft);font-size:.85em;margin-top:3rem;border-top:1px solid var(--rule)}
+.dpwitness svg{width:100%;height:auto;max-width:40rem;display:block;margin:.6em 0}
+.dpwitness svg text{fill:var(--ink);font:13px system-ui,sans-serif}
+.dpwitness svg .small{fill:var(--soft);font-size:12px}
+.dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
+.dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .mark{fill:var(--ink)}
+.dpwitness .area{fill:var(--proved);fill-opacity:.18;stroke:none}
+.dpwitness .line{fill:none;stroke-width:2}.dpwitness .proved{stroke:var(--proved)}
+.dpwitness .shown{stroke:var(--shown);stroke-dasharray:7 3}
+.dpwitness .claim{stroke:var(--ink);stroke-dasharray:3 3}.dpwitness .aside{stroke:var(--soft);stroke-dasharray:1 4}
+@media print{.dpwitness{--ink:#000;--page:#fff;--soft:#333;--rule:#999;--wash:#f3f4f7;--good:#14632e;--bad:#a11a1a;
+--open:#7a4b00;--proved:#1a56a0;--shown:#a11a1a;font-size:11pt;max-width:none;padding:0}
+.dpwitness article+article{break-before:page;border:0;margin:0}
+.dpwitness svg,.dpwitness tr,.dpwitness pre{break-inside:avoid}
+.dpwitness h2,.dpwitness h3,.dpwitness h4{break-after:avoid}
+.dpwitness details::details-content{content-visibility:visible;display:block;height:auto}}
+"""
+
+_HEAD = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>body{{margin:0;background:#ffffff}}@media (prefers-color-scheme:dark){{body{{background:#17181c}}}}
+@media print{{body{{background:#fff}}}}{style}</style></head>
+<body><main class="dpwitness">
+"""
+
+
+def page(documents: Sequence[Document], made: str) -> str:
+    """Return one page; of several documents it begins with a table of contents.
+
+    Parameters
+    ----------
+    documents
+        At least one.
+    made
+        When and by what the page was made.
+    """
+    several = len(documents) > 1
+    title = f"Privacy report on {len(documents)} results" if several else _title(documents[0])
+    parts = [_HEAD.format(title=_text(title), style=_STYLE)]
+    if several:
+        parts += [f"<h1>{_text(title)}</h1>\n", _contents(documents)]
+    for number, document in enumerate(documents, start=1):
+        parts.append(f'<article id="result-{number}">\n{_article(document, 2 if several else 1)}</article>\n')
+    parts.append(f"<footer><p>{_text(made)}</p></footer>\n</main></body></html>\n")
+    return "".join(parts)
+
+
+def fragment(document: Document) -> str:
+    """Return a document as a part of somebody else's page, as notebooks show it."""
+    return f'<style>{_STYLE}</style><div class="dpwitness">\n{_article(document, 3)}</div>\n'
+
+
+def _title(document: Document) -> str:
+    return f"{document.verdict}: {document.name}"
+
+
+def _contents(documents: Sequence[Document]) -> str:
+    items = "".join(
+        f'<li><a href="#result-{number}">{_text(document.name)}</a> '
+        f'<span class="{document.tone}">{_SIGNS[document.tone]} {_text(document.verdict)}</span></li>\n'
+        for number, document in enumerate(documents, start=1)
+    )
+    return f'<nav aria-label="contents"><ol>\n{items}</ol></nav>\n'
+
+
+def _article(document: Document, level: int) -> str:
+    sign = f'<span class="verdict {document.tone}">{_SIGNS[document.tone]} {_text(document.verdict)}</span>'
+    head = f"<h{level}>{sign}{_text(document.name)}</h{level}>\n"
+    meaning = f'<p class="meaning">{_text(document.meaning)}</p>\n'
+    return head + meaning + "".join(_section(section, level + 1) for section in document.sections)
+
+
+def _section(section: Section, level: int) -> str:
+    return f"<section><h{level}>{_text(section.title)}</h{level}>\n{_blocks(section.blocks)}</section>\n"
+
+
+def _blocks(blocks: Iterable[Block]) -> str:
+    return "".join(map(_block, blocks))
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Paragraph(text):
+            return f"<p>{_text(text)}</p>\n"
+        case Bullets(items):
+            return f"<ul>\n{''.join(f'<li>{_text(item)}</li>{chr(10)}' for item in items)}</ul>\n"
+        case Facts(pairs):
+            rows = "".join(
+                f'<tr><th scope="row">{_text(name)}</th><td>{_text(words)}</td></tr>\n'
+                for name, words in pairs
+            )
+            return f'<table class="facts"><tbody>\n{rows}</tbody></table>\n'
+        case Table(heading, rows_):
+            head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in heading)
+            body = "".join(
+                f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>\n" for row in rows_
+            )
+            return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>\n"
+        case Code(line):
+            return f"<pre><code>{_text(line)}</code></pre>\n"
+        case Picture(drawn):
+            return f"<figure>{drawn}</figure>\n"
+        case Fold(title, inner):
+            return f"<details><summary>{_text(title)}</summary>\n{_blocks(inner)}</details>\n"
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

@@ -1,0 +1,91 @@
+"""Documents as Markdown; pictures in characters, or in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from verify.document.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Fold,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+)
+from verify.printable import printable
+
+_MARKS = re.compile(r"([\\`*_\[\]#|~$]|^[-+=]|(?<=^[0-9])[.)](?=\s)|(?<=^[0-9]{2})[.)](?=\s))")
+
+
+def markdown(documents: Sequence[Document], made: str) -> str:
+    """Return documents as Markdown; several begin with a table of contents.
+
+    Parameters
+    ----------
+    documents
+        At least one.
+    made
+        When and by what it was made.
+    """
+    parts = []
+    if len(documents) > 1:
+        parts.append(f"# Privacy report on {len(documents)} results")
+        parts.append("\n".join(f"1. {_said(_title(document))}" for document in documents))
+    level = 2 if len(documents) > 1 else 1
+    for document in documents:
+        parts.append(f"{'#' * level} {_said(_title(document))}")
+        parts.append(f"**{_said(document.meaning)}**")
+        parts += [part for section in document.sections for part in _section(section, level + 1)]
+    return "\n\n".join([*parts, "---", _said(made)]) + "\n"
+
+
+def _title(document: Document) -> str:
+    return f"{document.verdict}: {document.name}"
+
+
+def _section(section: Section, level: int) -> list[str]:
+    return [f"{'#' * level} {_said(section.title)}", *_blocks(section.blocks)]
+
+
+def _blocks(blocks: Iterable[Block]) -> list[str]:
+    return [part for block in blocks for part in _block(block)]
+
+
+def _block(block: Block) -> list[str]:
+    match block:
+        case Paragraph(text):
+            return [_said(text)]
+        case Bullets(items):
+            return ["\n".join(f"- {_said(item)}" for item in items)]
+        case Facts(pairs):
+            return [_table(("", ""), pairs)]
+        case Table(heading, rows):
+            return [_table(heading, rows)]
+        case Code(line):
+            return [_fenced(printable(line))]
+        case Picture(_, words, plain):
+            return [_fenced(plain)] if plain else [f"*{_said(words)}*"]
+        case Fold(title, inner):
+            return [f"<details><summary>{_said(title)}</summary>", *_blocks(inner), "</details>"]
+
+
+def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *([_said(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _fenced(text: str) -> str:
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _said(text: str) -> str:
+    """Return a text in which nothing is a mark of Markdown or of HTML."""
+    plain = printable(text).strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKS.sub(r"\\\1", plain)

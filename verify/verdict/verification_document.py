@@ -1,0 +1,279 @@
+"""A verification as a document: the verdict first, then what a stranger needs to judge it, and to see it again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from verify.document.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Fold,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    Tone,
+)
+from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.provenance import Provenance
+from verify.sentences import number
+from verify.verdict.answer import SubjectKind
+from verify.verdict.bounds_picture import draw_bounds
+from verify.verdict.references import references
+from verify.verdict.result import Verification
+from verify.verdict.verdict import Verdict
+from verify.verdict.words import (
+    bounds,
+    claim_numbers,
+    claim_words,
+    curve_words,
+    lower_words,
+    meaning,
+    passed_tests,
+    unseen_words,
+    upper_words,
+    view_words,
+    witness_meaning,
+    witness_title,
+    witness_words,
+)
+
+_TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
+_DIGESTS = {
+    "dpwitness": "SHA-256 of all code of dpwitness",
+    "subject": "SHA-256 of the subject's own code and parameters (16 digits)",
+    "file": "SHA-256 of the file",
+}
+_LEAST_DELTA = 1e-7  # the least decade of the curve
+
+
+def verification_document(verification: Verification, **files: str) -> Document:
+    """Return what is said of a verification; `files` are digests of what it was read from, by name."""
+    sections = [
+        _claim(verification),
+        Section("Why", (Bullets(verification.decision.reasons),)),
+        _bounds(verification),
+        _witness(verification),
+        _rests_on(verification),
+        _certainty(verification),
+        _findings(verification),
+        _again(verification),
+        provenance_section(verification.provenance, **files),
+        references_section(_theorems(verification)),
+    ]
+    return Document(
+        verdict=verification.verdict.upper(),
+        tone=_TONES[verification.verdict],
+        name=f"{verification.subject}, {claim_numbers(verification.claim)}",
+        meaning=meaning(verification),
+        sections=tuple(section for section in sections if section is not None),
+    )
+
+
+def provenance_section(provenance: Provenance, **files: str) -> Section:
+    """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
+    versions = ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
+    pairs = [("date", provenance.date or "not known"), ("versions", versions)]
+    pairs += [
+        (_DIGESTS.get(name, f"digest of {name}"), digest) for name, digest in provenance.digests.items()
+    ]
+    pairs += [(f"SHA-256 of {name}", digest) for name, digest in files.items()]
+    return Section("When and by which code", (Facts(tuple(pair for pair in pairs if pair[1])),))
+
+
+def references_section(words: tuple[str, ...]) -> Section | None:
+    """Return the references of the theorems that words name; None if they name none."""
+    found = references(words)
+    return Section("References", (Bullets(found),)) if found else None
+
+
+def _claim(verification: Verification) -> Section:
+    claim = verification.claim
+    pairs = [
+        ("ε and δ", claim_numbers(claim)),
+        ("trust model", claim.model),
+        ("one record (the unit)", claim.unit),
+        ("neighbours", f"{claim.neighbour_words} ({claim.neighbours.value})"),
+        ("the adversary sees", claim.view),
+        ("composition theorem", claim.composition),
+        ("claimed in", claim.source),
+    ]
+    plain = (
+        f"In other words: whatever the adversary concludes from what is seen, one record changes its probability by a "
+        f"factor of at most e^ε = {number(_growth(claim.epsilon))}"
+        + (f", except for an amount of δ = {number(claim.delta)}." if claim.delta else ".")
+    )
+    facts = Facts(tuple(pair for pair in pairs if pair[1]))
+    return Section(
+        "The claim", (Paragraph(claim_words(verification.subject, claim)), Paragraph(plain), facts)
+    )
+
+
+def _growth(epsilon: float) -> float:
+    return math.exp(epsilon) if epsilon < 700.0 else math.inf
+
+
+def _bounds(verification: Verification) -> Section:
+    low, high = bounds(verification)
+    claim = verification.claim.epsilon
+    words = f"Bounds on ε: at least {number(low)}, at most {number(high)}; the claim is {number(claim)}."
+    plain = "\n".join(draw_bounds(claim, low, high))
+    said = (upper_words(verification.upper), lower_words(verification.lower), *view_words(verification))
+    return Section("Privacy loss", (Picture(interval(claim, low, high, words), words, plain), Bullets(said)))
+
+
+def _witness(verification: Verification) -> Section | None:
+    witness = verification.witness
+    if witness is None:
+        return None
+    facts = Facts(witness_words(witness, verification.claim))
+    return Section(witness_title(verification), (facts, Paragraph(witness_meaning(witness))))
+
+
+def _rests_on(verification: Verification) -> Section:
+    if verification.assumptions:
+        unchecked = Bullets(tuple(str(assumption) for assumption in verification.assumptions))
+        return Section(
+            "What it rests on", (Paragraph("Nobody checked, and it is taken to be true:"), unchecked)
+        )
+    if verification.verdict == "certified":
+        what = (
+            "the parameters of the mechanism"
+            if verification.kind is SubjectKind.MECHANISM
+            else "this code, run under its accountant with the claim as its budget"
+        )
+        said = f"Nothing that was left unchecked. The proof is about {what}, in the versions below."
+    elif verification.verdict == "refuted":
+        said = "On the witness alone: who repeats the command below sees it again."
+    else:
+        said = "No proof went through, so that there is nothing for it to rest on."
+    return Section("What it rests on", (Paragraph(said),))
+
+
+def _certainty(verification: Verification) -> Section:
+    blocks: list[Block] = [Paragraph(_certainty_words(verification))]
+    blocks += [Paragraph(words) for words in unseen_words(verification)]
+    curve = curve_words(verification)
+    technical: list[Block] = [Paragraph(words) for words in curve]
+    band = verification.details.get("band")
+    if band is not None and "epsilon" in band:
+        technical += [_profile(verification, band), _trade_off(band)]
+    if technical:
+        blocks.append(Fold("The whole privacy curve, for specialists", tuple(technical)))
+    return Section("How sure this is, and its limits", tuple(blocks))
+
+
+def _certainty_words(verification: Verification) -> str:
+    lower = verification.lower
+    if verification.verdict == "certified":
+        return (
+            "The upper bound is proved: it holds for all data and all attacks in the claimed view, and not just for "
+            "those that were tried. The tests beside it try to contradict the proof, and did not."
+        )
+    if verification.verdict == "refuted" and lower is not None:
+        if lower.confidence == 1.0 and not lower.samples:
+            shown = (
+                " The counts of the witness are of draws."
+                if verification.witness and verification.witness.trials
+                else ""
+            )
+            return f"The lower bound was computed exactly: no chance is involved in it.{shown}"
+        return (
+            f"The lower bound comes from {lower.samples:,} draws and holds with {100 * lower.confidence:.6g} % "
+            f"confidence. {_false_alarm(verification)}"
+        )
+    if passed_tests(verification):
+        return (
+            "Tests can show that a claim is false, and never that it is true. These looked for the neighbours and the "
+            "event that tell most, and found none that breaks the claim; the lower bound is what they showed."
+        )
+    return "Nothing is concluded. The reasons above say what stood in the way."
+
+
+def _false_alarm(verification: Verification) -> str:
+    tested = verification.details.get("black_box")
+    share = tested.get("false_alarm") if isinstance(tested, Mapping) else None
+    limit = f"at most {share:g}" if isinstance(share, float) else "small"
+    return f"The probability that this verification refutes a true claim is {limit}."
+
+
+def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
+    grid, lower = _numbers(band["epsilon"]), _numbers(band["delta_lower"])
+    upper = None if band["delta_upper"] is None else _numbers(band["delta_upper"])
+    claim = verification.claim
+    known = upper if upper is not None else [1.0] * len(grid)
+    seen = [value for value in lower if value > 0.0]
+    least = max(_LEAST_DELTA, min(1.0, 0.3 * min(seen, default=1.0)))
+    curves = [
+        Curve(
+            f"at least, {100 * float(band['confidence']):.3g} % confidence",
+            [point for point in zip(grid, lower, strict=True) if point[1] > 0.0],
+            "shown",
+        ),
+        Curve("claim", [(claim.epsilon, least), (claim.epsilon, max(claim.delta, least))], "claim"),
+    ]
+    if upper is not None:
+        proved = [point for point in zip(grid, upper, strict=True) if point[1] > 0.0]
+        curves.insert(0, Curve(f"at most: {band['delta_upper_by']}", proved, "proved"))
+    possible = [
+        (x, max(low, least), max(high, least)) for x, low, high in zip(grid, lower, known, strict=True)
+    ]
+    words = "The privacy profile: for every ε the least and the largest δ that is possible."
+    axes = Axis("ε", 0.0, max(grid, default=1.0) or 1.0), Axis("δ", least, 1.0, logarithmic=True)
+    return Picture(chart(*axes, curves, [Area("possible", possible)], words), words)
+
+
+def _trade_off(band: Mapping[str, Any]) -> Picture:
+    reached = list(
+        zip(_numbers(band["trade_off"]["alpha"]), _numbers(band["trade_off"]["beta_upper"]), strict=True)
+    )
+    curves = [
+        Curve("perfect privacy", [(0.0, 1.0), (1.0, 0.0)], "aside"),
+        Curve("reached by a test", reached, "shown"),
+    ]
+    words = "The trade-off curve: how often an attack misses a record, against how often it is wrong that one is there."
+    axes = Axis("false-positive rate", 0.0, 1.0), Axis("false-negative rate", 0.0, 1.0)
+    return Picture(chart(*axes, curves, words=words), words)
+
+
+def _numbers(values: list[Any]) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _findings(verification: Verification) -> Section | None:
+    if not verification.findings:
+        return None
+    rows = tuple(
+        (each.kind.value, each.where, each.message, "yes" if each.failing else "no")
+        for each in verification.findings
+    )
+    heading = ("kind", "where", "what was seen", "in the way of a certificate")
+    return Section("Findings", (Table(heading, rows),))
+
+
+def _again(verification: Verification) -> Section:
+    blocks: list[Block] = []
+    if verification.witness is not None and verification.witness.reproduce:
+        blocks.append(Code(verification.witness.reproduce))
+    blocks.append(
+        Paragraph(f"The seed is {verification.seed}; with the versions below all numbers come out the same.")
+    )
+    return Section("See it again", tuple(blocks))
+
+
+def _theorems(verification: Verification) -> tuple[str, ...]:
+    found = [verification.claim.composition]
+    if verification.upper is not None:
+        found.append(verification.upper.method)
+    if verification.lower is not None and verification.lower.samples:
+        found.append("confidence")
+    if "band" in verification.details:
+        found.append("privacy profile")
+    if "anytime" in verification.details:
+        found.append("bets")
+    return tuple(found)

@@ -1,0 +1,167 @@
+"""What a verification says, in words: the same on a terminal, on paper and in a notebook."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from verify.findings import LowerBound, UpperBound, Witness
+from verify.sentences import number
+from verify.verdict.answer import BLACK_BOXES
+from verify.verdict.verdict import ClaimLike, Verdict
+
+if TYPE_CHECKING:
+    from verify.verdict.result import Verification
+
+_MEANING: dict[Verdict, str] = {
+    "certified": "The claim is proved, and no test contradicts it.",
+    "refuted": "The claim is false: the witness below shows it.",
+    "unproven": "The claim is neither proved nor refuted.",
+}
+
+
+def meaning(verification: Verification) -> str:
+    """Return the verdict as a sentence."""
+    if passed_tests(verification):
+        return "Nothing was found against the claim. Tests of a black box prove nothing: it stays unproven."
+    return _MEANING[verification.verdict]
+
+
+def passed_tests(verification: Verification) -> bool:
+    """Whether the subject is one of which nothing can be proved, and no test and no check speaks against it."""
+    lower, claim = verification.lower, verification.claim
+    return (
+        verification.verdict == "unproven"
+        and verification.kind in BLACK_BOXES
+        and lower is not None
+        and not (lower.epsilon > claim.epsilon and lower.delta >= claim.delta)
+        and not any(finding.failing for finding in verification.findings)
+    )
+
+
+def claim_numbers(claim: ClaimLike) -> str:
+    """Return the numbers that are claimed."""
+    return f"ε = {number(claim.epsilon)}, δ = {number(claim.delta)}"
+
+
+def claim_words(subject: str, claim: ClaimLike) -> str:
+    """Return what is claimed as sentences."""
+    return (
+        f"{subject} claims {claim_numbers(claim)} differential privacy in the {claim.model} model. One record is "
+        f"{claim.unit}. Data D and D′ are neighbours: {claim.neighbour_words}. The adversary sees {claim.view}."
+    )
+
+
+def bounds(verification: Verification) -> tuple[float, float]:
+    """Return what ε is at least and at most; 0 and infinity where nothing is known."""
+    lower, upper = verification.lower, verification.upper
+    return (0.0 if lower is None else lower.epsilon, math.inf if upper is None else upper.epsilon)
+
+
+def upper_words(upper: UpperBound | None) -> str:
+    """Return the upper bound, and how it was found."""
+    if upper is None:
+        return "at most  ∞: there is no upper bound"
+    return f"at most  {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
+
+
+def lower_words(lower: LowerBound | None) -> str:
+    """Return the lower bound, how it was found, and how sure it is."""
+    if lower is None:
+        return "at least 0: nothing was audited"
+    how = lower.method
+    if lower.samples:
+        how += f", {_percent(lower.confidence)} confidence, {lower.samples:,} draws"
+    elif lower.confidence == 1.0:
+        how += ", exact"
+    if not lower.in_view:
+        how += "; of more than the adversary sees"
+    return f"at least {number(lower.epsilon)} at δ = {number(lower.delta)}: {how}"
+
+
+def view_words(verification: Verification) -> tuple[str, ...]:
+    """Return what was looked at besides the final test."""
+    said = []
+    coupled = verification.details.get("coupled") or {}
+    if "largest_loss" in coupled:
+        largest = number(float(coupled["largest_loss"]))
+        said.append(f"coupled runs: the largest loss of all releases together was {largest}")
+    if "tested_view" in verification.details:
+        said.append(f"the view tested: {verification.details['tested_view']}")
+    return tuple(said)
+
+
+def curve_words(verification: Verification) -> tuple[str, ...]:
+    """Return what was found of the whole privacy curve, for specialists."""
+    details = verification.details
+    return tuple(str(details[key]["words"]) for key in ("band", "anytime") if key in details)
+
+
+def unseen_words(verification: Verification) -> tuple[str, ...]:
+    """Return what the test could not have seen."""
+    if verification.verdict == "refuted" or "detection_floor" not in verification.details:
+        return ()
+    return (str(verification.details["detection_floor"]),)
+
+
+def witness_title(verification: Verification) -> str:
+    """Return what the best event is to the verdict."""
+    return "Witness" if verification.verdict == "refuted" else "The event that tells most"
+
+
+def witness_words(witness: Witness, claim: ClaimLike) -> tuple[tuple[str, str], ...]:
+    """Return what a witness consists of, part by part."""
+    return (
+        ("data D", witness.neighbours["data"]),
+        ("data D′", witness.neighbours["data_prime"]),
+        ("event", witness.event),
+        ("on D", _how_often(witness.probability, witness.hits, witness.trials)),
+        ("on D′", _how_often(witness.probability_prime, witness.hits_prime, witness.trials)),
+        ("ratio", _ratio_words(witness, claim)),
+    )
+
+
+def witness_meaning(witness: Witness) -> str:
+    """Return what seeing the event says."""
+    p, q = witness.probability, witness.probability_prime
+    if p == 1.0 and q == 0.0:
+        how = "without error" if witness.hits is None else "without error in every draw"
+        return f"Looking for the event tells D from D′ {how}: no privacy at all (δ = 1, whatever ε)."
+    if p == 0.0:
+        return "The event is seen on neither: no event is so much likelier on one of them."
+    if q == 0.0:
+        return "The event gives D away: it was never seen on D′."
+    return f"Seeing the event speaks {p / q:.4g} to 1 for D against D′."
+
+
+def seed_words(verification: Verification) -> str:
+    """Return the seed and the versions."""
+    versions = ", ".join(f"{name} {version}" for name, version in verification.provenance.versions.items())
+    return f"seed {verification.seed}" + (f"; {versions}" if versions else "")
+
+
+def _how_often(probability: float, hits: int | None, trials: int | None) -> str:
+    if trials is None:
+        return f"{_percent(probability)} (exact)"
+    if hits is None:
+        return f"at most {_percent(probability)} (by the density ratio)"
+    return f"{_percent(probability)} ({hits:,} of {trials:,} draws)"
+
+
+def _ratio_words(witness: Witness, claim: ClaimLike) -> str:
+    allowed = f"the claim allows {number(_exp(claim.epsilon))}"
+    excess = "(P(D) - δ)" if claim.delta > 0.0 else "P(D)"
+    if witness.probability_prime == 0.0:
+        return f"{'none' if witness.probability == 0.0 else 'no finite ratio'}; {allowed}"
+    ratio = (witness.probability - claim.delta) / witness.probability_prime
+    return f"{excess} / P(D′) = {ratio:.4g}; {allowed} (e^{number(claim.epsilon)})"
+
+
+def _percent(probability: float) -> str:
+    if 0.99 < probability < 1.0:
+        return f"{100.0 * probability:.6g} %"
+    return f"{100.0 * probability:.3g} %"
+
+
+def _exp(epsilon: float) -> float:
+    return math.exp(epsilon) if epsilon < 700.0 else math.inf
