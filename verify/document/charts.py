@@ -123,7 +123,8 @@ def interval(claim: float, low: float, high: float, words: str = "") -> str:
     anchor = "start" if mark < _WIDTH / 2 else "end"
     parts.append(f'<path class="mark" d="M{mark:.1f} {base - 10.0} l-7 -12 h14 z"/>')
     parts.append(f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {claim:.6g}</text>')
-    parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">ε: the true one lies in the bar</text>')
+    said = "ε: the true one lies in the bar" if low <= high else "ε: the bounds contradict each other"
+    parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
     return svg("".join(parts), _WIDTH, base + 52.0, words)
 
 

@@ -117,7 +117,7 @@ def _contents(documents: Sequence[Document]) -> str:
 
 def _article(document: Document, level: int) -> str:
     sign = f'<span class="verdict {document.tone}">{_SIGNS[document.tone]} {_text(document.verdict)}</span>'
-    head = f"<h{level}>{sign}{_text(document.name)}</h{level}>\n"
+    head = f"<h{level}>{sign} {_text(document.name)}</h{level}>\n"
     meaning = f'<p class="meaning">{_text(document.meaning)}</p>\n'
     return head + meaning + "".join(_section(section, level + 1) for section in document.sections)
 

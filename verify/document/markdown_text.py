@@ -75,7 +75,8 @@ def _block(block: Block) -> list[str]:
 
 
 def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heading, ["---"] * len(heading), *([_said(cell) for cell in row] for row in rows)]
+    said = [[_said(cell) for cell in row] for row in (heading, *rows)]
+    lines = [said[0], ["---"] * len(heading), *said[1:]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

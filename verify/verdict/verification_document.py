@@ -47,7 +47,6 @@ _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven"
 _DIGESTS = {
     "dpwitness": "SHA-256 of all code of dpwitness",
     "subject": "SHA-256 of the subject's own code and parameters (16 digits)",
-    "file": "SHA-256 of the file",
 }
 _LEAST_DELTA = 1e-7  # the least decade of the curve
 
@@ -162,6 +161,8 @@ def _certainty(verification: Verification) -> Section:
     technical: list[Block] = [Paragraph(words) for words in curve]
     band = verification.details.get("band")
     if band is not None and "epsilon" in band:
+        if band["delta_upper_by"] is not None:
+            technical.append(Paragraph(f"At most: {band['delta_upper_by']}."))
         technical += [_profile(verification, band), _trade_off(band)]
     if technical:
         blocks.append(Fold("The whole privacy curve, for specialists", tuple(technical)))
@@ -177,12 +178,9 @@ def _certainty_words(verification: Verification) -> str:
         )
     if verification.verdict == "refuted" and lower is not None:
         if lower.confidence == 1.0 and not lower.samples:
-            shown = (
-                " The counts of the witness are of draws."
-                if verification.witness and verification.witness.trials
-                else ""
-            )
-            return f"The lower bound was computed exactly: no chance is involved in it.{shown}"
+            exact = "The lower bound was computed exactly: no chance is involved in it."
+            witness = verification.witness
+            return f"{exact} The counts of the witness are of draws." if witness and witness.trials else exact
         return (
             f"The lower bound comes from {lower.samples:,} draws and holds with {100 * lower.confidence:.6g} % "
             f"confidence. {_false_alarm(verification)}"
@@ -215,11 +213,11 @@ def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
             [point for point in zip(grid, lower, strict=True) if point[1] > 0.0],
             "shown",
         ),
-        Curve("claim", [(claim.epsilon, least), (claim.epsilon, max(claim.delta, least))], "claim"),
+        Curve("the claimed ε", [(claim.epsilon, least), (claim.epsilon, 1.0)], "claim"),
     ]
     if upper is not None:
         proved = [point for point in zip(grid, upper, strict=True) if point[1] > 0.0]
-        curves.insert(0, Curve(f"at most: {band['delta_upper_by']}", proved, "proved"))
+        curves.insert(0, Curve("at most, proved", proved, "proved"))
     possible = [
         (x, max(low, least), max(high, least)) for x, low, high in zip(grid, lower, known, strict=True)
     ]

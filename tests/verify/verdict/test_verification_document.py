@@ -1,0 +1,162 @@
+"""A stranger who reads the document alone can say what was claimed, what was found, how sure it is, and repeat it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from algorithms.claim import ClaimForm, View
+from mechanisms import Assumption, AssumptionKind
+from verify.document.markdown_text import markdown
+from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.provenance import Provenance
+from verify.verdict.answer import SubjectKind
+from verify.verdict.result import Verification
+from verify.verdict.verdict import decide
+from verify.verdict.verification_document import verification_document
+
+CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "Theorem 7").at(1.0, 1e-5)
+WITNESS = Witness(
+    {"data": "all 0", "data_prime": "all 1"},
+    "it is at most 0",
+    0.5,
+    0.07,
+    "dpwitness verify x",
+    {},
+    500,
+    70,
+    1000,
+)
+BAND = {
+    "words": "the whole curve: δ is at least 0.25",
+    "confidence": 0.95,
+    "epsilon": [0.0, 0.5],
+    "delta_lower": [0.25, 0.0],
+    "delta_upper": [0.5, 0.3],
+    "delta_upper_by": "the profile",
+    "trade_off": {"alpha": [0.0, 1.0], "beta_upper": [1.0, 0.0]},
+}  # fmt: skip
+
+
+def verification(
+    kind: SubjectKind, upper: UpperBound | None, lower: LowerBound | None, **more: Any
+) -> Verification:
+    given = {"findings": (), "assumptions": (), "witness": WITNESS, **more}
+    found = {key: given[key] for key in ("findings", "assumptions", "witness")}
+    decision = decide(CLAIM, upper=upper, lower=lower, **found)
+    made = Provenance(
+        "2026-11-23T18:00:00+00:00", {"dpwitness": "0.1.0"}, {"dpwitness": "ab12", "subject": "cd34"}
+    )
+    details = {
+        "detection_floor": "With few draws a rare leak goes unseen.",
+        "band": BAND,
+        **more.get("details", {}),
+    }
+    return Verification(
+        "mine", kind, CLAIM, decision, upper, lower, seed=7, provenance=made, details=details, **found
+    )
+
+
+CERTIFIED = verification(
+    SubjectKind.LEARNER, UpperBound(1.0, 0.0, "basic composition"), LowerBound(0.5, 1e-5, 0.95, "test", 1000)
+)
+REFUTED = verification(
+    SubjectKind.FUNCTION,
+    None,
+    LowerBound(1.8, 1e-5, 0.9999, "black-box test", 1000, decisive=True),
+    details={"black_box": {"false_alarm": 1e-4}},
+)
+PASSED = verification(
+    SubjectKind.FUNCTION,
+    UpperBound(math.inf, 1.0, "none: unknown"),
+    LowerBound(0.4, 1e-5, 0.95, "test", 1000),
+)
+UNPROVEN = verification(
+    SubjectKind.LEARNER,
+    None,
+    None,
+    witness=None,
+    findings=(Finding(FindingKind.CRASH, "mine.py:3", "the learner raised"),),
+    assumptions=(Assumption(AssumptionKind.CLAIM, "your class is quiet", "mine.py:1"),),
+)
+
+
+def said(result: Verification) -> str:
+    return markdown([verification_document(result)], "made now")
+
+
+@pytest.mark.parametrize("result", [CERTIFIED, REFUTED, PASSED, UNPROVEN])
+def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
+    text = said(result)
+    assert text.startswith(f"# {result.verdict.upper()}: mine, ε = 1, δ = 1e-05")
+    for words in (
+        "mine claims ε = 1, δ = 1e-05 differential privacy in the local model.",
+        "one record changes its probability by a factor of at most e^ε = 2.71828, except for an amount of δ = 1e-05",
+        "| one record (the unit) | the rewards of one round |",
+        "| neighbours | one record replaced by any other (replace one) |",
+        "| claimed in | Theorem 7 |",
+        "## How sure this is, and its limits",
+        "| date | 2026-11-23T18:00:00+00:00 |",
+        "| versions | dpwitness 0.1.0 |",
+        "ab12",
+        "cd34",
+        "The seed is 7",
+        "<details><summary>The whole privacy curve, for specialists</summary>",
+        "claim 1",
+    ):
+        assert words in text
+    assert ("dpwitness verify x" in text) == (result.witness is not None)
+    order = [
+        "## The claim",
+        "## Why",
+        "## Privacy loss",
+        "## What it rests on",
+        "## How sure",
+        "## See it again",
+    ]
+    places = [text.index(title) for title in order]
+    assert places == sorted(places)
+
+
+def test_each_verdict_says_what_it_is_worth() -> None:
+    assert "it holds for all data and all attacks in the claimed view" in said(CERTIFIED)
+    assert "With few draws a rare leak goes unseen." in said(CERTIFIED)
+    assert "Basic composition: C. Dwork" in said(CERTIFIED)
+    refuted = said(REFUTED)
+    assert "## Witness" in refuted
+    assert "The probability that this verification refutes a true claim is at most 0.0001." in refuted
+    assert "goes unseen" not in refuted
+    assert "**Nothing was found against the claim." in said(PASSED)
+    assert "never that it is true" in said(PASSED)
+    unproven = said(UNPROVEN)
+    assert "- your class is quiet, mine.py:1" in unproven
+    assert "| crash | mine.py:3 | the learner raised | yes |" in unproven
+    assert "neither proved nor refuted" in unproven
+
+
+def test_a_black_box_with_a_failing_check_did_not_pass() -> None:
+    failing = verification(PASSED.kind, PASSED.upper, PASSED.lower, findings=UNPROVEN.findings)
+    assert "Nothing was found" not in said(failing)
+
+
+def test_exact_bounds_involve_no_chance() -> None:
+    exact = LowerBound(math.inf, 1e-5, 1.0, "exact losses", 0, decisive=True)
+    assert "no chance is involved" in said(verification(SubjectKind.LEARNER, None, exact))
+
+
+def test_an_event_of_probability_0_gives_nothing_away() -> None:
+    nowhere = replace(WITNESS, probability=0.0, probability_prime=0.0, hits=None, trials=None)
+    text = said(verification(SubjectKind.MECHANISM, CERTIFIED.upper, CERTIFIED.lower, witness=nowhere))
+    assert "The event is seen on neither" in text
+    assert "gives D away" not in text
+
+
+def test_a_result_shows_itself_in_a_notebook_as_on_the_page() -> None:
+    shown = CERTIFIED._repr_html_()
+    assert "✓ CERTIFIED" in shown
+    assert "<svg" in shown
+    assert "<html" not in shown
+    assert Verification.from_json(CERTIFIED.json())._repr_html_() == shown
