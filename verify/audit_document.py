@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from accountant.audit import Audit, Releases
+from accountant.audit import About, Audit, Releases
 from accountant.losses.risk import Risk
 from verify.document.blocks import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
 from verify.provenance import Provenance
@@ -44,6 +44,7 @@ def audit_document(
         verdict, tone = _VERDICTS[within_budget(audited)]
         said += f"; the budget is {audited.remaining.budget:g}"
     sections = [
+        _about(audited.about),
         _meaning(audited, symbol, other),
         _released(audited, releases),
         _theorems(audited),
@@ -81,6 +82,18 @@ def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
         ),
     ]
     return tuple((name, f"{one.lower:.6g}", f"{one.upper:.6g}") for name, one in found)
+
+
+def _about(about: About) -> Section | None:
+    released = "" if about.first is None else f"{about.first} to {about.last}"
+    pairs = (
+        ("title", about.title),
+        ("date", "" if about.date is None else str(about.date)),
+        ("released", released),
+        *(("notes", line) for line in about.notes.splitlines()),
+    )
+    said = tuple(pair for pair in pairs if pair[1])
+    return Section("What the file says of itself", (Facts(said),)) if said else None
 
 
 def _meaning(audited: Audit, symbol: str, other: str) -> Section:

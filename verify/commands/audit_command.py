@@ -47,7 +47,7 @@ _time_limit_option = click.option(
 )
 _STOPPED = "stopped at the time limit: what is said holds, more time may say it closer"
 
-_neighbours_option = click.option(
+neighbours_option = click.option(
     "--neighbours",
     help="When two data sets are neighbours; needed where FILE cannot say it (of dp-accounting or Opacus): "
     '"replace one", "add or remove one" or "zero out".',
@@ -65,7 +65,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--plot", type=click.Path(path_type=Path), help="Draw privacy profile and trade-off curve to a PNG file."
 )
 @click.option("--risk", is_flag=True, help="Say what attacks on a person can reach at most.")
-@_neighbours_option
+@neighbours_option
 @_time_limit_option
 @json_option
 @click.pass_context
@@ -286,7 +286,7 @@ def _budget(budget: Budget) -> str:
 @click.option("--advantage", type=float, help="Instead: what attacks may gain over guessing, at most.")
 @click.option("--tpr", type=float, help="Instead: the true positive rate of attacks, at most, at --fpr.")
 @click.option("--fpr", type=float, help="The false positive rate that --tpr is for.")
-@_neighbours_option
+@neighbours_option
 @_time_limit_option
 @json_option
 def calibrate_command(

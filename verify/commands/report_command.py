@@ -14,7 +14,7 @@ from accountant.audit import Question, audit, read_releases
 from accountant.data_files import from_json
 from algorithms.problems import SettingError
 from verify.audit_document import audit_document
-from verify.commands.audit_command import DEFAULT_DELTA
+from verify.commands.audit_command import DEFAULT_DELTA, neighbours_option
 from verify.document.blocks import Document
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
@@ -51,15 +51,18 @@ _LOADS: dict[str, Callable[[Any, str], Document]] = {
     help="Of releases and ledgers: audit epsilon at this delta.",
 )
 @click.option("--budget", type=float, help="Of releases and ledgers: an epsilon, to say what is left of it.")
-def report_command(files: tuple[Path, ...], output: Path | None, delta: float, budget: float | None) -> None:
-    """Make one report of FILES: results of verify and regret in JSON, files of releases, ledgers, stores.
+@neighbours_option
+def report_command(
+    files: tuple[Path, ...], output: Path | None, delta: float, budget: float | None, neighbours: str | None
+) -> None:
+    """Make one report of FILES: results of verify and regret in JSON, files of releases, ledgers and stores.
 
     The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
     that repeats it. An HTML file needs nothing else: pictures are in it, and no script.
     """
     if output is not None and output.suffix.lower() not in (".html", ".md"):
         raise SettingError(f"--output {output}: must end in .html or .md")
-    documents = [_document(file, delta, budget) for file in files]
+    documents = [_document(file, delta, budget, neighbours) for file in files]
     made = made_now()
     words = f"Written {made.date} by dpwitness {metadata.version('dpwitness')} with `dpwitness report`."
     write = page if output is not None and output.suffix.lower() == ".html" else markdown
@@ -70,7 +73,7 @@ def report_command(files: tuple[Path, ...], output: Path | None, delta: float, b
         output.write_text(text, encoding="utf-8")
 
 
-def _document(file: Path, delta: float, budget: float | None) -> Document:
+def _document(file: Path, delta: float, budget: float | None, neighbours: str | None) -> Document:
     if file.suffix.lower() == ".json":
         data = loaded(file, from_json)
         if isinstance(data, dict) and str(data.get("format", "")).startswith(
@@ -82,10 +85,11 @@ def _document(file: Path, delta: float, budget: float | None) -> Document:
             raise JsonError(f"{file}: has no format; a result of this version has {known}")
         if isinstance(data, dict) and "theorems" in data:
             raise JsonError(f"{file}: is the answer of an audit; name the file that was audited instead")
-    releases = read_releases(file)
+    releases = read_releases(file, neighbours)
     audited = audit(releases, Question(delta=delta), budget, risk=True)
     again = ["dpwitness", "audit", str(file), "--delta", f"{delta:g}", "--risk"]
     again += [] if budget is None else ["--budget", f"{budget:g}"]
+    again += [] if neighbours is None else ["--neighbours", neighbours]
     return audit_document(audited, releases, file.name, shlex.join(again), made_now(), file=file_digest(file))
 
 

@@ -21,7 +21,10 @@ from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
 
-RELEASES = """
+RELEASES = r"""
+title = "A quarter"
+date = 2026-03-31
+notes = "first line\nsecond line"
 neighbours = "replace one"
 [[release]]
 mechanism = "laplace"
@@ -94,6 +97,7 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
     assert shown.exit_code == 0
     assert shown.output.startswith("# OVER THE BUDGET: releases.toml\n\n**ε at δ = 0 is at most 0.5")
     assert "releases.toml --delta 0 --risk --budget 0.4" in shown.output
+    assert "| title | A quarter |\n| date | 2026-03-31 |\n| notes | first line |" in shown.output
     assert report(folder, "releases.toml", "--delta", "0", "--budget", "0.4", "-o", "same.md").exit_code == 0
     assert (folder / "same.md").read_text().splitlines()[:3] == shown.output.splitlines()[:3]
 
