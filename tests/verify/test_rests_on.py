@@ -82,6 +82,7 @@ def test_a_measurement_of_opendp_is_an_assumption() -> None:
 @pytest.mark.parametrize(("epsilon", "verdict"), [(1.0, "unproven"), (0.4, "refuted")])
 def test_a_measurement_of_one_number_is_drawn_from_one_call_at_a_time(epsilon: float, verdict: str) -> None:
     dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     result = verify(from_opendp(dp.m.make_laplace(*space, scale=1.0), 1.0), epsilon=epsilon, samples=4_096)
     assert result.verdict == verdict
@@ -90,6 +91,7 @@ def test_a_measurement_of_one_number_is_drawn_from_one_call_at_a_time(epsilon: f
 @pytest.mark.parametrize("vector", [False, True])
 def test_a_measurement_of_integers_is_drawn_from_at_integers(vector: bool) -> None:
     dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
     one, vectors = (dp.atom_domain(T="i32"), dp.absolute_distance(T="i32")), dp.l1_distance(T="i32")
     space = (dp.vector_domain(one[0]), vectors) if vector else one
     measurement = dp.m.make_laplace(*space, scale=0.5)
