@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import Lines
+from accountant.audit.loss_distributions import is_loss_distribution, releases_of_distribution
 from accountant.audit.opacus_history import is_opacus_state, releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
@@ -79,6 +80,8 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
             return releases_of_event(str(path), content, _needed(path, neighbours))
         if is_opacus_state(content):
             return releases_of_history(str(path), content, _needed(path, neighbours))
+        if is_loss_distribution(content):
+            return releases_of_distribution(str(path), content, _needed(path, neighbours))
         if str(content.get("format", "")).startswith("dpwitness-ledger"):
             return _from_ledger(path)
     return from_tables(str(path), content, Lines(text, toml=False), neighbours)

@@ -1,0 +1,255 @@
+"""Discretised privacy-loss distributions of dp-accounting, read as an upper bound.
+
+A distribution is what ``PrivacyLossDistribution.create_from_rounded_probability`` takes: probabilities of whole
+multiples of an interval, that of an infinite loss, and whether they were rounded to the side of more loss
+(``pessimistic_estimate``). If so, and only then, its curve is at least the mechanism's at every ε, also composed, and
+what follows from it is an upper bound: the lower end of an interval is that of the rounded distribution, not of the
+mechanism. That the rounding is as stated is the word of whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from accountant.audit.releases import EVERYONE, Group, Release, ReleaseFileError, Releases, unchanging
+from mechanisms import AtomicProfile, ParameterError, PrivacyProfile
+from mechanisms.arrays import FloatArray
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.parameters import nonnegative, positive, real
+from mechanisms.related_profile import stated
+
+PESSIMISTIC = "pessimistic privacy-loss distribution"
+
+_MASSES = "rounded_probability_mass_function"
+_KEYS = (
+    _MASSES,
+    "infinity_mass",
+    "value_discretization_interval",
+    "pessimistic_estimate",
+    f"{_MASSES}_add",
+    "infinity_mass_add",
+    "symmetric",
+)
+_NOISE = 1e-12
+"""A negative probability up to this size is what a Fourier transform leaves of 0."""
+_OFF = 1e-3
+"""How far from 1 probabilities may add up to: dp-accounting's Gaussian is 2e-8 above, 500 sampled ones 8e-6."""
+
+_MOST = 2**53
+"""Multiples are whole numbers below this, which floats hold."""
+
+
+@dataclass(frozen=True)
+class DirectedProfile(PrivacyProfile):
+    """A mechanism of which one curve is known for removing a record, another for adding one.
+
+    Parameters
+    ----------
+    removed, added : PrivacyProfile
+        For the same neighbouring relation.
+    """
+
+    removed: PrivacyProfile
+    added: PrivacyProfile
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """That of both."""
+        return self.removed.neighbouring
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Its own alone."""
+        return frozenset({self.neighbouring})
+
+    @property
+    def bound(self) -> str:
+        """Of the first that has one."""
+        return self.removed.bound or self.added.bound
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The larger of both."""
+        one, two = self.removed.pure_epsilon, self.added.pure_epsilon
+        return None if one is None or two is None else max(one, two)
+
+    @property
+    def infinite_mass(self) -> float:
+        """The larger of both."""
+        return max(self.removed.infinite_mass, self.added.infinite_mass)
+
+    def directions(self) -> tuple[PrivacyProfile, ...]:
+        """Return (removing a record, adding a record)."""
+        return self.removed, self.added
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the larger of both."""
+        (low, high), (other_low, other_high) = self.removed.bounds(epsilon), self.added.bounds(epsilon)
+        return np.maximum(low, other_low), np.maximum(high, other_high)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return np.maximum(self.removed._everywhere(epsilon), self.added._everywhere(epsilon))
+
+
+def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | str) -> Releases:
+    """Read a pessimistic distribution as one release.
+
+    Parameters
+    ----------
+    saved
+        Arguments of ``create_from_rounded_probability``, by name (keys of the probabilities may be text, as JSON has
+        them), or what `loss_distribution_as_dict` made of a ``PrivacyLossDistribution``.
+    neighbours
+        When two data sets are neighbours; with two distributions, for removing and for adding, not "replace one".
+
+    Raises
+    ------
+    ReleaseFileError
+        If it is not pessimistic, or no distribution of a privacy loss.
+    """
+    return releases_of_distribution("distribution", saved, neighbours)
+
+
+def is_loss_distribution(content: Mapping[str, Any]) -> bool:
+    """Whether an object of a JSON file is a distribution."""
+    return _MASSES in content
+
+
+def releases_of_distribution(
+    source: str, saved: Mapping[str, Any], neighbours: Neighbouring | str
+) -> Releases:
+    """Read a distribution as `from_loss_distribution` does; messages begin with ``source``."""
+    try:
+        profile = _profile(saved, Neighbouring.named(neighbours))
+    except ParameterError as error:
+        raise ReleaseFileError(f"{source}: {error}") from None
+    release = Release(f"1: {PESSIMISTIC}", unchanging(profile))
+    return Releases((release,), (Group(EVERYONE, 1, {0: 1}),))
+
+
+def loss_distribution_as_dict(distribution: Any) -> dict[str, Any]:
+    """Return a ``PrivacyLossDistribution`` of dp-accounting as the arguments of its public constructor, for JSON.
+
+    Raises
+    ------
+    ParameterError
+        If it is none, as dp-accounting 0.6 has them (which has no public way to look into one).
+    """
+    try:
+        removed, symmetric = distribution._pmf_remove.to_dense_pmf(), bool(distribution._symmetric)
+        added = distribution._pmf_add.to_dense_pmf()
+        found: dict[str, Any] = {
+            _MASSES: _masses(removed),
+            "infinity_mass": float(removed._infinity_mass),
+            "value_discretization_interval": float(removed._discretization),
+            "pessimistic_estimate": bool(removed._pessimistic_estimate),
+            "symmetric": symmetric,
+        }
+        if not symmetric:
+            found |= {f"{_MASSES}_add": _masses(added), "infinity_mass_add": float(added._infinity_mass)}
+    except AttributeError as error:
+        raise ParameterError(
+            f"distribution = {type(distribution).__name__}: must be a PrivacyLossDistribution ({error})"
+        ) from None
+    return found
+
+
+def _masses(dense: Any) -> dict[int, float]:
+    return {int(dense._lower_loss) + i: float(p) for i, p in enumerate(dense._probs)}
+
+
+def _profile(saved: Mapping[str, Any], relation: Neighbouring) -> PrivacyProfile:
+    if not isinstance(saved, Mapping):
+        raise ParameterError(f"{str(saved)[:80]!r}: must be a mapping with {', '.join(_KEYS[:4])}")
+    for key in saved:
+        if key not in _KEYS:
+            raise ParameterError(f"unknown key {key!r}; the only ones are {', '.join(_KEYS)}")
+    for key in _KEYS[:4]:
+        if key not in saved:
+            raise ParameterError(f"no key {key!r}")
+    if saved["pessimistic_estimate"] is not True:
+        raise ParameterError(
+            f"pessimistic_estimate = {saved['pessimistic_estimate']!r}: must be true; nothing follows for the "
+            "mechanism from a distribution that was rounded to the side of less loss"
+        )
+    interval = positive(_KEYS[2], saved[_KEYS[2]])
+    removed = stated(_side(saved, "", interval), relation)
+    if saved.get("symmetric", True) is True:
+        if f"{_MASSES}_add" in saved or "infinity_mass_add" in saved:
+            raise ParameterError(
+                "symmetric = true: then there is one distribution, and none for adding a record"
+            )
+        return removed
+    if relation is Neighbouring.REPLACE_ONE:
+        raise ParameterError(
+            f"neighbours = {relation.value!r}: two distributions, for removing and for adding a record, are for "
+            f"{Neighbouring.ADD_OR_REMOVE.value!r} or {Neighbouring.ZERO_OUT.value!r}"
+        )
+    for key in _KEYS[4:6]:
+        if key not in saved:
+            raise ParameterError(f"symmetric = {saved['symmetric']!r}: needs the key {key!r}")
+    return DirectedProfile(removed, stated(_side(saved, "_add", interval), relation))
+
+
+def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfile:
+    """Return one distribution whose probabilities add up to 1.
+
+    What is missing is an infinite loss. What is too much is taken from the smallest losses: at ε from there on the
+    curve stays, and below it is, in e^ε, the chord from 1 at 0, under which every mechanism's convex curve lies.
+    """
+    name, masses = f"{_MASSES}{which}", saved[f"{_MASSES}{which}"]
+    infinite = nonnegative(f"infinity_mass{which}", saved[f"infinity_mass{which}"])
+    if not isinstance(masses, Mapping) or not masses:
+        raise ParameterError(f"{name}: must have a probability for at least one multiple of the interval")
+    read = {_multiple(name, key): real(f"{name}[{key}]", p) for key, p in masses.items()}
+    if len(read) < len(masses):
+        raise ParameterError(f"{name}: has one multiple twice")
+    if min(read.values()) < -_NOISE:
+        raise ParameterError(f"{name}: {min(read.values())!r}: probabilities must not be negative")
+    kept = {multiple: read[multiple] for multiple in sorted(read) if read[multiple] > 0.0}
+    missing = math.fsum([1.0, -infinite, *(-p for p in kept.values())])
+    if not abs(missing) <= _OFF or not kept:
+        raise ParameterError(f"{name}: with infinity_mass{which} they add up to {1.0 - missing!r}: must be 1")
+    kept = _without_lowest(kept, max(0.0, -missing))
+    under_other = math.fsum(p * math.exp(min(-multiple * interval, 700.0)) for multiple, p in kept.items())
+    if not under_other <= 1.0 + _OFF:  # of the pair's other distribution
+        raise ParameterError(
+            f"{name}: no pair of distributions has it: under the other one its outputs would have {under_other:g}"
+        )
+    losses = tuple(multiple * Fraction(interval) for multiple in kept)
+    return AtomicProfile(losses, tuple(kept.values()), infinite + max(0.0, missing), PESSIMISTIC)
+
+
+def _without_lowest(masses: dict[int, float], excess: float) -> dict[int, float]:
+    """Return masses in order without this much of those of the smallest losses."""
+    kept = dict(masses)
+    for multiple, p in masses.items():
+        if excess <= 0.0 or len(kept) == 1:
+            break
+        kept[multiple] = p - excess
+        if kept[multiple] <= 0.0:
+            del kept[multiple]
+        excess -= p
+    return kept
+
+
+def _multiple(name: str, key: Any) -> int:
+    found = int(key) if isinstance(key, str) and re.fullmatch(r"-?\d{1,16}", key) else key
+    try:
+        multiple = operator.index(found)
+    except TypeError:
+        multiple = _MOST
+    if abs(multiple) >= _MOST:
+        raise ParameterError(f"{name}: {str(key)[:40]!r}: must be a whole multiple of the interval")
+    return multiple
