@@ -22,7 +22,7 @@ from accountant.store import KeyUsed, Settled
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from accountant.stores.sql_store import SQLStore
 from accountant.summary import Summary
-from mechanisms import Categories, DomainError
+from mechanisms import Categories, Domain, DomainError, OneHot
 from mechanisms.rounding import up
 
 
@@ -107,9 +107,7 @@ class Desk:
         domain = asked.domain
         values = asked.values
         if values is None:
-            zero = np.zeros(domain.shape)
-            any_value = 0 if isinstance(domain, Categories) else domain.clip(zero)
-            values = (any_value,) * len(asked.records)
+            values = (_any_value(domain),) * len(asked.records)
         entered = []
         for i, (record, value) in enumerate(zip(asked.records, values, strict=True)):
             try:
@@ -260,6 +258,16 @@ def share(spent: Amount, left: Amount) -> float | None:
         if rest is not None and (used is None or used + rest > 0)
     ]
     return up(max(shares)) if shares else None
+
+
+def _any_value(domain: Domain) -> Any:
+    if isinstance(domain, Categories):
+        return 0
+    zeros = np.zeros(domain.shape)
+    if isinstance(domain, OneHot):
+        zeros[0] = 1.0
+        return zeros
+    return domain.clip(zeros)
 
 
 def _key(client: str, request: str) -> str:

@@ -37,6 +37,54 @@ def ledger_group() -> None:
     """Verify, show, export, import and mend ledgers that last: files made by Accountant(..., store=...), or URLs."""
 
 
+_THEOREMS = {
+    "basic": "basic composition",
+    "advanced": "advanced composition filter",
+    "zcdp": "zCDP filter",
+    "renyi": "Rényi filter",
+    "gaussian": "Gaussian DP filter",
+}
+
+
+@ledger_group.command("create")
+@_store_argument
+@click.option("--epsilon", required=True, type=float, help="What each record may lose in total.")
+@click.option("--delta", default=0.0, show_default=True, help="Its delta.")
+@click.option(
+    "--composition",
+    default="basic",
+    show_default=True,
+    type=click.Choice(list(_THEOREMS)),
+    help="The theorem that adds losses up.",
+)
+@click.option(
+    "--trust",
+    default="central",
+    show_default=True,
+    type=click.Choice(["central", "local", "shuffle"]),
+    help="Whom records trust with their values.",
+)
+@click.option("--strict", is_flag=True, help="Refuse what rests on something that nobody checked.")
+def create(store: str, epsilon: float, delta: float, composition: str, trust: str, strict: bool) -> None:
+    """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
+    from accountant.budget import Budget
+    from accountant.compositions import COMPOSITIONS
+    from accountant.stores.opening import existing, open_store
+    from accountant.trust import Trust
+    from accountant.written_terms import Terms
+
+    theorem, budget = COMPOSITIONS[_THEOREMS[composition]](), Budget(epsilon, delta)
+    theorem.check(budget)
+    try:
+        existing(store).close()
+    except ValueError:  # there is none
+        open_store(store, Terms(budget, theorem, Trust(trust), strict)).close()
+    else:
+        raise click.UsageError(f"{store}: holds a ledger already")
+    left = theorem.left(theorem.zero, budget).words
+    click.echo(f"{printable(store)}: each record may lose {left} ({theorem.name})")
+
+
 @ledger_group.command("verify")
 @_store_argument
 @_anchor_option

@@ -23,7 +23,7 @@ from accountant.service.keys import KeyFile, Scope
 from accountant.service.limits import Limits
 from accountant.service.openapi import openapi
 from accountant.stores.opening import open_store, verify_store
-from mechanisms import Gaussian, Laplace, Sensitivity
+from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
 UNIT = {"kind": "Interval", "lower": 0, "upper": 1}
@@ -118,7 +118,7 @@ def client(opened: Opened) -> Client:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """Return a client of whom nothing is done."""
+    """Return a client of which all tests ask other records."""
     client = Client(tmp_path_factory.mktemp("shared") / "ledger.db", Limits(rate=1e6))
     yield client
     client.http.close()
@@ -191,6 +191,32 @@ def test_a_reservation_is_charged_before_its_value_is_known(client: Client) -> N
     assert client.spent() == 0.5
     refused(client.ask("/v1/cancel", {"request": "monday"}), 409, "settled")
     assert verify_store(client.path).reserved == ()
+
+
+WIDE = Sensitivity(4, 4, 4)
+RELEASABLE = [
+    ({"kind": "Interval", "lower": 2, "upper": 3}, 2.5, Laplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "Box", "lower": -1, "upper": 0, "size": 2}, [-1, 0], Laplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "Ball", "radius": 1, "size": 2, "order": 1}, [0.5, 0.5], Laplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "Ball", "radius": 1, "size": 2, "order": "inf"}, [1, 1], Laplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "Integers", "lower": 3, "upper": 5}, [4], DiscreteLaplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "OneHot", "size": 3}, [0, 0, 0], Laplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "OneHot", "size": 3, "allow_none": False}, [0, 1, 0], Laplace(scale=8.0, sensitivity=WIDE)),
+    ({"kind": "Categories", "size": 3}, 2, RandomizedResponse(epsilon=0.5, size=3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("domain", "value", "mechanism"), RELEASABLE, ids=lambda each: str(each)[:40])
+def test_whatever_can_be_released_can_be_reserved_first(
+    shared: Client, domain: dict[str, Any], value: Any, mechanism: Any
+) -> None:
+    body = asks(str(domain), str(domain), value, mechanism=mechanism.to_dict(), domain=domain)
+    charged = []
+    for path, sent in (("/v1/reserve", without_values(body)), ("/v1/commit", body), ("/v1/release", body)):
+        answer = shared.ask(path, sent)
+        assert answer.status_code == 200, answer.text
+        charged.append(shared.spent(str(domain)))
+    assert 0 < charged[0] == charged[1] == charged[2]
 
 
 def test_a_reservation_that_is_cancelled_gives_its_charge_back(client: Client) -> None:

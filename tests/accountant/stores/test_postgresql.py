@@ -94,6 +94,26 @@ def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
     closed(second)
 
 
+def test_reservations_with_keys_and_who_has_spent_most(url: str) -> None:
+    first, second = opened(url), opened(url)
+    for key, record in (("drawn", "ann"), ("returned", "bob"), ("open", "eve")):
+        kept = first.reserve(first.price(HALF, value(first, record)), request=key)
+        if key == "returned":
+            kept.cancel()
+    shown = second.release(HALF, value(second), request="drawn")
+    assert np.array_equal(first.release(HALF, value(first), request="drawn"), shown)
+    store = open_store(url)
+    states = [found and found[1] for found in map(store.requested, ("drawn", "returned", "open", "none"))]
+    assert states == ["drawn", "returned", "reserved", None]
+    with pytest.raises(ValueError, match=r"request='returned': reservation [0-9]+ was given back"):
+        first.release(HALF, value(first, "bob"), request="returned")
+    assert [record for record, _ in store.most_spent(2)] == ["ann", "eve"]
+    assert len(verify_store(url).reserved) == 1
+    store.close()
+    closed(first)
+    closed(second)
+
+
 def test_two_processes_of_three_threads_overspend_nothing(url: str) -> None:
     closed(Accountant(Budget(LIMIT), store=url))
     clients = [forked(threads, url, 100 * i, 3, 30, 4) for i in range(2)]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from reopened import saved_by_an_earlier_version
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, Trust
+from accountant.stores.opening import verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 from verify import command_line
 
@@ -142,3 +143,23 @@ def test_what_is_not_there_is_an_input_error(run, tmp_path, command):
     assert (code, out) == (2, "")
     assert "none.db" in err
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("composition", ["basic", "advanced", "zcdp", "renyi", "gaussian"])
+def test_a_store_is_created_with_its_terms_once(run, tmp_path, composition):
+    store = tmp_path / "ledger.db"
+    asked = ("create", store, "--epsilon", "0.5", "--delta", "1e-6", "--composition", composition, "--strict")
+    code, out, err = run(*asked)
+    assert (code, err) == (0, "")
+    assert "each record may lose" in out
+    terms = verify_store(store).replay.terms
+    assert (terms.budget, terms.strict, terms.trust) == (Budget(0.5, 1e-6), True, Trust.CENTRAL)
+    code, _, err = run(*asked)
+    assert (code, "holds a ledger already" in err) == (2, True)
+
+
+def test_a_store_is_not_created_with_terms_that_promise_nothing(run, tmp_path):
+    store = tmp_path / "ledger.db"
+    assert run("create", store, "--epsilon", "-1")[0] == 2
+    assert run("create", store, "--epsilon", "1", "--composition", "zcdp")[0] == 2
+    assert not store.exists()

@@ -1,0 +1,15 @@
+"""The page, of what no ledger of ours would call itself."""
+
+from accountant import Accountant, Budget
+from accountant.service.page import page
+
+
+def test_whatever_is_shown_is_escaped() -> None:
+    summary = Accountant(Budget(1.0)).summary()
+    html = page("</title><script>\u202e\0", summary, [("<b>", "<i>", "&", None), (1, "", "", 0.5)], 0)
+    assert "<script" not in html
+    assert "&lt;/title&gt;&lt;script&gt;\\u202e\\u0000" in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert "no limit" in html
+    assert 'value="0.500000"' in html
