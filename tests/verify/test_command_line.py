@@ -77,8 +77,27 @@ def test_a_terminal_without_unicode_gets_everything_else(run, monkeypatch):
         assert b"?" in terminal.buffer.getvalue()
 
 
-def test_list_shows_everything(run):
+def test_list_fits_on_a_page_a_line_each(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run("list")
+    assert code == 0
+    lines = out.splitlines()
+    assert len(lines) < 66
+    assert max(map(len, lines)) <= 80
+    for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit", "dpwitness list zoo"):
+        assert sum(line.split()[:1] == [name] or name in line[20:] for line in lines) == 1
+    assert "published/" not in out
+    code, out, _ = run("list", "zoo", "false", "svt")
+    lines = [line for line in out.splitlines()[1:] if line.strip()]
+    assert code == 0
+    assert len(lines) > 2
+    assert all(line.startswith("zoo/svt") or "svt" in line for line in lines)
+    assert all(" false " in line for line in lines)
+    assert run("list", "published")[1].count("\npublished/") == 18
+
+
+def test_list_shows_everything(run):
+    code, out, _ = run("list", "--long")
     assert code == 0
     for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit", "gap-svt-value"):
         assert name in out
@@ -108,6 +127,7 @@ def test_list_shows_what_words_describe(run):
     assert not found["zoo"]
     code, out, _ = run("list", "svt5")
     assert (code, "svt5" in out, "cucb" in out) == (0, True, False)
+    assert "synthetic-movies" in run("list", "synthetic-movies")[1].partition("parameters")[2]
     code, out, err = run("list", "nonsense")
     assert (code, out) == (2, "")
     assert "nothing is described by 'nonsense'" in err

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from algorithms.catalogue.suggestion import Suggestion, TrustModel, suggest
 from algorithms.problems import ProblemEntry, SettingError, known_name, linear_problems, problems
@@ -19,6 +20,8 @@ from verify.verdict.json_form import json_able
 
 if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen
+
+_PUBLISHED = "published/"
 
 
 @click.command("list")
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
 @click.option("--delta", type=float, default=0.0, show_default=True)
 @click.option("--horizon", type=int, default=100_000, show_default=True)
+@click.option("--long", "in_full", is_flag=True, help="Say everything, with sources and parameters.")
 @json_option
 def list_command(
     words: tuple[str, ...],
@@ -38,12 +42,14 @@ def list_command(
     epsilon: float,
     delta: float,
     horizon: int,
+    in_full: bool,
     as_json: bool,
 ) -> None:
-    """Show learners, problems with their parameters, and the zoo: all, or those that WORDS describe.
+    """Show learners and problems, a line each; or what WORDS describe, published learners and the zoo too.
 
-    As in ``dpwitness list local cascade``: names, models, families, sources and verdicts are looked through. With
-    ``--for``, WORDS are none, and trust, epsilon, delta and horizon count.
+    As in ``dpwitness list local cascade`` or ``list zoo false``: names, models, families, sources and verdicts are
+    looked through. What alone is described is shown in full. With ``--for``, WORDS are none, and trust, epsilon, delta
+    and horizon count.
     """
     if played is not None:
         if words:
@@ -56,7 +62,8 @@ def list_command(
     found = _catalogue(words)
     if not as_json and not any(found.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    show(as_json, lambda: found, partial(_render, words))
+    in_full = in_full or sum(map(len, found.values())) == 1
+    show(as_json, lambda: found, partial(_render if in_full else _render_lines, words))
 
 
 def _say(suggestion: Suggestion, console: Console) -> None:
@@ -69,7 +76,56 @@ def _say(suggestion: Suggestion, console: Console) -> None:
         )
 
 
+def _render_lines(words: Sequence[str], console: Console) -> None:
+    """Print a line for each; without words, published learners and the zoo are only counted."""
+    from verify.zoo import specimens
+
+    learners = list(_described(every_learner.values(), words))
+    zoo = list(_described(specimens.values(), words))
+    shown = [entry for entry in learners if words or not entry.name.startswith(_PUBLISHED)]
+    claims = [(entry.name, entry.claim.model, _claim_word(entry), entry.summary) for entry in shown]
+    _print_lines(console, ("learner", "model", "claim", "what it does"), claims)
+    played = [(entry.name, entry.family, entry.summary) for entry in _described(_every_problem(), words)]
+    _print_lines(console, ("problem", "kind", "what it is"), played)
+    if words:
+        _print_lines(console, ("zoo", "claim", "true epsilon", "", "why"), list(map(_specimen_line, zoo)))
+        return
+    console.print(f"{len(learners) - len(shown)} learners as published: dpwitness list published")
+    console.print(f"{len(zoo)} mechanisms and bandits with their true epsilon: dpwitness list zoo")
+    console.print("everything about one: dpwitness list NAME")
+    console.print("which learner to import, and why: dpwitness list --for PROBLEM")
+
+
+def _specimen_line(specimen: Specimen) -> tuple[str, ...]:
+    return (
+        f"zoo/{specimen.name}",
+        f"{specimen.epsilon:.4g}",
+        f"{specimen.true_epsilon:.4g}",
+        "correct" if specimen.correct else "false",
+        specimen.why,
+    )
+
+
+def _claim_word(entry: Any) -> str:
+    """Return the first word of what is known of a learner's claim."""
+    word = entry.as_printed.split()[0].rstrip(",;:")
+    return "none" if word == "makes" else word.lower()
+
+
+def _print_lines(console: Console, heading: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a line for each row, cut at the console's width."""
+    if not rows:
+        return
+    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+    for row in (heading, *rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        shown = line if len(line) <= console.width else f"{line[: console.width - 1]}…"
+        console.print(Text(shown, style="bold" if row is heading else ""), no_wrap=True)
+    console.print()
+
+
 def _render(words: Sequence[str], console: Console) -> None:
+    """Print everything about each."""
     table = Table(title="Learners", title_justify="left")
     table.add_column("learner", overflow="fold", min_width=20)
     for heading in ("model", "plays", "privacy claim, and what it does"):
@@ -120,12 +176,17 @@ def _print(console: Console, table: Table) -> None:
 
 
 def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
-    """Yield the entries that have every word in what they are called or in what is said of them."""
+    """Yield the entries that have every word in what they are called or in what is said of them.
+
+    A specimen is of the zoo, and correct or false.
+    """
     for entry in entries:
         said = [
             getattr(entry, name, "") for name in ("name", "family", "source", "as_printed", "summary", "why")
         ]
         said.append(getattr(getattr(entry, "claim", None), "model", ""))
+        if (correct := getattr(entry, "correct", None)) is not None:
+            said.append(f"zoo/{entry.name} {'correct' if correct else 'false'}")
         text = " ".join(map(str, said)).lower()
         if all(word.lower() in text for word in words):
             yield entry

@@ -53,8 +53,8 @@ def render(verification: Verification, console: Console) -> None:
     verification = printable_texts(verification)
     glyphs = ASCII if console.options.ascii_only else UNICODE
     parts: list[RenderableType] = [_headline(verification), _claim(verification)]
-    parts.append(_section("Privacy loss", _bounds(verification, glyphs)))
     parts.append(_section("Why", _bullets(verification.decision.reasons)))
+    parts.append(_section("Privacy loss", _bounds(verification, glyphs)))
     if verification.witness is not None:
         parts.append(
             _section(witness_title(verification), _witness(verification.witness, verification.claim))
