@@ -18,7 +18,8 @@ from accountant.service.desk import Desk
 from accountant.service.journal import JsonLines
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
-from accountant.stores.opening import open_store
+from accountant.stores.opening import is_run, open_store
+from accountant.stores.refusals import StoreRefused
 
 _HEADERS_WITHIN = 10.0  # seconds, from a connection's first byte to the end of a request's headers
 _HEADERS = 16_384  # bytes
@@ -105,6 +106,8 @@ def serve(
     limits = Limits() if limits is None else limits
     opened = open_store(store, anchor=anchor)
     try:
+        if is_run(opened.database):
+            raise StoreRefused(f"{opened.name}: is the ledger of a run, which alone spends from it")
         listening = _socket(host, port)
         with listening:
             _write_json_lines()

@@ -19,7 +19,9 @@ import pytest
 from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.server import serve
-from accountant.stores.opening import open_store, verify_store
+from accountant.stores.database import Database
+from accountant.stores.opening import make_run, open_store, verify_store
+from accountant.stores.refusals import StoreRefused
 from mechanisms import Laplace, Sensitivity
 
 EIGHTH = Laplace(scale=8.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
@@ -49,6 +51,13 @@ def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, ho
         serve(str(store), keys, host=host)
     with pytest.raises(ValueError, match="both or none"):
         serve(str(store), keys, host=host, certificate=Path("x.pem"))
+
+
+def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
+    keys.add("ann", [Scope.SPEND])
+    make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms()).close()
+    with pytest.raises(StoreRefused, match="is the ledger of a run"):
+        serve(str(tmp_path / "run.db"), keys)
 
 
 def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> None:
