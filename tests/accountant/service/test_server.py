@@ -2,8 +2,8 @@
 
 import http.client
 import json
-import os
 import random
+import shutil
 import socket
 import ssl
 import subprocess
@@ -250,7 +250,7 @@ def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.system("openssl version >/dev/null 2>&1") != 0, reason="openssl makes the certificate")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 def test_with_a_certificate_it_speaks_tls(store: Path, keys: KeyFile, tmp_path: Path) -> None:
     key = keys.add("ann", [Scope.READ])
     certificate, private = tmp_path / "certificate.pem", tmp_path / "private.pem"
