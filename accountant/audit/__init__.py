@@ -17,7 +17,11 @@ A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Ac
 
 from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
 from accountant.audit.dp_events import dp_event_as_dict, from_dp_event, to_dp_event
-from accountant.audit.loss_distributions import from_loss_distribution, loss_distribution_as_dict
+from accountant.audit.loss_distributions import (
+    from_loss_distribution,
+    loss_distribution_as_dict,
+    to_loss_distribution,
+)
 from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
 from accountant.audit.opacus_history import from_opacus
 from accountant.audit.plot_privacy import plot_privacy, trade_off
@@ -58,5 +62,6 @@ __all__ = [
     "plot_privacy",
     "read_releases",
     "to_dp_event",
+    "to_loss_distribution",
     "trade_off",
 ]

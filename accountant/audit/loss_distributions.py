@@ -1,4 +1,4 @@
-"""Discretised privacy-loss distributions of dp-accounting, read as an upper bound.
+"""Discretised privacy-loss distributions of dp-accounting, read and written as upper bounds.
 
 A distribution is what ``PrivacyLossDistribution.create_from_rounded_probability`` takes: probabilities of whole
 multiples of an interval, that of an infinite loss, and whether they were rounded to the side of more loss
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,6 +24,7 @@ from mechanisms import AtomicProfile, ParameterError, PrivacyProfile
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import nonnegative, positive, real
+from mechanisms.privacy_loss import ROUNDING
 from mechanisms.related_profile import stated
 
 PESSIMISTIC = "pessimistic privacy-loss distribution"
@@ -43,6 +44,12 @@ _NOISE = 1e-12
 _OFF = 1e-3
 """How far from 1 probabilities may add up to: dp-accounting's Gaussian is 2e-8 above, 500 sampled ones 8e-6."""
 
+_MOST_NODES = 2**20
+_FARTHEST = 300.0
+_TAIL = 1e-16
+"""Probability of losses that are written as infinite."""
+_LOW_TAIL = 1e-10
+"""How much the smallest multiple adds to δ below it."""
 _MOST = 2**53
 """Multiples are whole numbers below this, which floats hold."""
 
@@ -163,6 +170,104 @@ def loss_distribution_as_dict(distribution: Any) -> dict[str, Any]:
             f"distribution = {type(distribution).__name__}: must be a PrivacyLossDistribution ({error})"
         ) from None
     return found
+
+
+def to_loss_distribution(profile: PrivacyProfile, interval: float = 1e-3) -> dict[str, Any]:
+    """Return a pessimistic distribution of a profile's loss: ``create_from_rounded_probability(**it)`` is one.
+
+    *Connect the dots* (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): its curve is, in e^ε, the chords between
+    upper bounds on δ at multiples of the interval, under which the convex curve of every mechanism with this profile
+    lies. What rounding may take from a chord is put on all of them. What dp-accounting rounds later is its own.
+
+    Parameters
+    ----------
+    profile
+        For its own neighbouring relation, which a distribution does not say.
+    interval
+        Positive; no ε is further off than by this.
+
+    Raises
+    ------
+    ParameterError
+        If the interval is not positive, or so small beside the losses that there would be too many multiples; or the
+        profile is a bound that no loss has (not convex in e^ε), as that of zCDP.
+    """
+    size = positive("interval", interval)
+    sides = [_connected(side, size) for side in profile.directions()]
+    (masses, infinite), *others = sides
+    found: dict[str, Any] = {
+        _MASSES: masses,
+        "infinity_mass": infinite,
+        "value_discretization_interval": size,
+        "pessimistic_estimate": True,
+        "symmetric": not others,
+    }
+    for masses, infinite in others:
+        found |= {f"{_MASSES}_add": masses, "infinity_mass_add": infinite}
+    return found
+
+
+def _connected(side: PrivacyProfile, interval: float) -> tuple[dict[int, float], float]:
+    """Return the masses of one direction, and of an infinite loss.
+
+    Between nodes w_i = e^{ε_i}, and from w = 0 where δ is 1, chords have the slopes s_i; the mass at a node is w_i
+    times by how much the slope grows there. A slope that falls, by rounding, is taken for one that stays: that adds
+    mass.
+    """
+    multiples = _nodes(side, interval)
+    upper = side.bounds(np.nextafter(multiples * interval, -np.inf))[1]
+    growth = math.expm1(interval)
+    rises = np.diff(upper) / growth  # w_i s_i
+    below = np.concatenate([[upper[0] - 1.0], rises * math.exp(interval)])  # w_i times the slope to the left
+    above = np.concatenate([rises, [0.0]])
+    masses = np.maximum(0.0, above - below)
+    # The curve of these masses at the nodes, from the top: sums of positive terms, each with a few roundings.
+    weights = np.cumsum((masses * np.exp(-multiples * interval))[::-1])[::-1]
+    steps = weights[1:] * np.exp(multiples[:-1] * interval) * growth
+    curve = upper[-1] + np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]])
+    missing = float(np.max(np.divide(upper, curve, out=np.ones_like(upper), where=upper > 0.0))) - 1.0
+    scale = (
+        1.0
+        + max(0.0, missing)
+        + 16.0 * ROUNDING * (multiples.size + np.max(np.abs(multiples)) * interval + 16.0)
+    )
+    if float(np.sum(masses)) + float(upper[-1]) > 1.0 + _OFF:
+        raise ParameterError(
+            f"profile: that of {side.bound or type(side).__name__} is no loss distribution's curve"
+        )
+    kept = {int(i): float(p * scale) for i, p in zip(multiples, masses, strict=True) if p > 0.0}
+    return kept, min(1.0, float(upper[-1]) * scale)
+
+
+def _nodes(side: PrivacyProfile, interval: float) -> FloatArray:
+    """Return multiples between losses of next to no probability.
+
+    Below, the curve is next to 1 - e^ε, under which it never falls, and the chord from 0 adds no more than that.
+    """
+    largest = side.pure_epsilon
+
+    def reaches(most: int) -> bool:
+        if largest is not None:
+            return (most - 1) * Fraction(interval) >= largest  # at the last of them nothing is left
+        return bool(side.bounds(np.array([most * interval]))[1][0] <= side.infinite_mass + _TAIL)
+
+    def begins(most: int) -> bool:
+        below = np.array([-most * interval])
+        return bool(side.bounds(below)[1][0] + math.expm1(below[0]) <= _LOW_TAIL)
+
+    return np.arange(-_first(begins, interval), _first(reaches, interval) + 1, dtype=np.float64)
+
+
+def _first(enough: Callable[[int], bool], interval: float) -> int:
+    """Return a multiple that is enough, the least or up to a quarter more."""
+    most = 4
+    while most <= _MOST_NODES and most * interval <= _FARTHEST:
+        if enough(most):
+            return most
+        most += max(1, most // 4)
+    raise ParameterError(
+        f"interval = {interval!r}: there are losses beyond {most * interval:g}, {most:,} times the interval"
+    )
 
 
 def _masses(dense: Any) -> dict[int, float]:
