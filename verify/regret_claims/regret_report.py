@@ -251,8 +251,8 @@ class RegretReport:
 
 def _read_theorem(read: JsonObject) -> TheoremValue:
     speaks_from, dominant = read.perhaps_whole("speaks_from"), read.take("dominant", list)
-    if [type(part) for part in dominant] not in ([str, float], [str, int]):
-        raise JsonError("dominant of theorem must be a text and a number")
+    if [type(part) for part in dominant] != [str, float]:
+        raise JsonError("dominant of theorem must be a text and a number with a decimal point")
     return TheoremValue(
         source=read.text("source"),
         regime=read.text("regime"),
@@ -261,7 +261,7 @@ def _read_theorem(read: JsonObject) -> TheoremValue:
         trivial=read.number("trivial"),
         speaks_from=speaks_from,
         gaps=read.text("gaps"),
-        dominant=(dominant[0], float(dominant[1])),
+        dominant=(dominant[0], dominant[1]),
         printed=read.text("printed"),
         correction=read.text("correction"),
         unproved=read.text("unproved"),
@@ -281,6 +281,8 @@ def _read_checkpoint(read: JsonObject) -> Checkpoint:
     checkpoint = Checkpoint(
         read.whole("round"), *(read.number(key) for key in ("mean", "lower", "upper", "bound", "trivial"))
     )
+    if checkpoint.round >= 1 << 63:
+        raise JsonError("round of one of outcome must be below 2^63")
     if read.one_of("verdict", get_args(CheckpointVerdict)) != checkpoint.verdict:
         raise JsonError(f"verdict of one of outcome must follow from its limits: {checkpoint.verdict!r}")
     return checkpoint

@@ -29,6 +29,8 @@ from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, decide
 
 FORMAT = "dpwitness verification, version 1"
 
+_FARTHEST = 1e300  # the largest epsilon of a curve that is drawn
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification:
@@ -296,6 +298,8 @@ def _check_band(read: JsonObject) -> None:
     else:
         checked_text(upper_by, "delta_upper_by")
         curves["delta_upper"] = read.numbers("delta_upper")
+    if not all(0.0 <= each <= _FARTHEST for each in curves["epsilon"]):
+        raise JsonError(f"epsilon of band must be numbers from 0 to {_FARTHEST:g}")
     tests = JsonObject(read.mapping("trade_off"), "trade_off")
     if len({len(each) for each in curves.values()}) > 1 or len(tests.numbers("alpha")) != len(
         tests.numbers("beta_upper")

@@ -120,6 +120,10 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
         ({"theorem": {**written["theorem"], "dominant": ["x"]}}, "dominant of theorem must be"),
         ({"proof": [{**written["proof"][0], "p": 0.0}]}, "violated of one of proof"),
         ({"outcome": [{**written["outcome"][-1], "upper": 1e9}]}, "verdict of one of outcome must follow"),
+        (
+            {"outcome": [{**written["outcome"][-1], "round": 1 << 63}]},
+            "round of one of outcome must be below",
+        ),
         ({"more": 1}, "keys that are unknown: more"),
     ):
         with pytest.raises(ValueError, match=message):

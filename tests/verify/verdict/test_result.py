@@ -177,6 +177,7 @@ def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: st
         ({"band": {**BAND, "epsilon": [0.0]}}, "curves of band must be of one length each"),
         ({"band": {**BAND, "delta_upper_by": None}}, "delta_upper of band is of type list"),
         ({"band": {**BAND, "epsilon": [0.0, "x"]}}, "epsilon of band is no number"),
+        ({"band": {**BAND, "epsilon": [0.0, "inf"]}}, "epsilon of band must be numbers from 0 to 1e+300"),
         ({"anytime": {}}, "anytime has no words"),
         ({"coupled": {"largest_loss": None}}, "largest_loss of coupled is of type NoneType"),
         ({"tested_view": 3}, "tested_view is no text"),

@@ -7,9 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
+from verify.document.html_page import page
 from verify.document.markdown_text import markdown
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.provenance import Provenance
@@ -152,6 +155,38 @@ def test_an_event_of_probability_0_gives_nothing_away() -> None:
     text = said(verification(SubjectKind.MECHANISM, CERTIFIED.upper, CERTIFIED.lower, witness=nowhere))
     assert "The event is seen on neither" in text
     assert "gives D away" not in text
+
+
+def _places(data: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [place, *(found for key, value in inner for found in _places(value, (*place, key)))]
+
+
+@settings(max_examples=30)
+@given(
+    st.sampled_from(_places(REFUTED.json())[1:]),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False),
+        st.text(max_size=3),
+        st.just("inf"),
+        st.just([]),
+    ),
+)
+def test_whatever_loads_can_be_shown(place: tuple[Any, ...], value: Any) -> None:
+    data = inside = REFUTED.json()
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = value
+    try:
+        loaded = Verification.from_json(data)
+    except ValueError:
+        return
+    assert said(loaded)
+    assert page([verification_document(loaded)], "made")
+    assert str(loaded)
 
 
 def test_a_result_shows_itself_in_a_notebook_as_on_the_page() -> None:
