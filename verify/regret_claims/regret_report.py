@@ -251,8 +251,9 @@ class RegretReport:
 
 def _read_theorem(read: JsonObject) -> TheoremValue:
     speaks_from, dominant = read.perhaps_whole("speaks_from"), read.take("dominant", list)
-    if [type(part) for part in dominant] != [str, float]:
-        raise JsonError("dominant of theorem must be a text and a number with a decimal point")
+    if len(dominant) != 2:
+        raise JsonError("dominant of theorem must be a text and a number")
+    largest = JsonObject(dict(zip(("term", "value"), dominant, strict=True)), "dominant")
     return TheoremValue(
         source=read.text("source"),
         regime=read.text("regime"),
@@ -261,7 +262,7 @@ def _read_theorem(read: JsonObject) -> TheoremValue:
         trivial=read.number("trivial"),
         speaks_from=speaks_from,
         gaps=read.text("gaps"),
-        dominant=(dominant[0], dominant[1]),
+        dominant=(largest.text("term"), largest.number("value")),
         printed=read.text("printed"),
         correction=read.text("correction"),
         unproved=read.text("unproved"),

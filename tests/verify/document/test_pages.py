@@ -187,6 +187,8 @@ def test_bounds_are_drawn_inside_the_picture(claim: float, low: float, high: flo
     assert all(0.0 <= place <= width for place in places)
     bars = [each for each in root.iter() if each.get("class") == "bar"]
     assert len(bars) == (2 if low > high else 1)
+    said = "the bounds contradict each other" if low > high else "the true one lies in the bar"
+    assert any(said in (each.text or "") for each in root.iter())
     assert root.findtext("{http://www.w3.org/2000/svg}title") == "words"
 
 

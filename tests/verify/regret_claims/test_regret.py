@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 
 import numpy as np
 import pytest
@@ -128,6 +129,9 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
     ):
         with pytest.raises(ValueError, match=message):
             RegretReport.from_json({**written, **changed})
+    endless = RegretReport.from_json({**written, "theorem": {**written["theorem"], "dominant": ["x", "inf"]}})
+    assert endless.theorem.dominant == ("x", math.inf)
+    assert RegretReport.from_json(endless.json()) == endless
     for key in written:
         with pytest.raises(ValueError, match=f"the report has no {key}"):
             RegretReport.from_json({name: value for name, value in written.items() if name != key})
