@@ -36,6 +36,7 @@ class AssumptionKind(Enum):
     ROUNDING = "rounding"
     OPENDP = "opendp"
     CLAIM = "claim"
+    INTERNALS = "internals"
 
 
 @dataclass(frozen=True, slots=True)

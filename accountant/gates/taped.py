@@ -240,6 +240,8 @@ class Retelling:
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
         elif not _same_mask(where, taped.where) or taped.values.shape != values.shape:
             self._note("mask", place, "which values are released depends on raw data")
+        elif taped.records != frozenset(_holders(private, where)):
+            self._note("raw-flow", place, "whose values are released here depends on raw data")
         elif _same(taped.values, values):
             pass
         elif self._changed.isdisjoint(_holders(private, where)):

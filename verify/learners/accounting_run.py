@@ -36,6 +36,7 @@ from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from verify.conduct.kept_outside import changed, kept_outside
 from verify.findings import Finding, FindingKind, Statement, UpperBound, add_once
+from verify.learners.internals import internals_named
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.public_state import State, is_due, public_state
 from verify.sentences import number
@@ -268,7 +269,7 @@ def run_accounting(
     """
     result = Accounting(rounds=rounds)
     refused = False
-    act, outside = Place("", 0), None
+    act, outside, named = Place("", 0), None, list[Assumption]()
     for index, (run, child) in enumerate(zip(runs, _children(seed, len(runs)), strict=True)):
         accountant = terms.accountant(child)
         recording = Recording(run.altered)
@@ -277,7 +278,8 @@ def run_accounting(
         try:
             learner = build(accountant)
             act, result.learner = place_of_act(learner), type(learner)
-            outside = kept_outside(learner) if outside is None else outside
+            if outside is None:
+                outside, named = kept_outside(learner), internals_named(learner)
             steps: list[Any] = []
             states: dict[int, State] = {}
             for number, step in enumerate(run.play(learner, accountant), start=1):
@@ -330,6 +332,7 @@ def run_accounting(
             result.charges = _charges(accountant, record)
         if outside is not None and (names := changed(outside, kept_outside(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
+    result.assumptions += named
     if refused:
         result.worst = None
     return result

@@ -7,9 +7,12 @@ yet.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
+from collections import deque
 from collections.abc import Iterator, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,8 +31,8 @@ def public_state(learner: object) -> State:
     """Return what a learner holds in public, by the paths of its attributes.
 
     With the state of Python's and NumPy's global generators, which a seed made of data would give away. Followed are
-    attributes, lists, tuples, dictionaries and plain objects; not private values, gates, generators of
-    random numbers and whatever can be called, and nothing deeper than six steps.
+    attributes, slots, containers, what functions enclose and plain objects; not private values, gates, generators of
+    random numbers, classes and modules, and nothing deeper than six steps.
     """
     found: dict[str, bytes] = {}
     for path, content in (*_seedable(), *_places(learner, "", 0, set())):
@@ -81,16 +84,43 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield f"[{key!r:.40}]", part
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple | deque):
         for index, part in enumerate(value):
             yield f"[{index}]", part
+    elif isinstance(value, set | frozenset):
+        for index, part in enumerate(sorted(repr(each) for each in value if isinstance(each, _PLAIN))):
+            yield f"{{{index}}}", part
+    elif isinstance(value, FunctionType):
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+            with contextlib.suppress(ValueError):  # nothing is in it yet
+                yield f".{name}", cell.cell_contents
     else:
-        for name, part in getattr(value, "__dict__", {}).items():
+        for name, part in attributes(value):
             yield f".{name}", part
 
 
+def attributes(value: object) -> Iterator[tuple[str, Any]]:
+    """Yield what an object holds, by names: in its dictionary and in slots."""
+    yield from getattr(value, "__dict__", {}).items()
+    for name in _slots(type(value)):
+        with contextlib.suppress(AttributeError):
+            yield name, object.__getattribute__(value, name)
+
+
+def _slots(kind: type) -> Iterator[str]:
+    """Yield the names of slots that a class of Python code has."""
+    for base in kind.__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            yield (
+                f"_{base.__name__.lstrip('_')}{name}"
+                if name.startswith("__") and not name.endswith("__")
+                else name
+            )
+
+
 def _is_left_out(value: Any) -> bool:
-    if isinstance(value, Private | PrivateSums | type) or callable(value):
+    if isinstance(value, Private | PrivateSums | type | ModuleType | BuiltinFunctionType | MethodType):
         return True
     kind = type(value)  # what an instance says of itself could be a private value's answer
     return all(hasattr(kind, name) for name in ("private", "sums", "release")) or hasattr(

@@ -19,7 +19,7 @@ from algorithms.claim import Claim, View
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import BuildPhased, Clients
 from algorithms.problems import LinearBandit
-from mechanisms import Binomial, Gaussian, NumpyNoise, Sensitivity
+from mechanisms import AssumptionKind, Binomial, Gaussian, NumpyNoise, Sensitivity
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
 from verify.events.view_sample import Column, ViewSample
@@ -150,7 +150,8 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     if open_phase is not None and not open_phase[1].clipped:
         add_unbounded(evidence, open_phase, claim, reproduce)
         return
-    known = not evidence.assumptions  # what is declared is no exact loss
+    # What is declared is no exact loss; of what code does past private values it is at least one.
+    known = all(each.kind is AssumptionKind.INTERNALS for each in evidence.assumptions)
     if paid and known and not stopped and all(entry.mechanism is not None for entry in paid):
         add_exact(evidence, paid, open_phase, claim, reproduce)
 

@@ -1,0 +1,169 @@
+"""Code that names the internals of private values is an assumption, wherever it stands and whether or not it runs."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections import deque
+from typing import Any
+
+import numpy as np
+import pytest
+
+from accountant import Simulation
+from algorithms.problems.top_k import TopK
+from algorithms.semi_bandits.cucb_ldp import CUCBLDP1
+from mechanisms import AssumptionKind
+from verify.faults.learner_faults import LEARNER_FAULTS
+from verify.faults.planted_learner import planted_learner
+from verify.learners.internals import internals_named
+
+HERE = __file__.rpartition("/")[2]
+
+
+class Honest:
+    """Its own attributes may have any name, and what is not asked of it may do what it likes."""
+
+    __slots__ = ("_domain", "_parts", "_values", "total")
+
+    def __init__(self) -> None:
+        self._values = np.zeros(2)
+        self._parts = self._domain = "values"
+
+    def act(self) -> Any:
+        self._values += 1.0
+        return self._values
+
+    def observe(self, feedback: Any) -> None:
+        self.total = feedback
+
+    def shown_to_its_author(self, feedback: Any) -> Any:
+        return feedback._values
+
+
+class Plain(Honest):
+    """As a class with a dictionary."""
+
+
+def line(words: str) -> str:
+    with open(__file__) as source:
+        return next(f"{number}" for number, text in enumerate(source, start=1) if words in text)
+
+
+def raw(feedback: Any) -> Any:
+    return feedback._values[0, 0]  # in a function
+
+
+class Helper:
+    def take(self, feedback: Any) -> None:
+        self.kept = list(feedback._provenance)  # in a helper
+
+
+GETTER = operator.attrgetter("_values.shape")
+
+
+class ByAFunction(Plain):
+    def observe(self, feedback: Any) -> None:
+        self.total = raw(feedback)
+
+
+class InABranch(Plain):
+    def observe(self, feedback: Any, ticket: object = None) -> None:
+        if ticket == "never":
+            self.total = feedback._values  # in a branch
+
+
+class ByAMethod(Plain):
+    def observe(self, feedback: Any) -> None:
+        self.total = self.shown_to_its_author(feedback)
+
+
+class ByName(Plain):
+    def act(self) -> Any:
+        return getattr(self.total, "_values")  # noqa: B009 # by name
+
+
+class InPlace(Plain):
+    def observe(self, feedback: Any) -> None:
+        feedback._values = 0.5 * self._values  # in place
+
+
+class OfAnother(Plain):
+    def observe(self, feedback: Any) -> None:
+        self.total._values += 1  # of another
+
+
+class ByAGetter(Plain):
+    def observe(self, feedback: Any) -> None:
+        self.total = GETTER(feedback)
+
+
+class ByAPartial(Plain):
+    take = functools.partialmethod(lambda self, feedback: raw(feedback))
+
+    def observe(self, feedback: Any) -> None:
+        self.take(feedback)
+
+
+class ByAHelper(Plain):
+    def __init__(self) -> None:
+        super().__init__()
+        self.helper = Helper()
+
+    def observe(self, feedback: Any) -> None:
+        self.helper.take(feedback)
+
+
+class InAClosure(Plain):
+    def __init__(self) -> None:
+        kept: deque[Any] = deque()
+        self.keep = lambda feedback: kept.append(feedback._values)  # in a closure
+
+    def observe(self, feedback: Any) -> None:
+        self.keep(feedback)
+
+
+class InAProperty(Plain):
+    @property
+    def feedback_domain(self) -> Any:
+        return self.total._gate  # in a property
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "where"),
+    [
+        (ByAFunction, "_values", "in a function"),
+        (InABranch, "_values", "in a branch"),
+        (ByAMethod, "_values", "return feedback._values"),
+        (ByName, "_values", "by name"),
+        (InPlace, "_values", "in place"),
+        (OfAnother, "_values", "of another"),
+        (ByAPartial, "_values", "in a function"),
+        (ByAHelper, "_provenance", "in a helper"),
+        (InAClosure, "_values", "in a closure"),
+        (InAProperty, "_gate", "in a property"),
+    ],
+)
+def test_an_internal_name_is_an_assumption_with_its_line(learner: type[Plain], name: str, where: str) -> None:
+    (assumption,) = internals_named(learner())
+    assert assumption.kind is AssumptionKind.INTERNALS
+    assert assumption.message.startswith(f"{name}, which your code names,")
+    assert assumption.where.endswith(
+        f"{HERE}:{line('# ' + where if where != 'return feedback._values' else where)}"
+    )
+
+
+def test_a_getter_of_attributes_has_no_line() -> None:
+    (assumption,) = internals_named(ByAGetter())
+    assert assumption.where == "a getter of attributes"
+
+
+def test_what_is_a_learners_own_is_no_assumption() -> None:
+    assert internals_named(Plain()) == []
+
+
+def test_this_librarys_learners_may_name_them_with_a_fault_or_without() -> None:
+    """So that a mutant is caught by what it does, not by how it was planted."""
+    gate = Simulation(0, 1)
+    for make in (CUCBLDP1, planted_learner(CUCBLDP1, LEARNER_FAULTS["raw-value"])):
+        assert internals_named(make(TopK(3, 1), gate, epsilon=1.0, horizon=10)) == []

@@ -1,0 +1,203 @@
+"""What a learner's own code names of the internals of private values, past all that its gate sees.
+
+Names that start with an underscore lead past every operation of a private value, to raw data. Replays find what flows
+there only if it has an effect in a run that is made: a streak of raw values that resets the learner may never come up.
+So code that names them rests on an assumption: what is asked of a learner, and whatever else of its author's that code
+names, also in a branch that no run takes. An object's own attribute, ``self._values``, is no private value's.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import operator
+import sys
+import sysconfig
+import types
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from accountant import Place, Private, PrivateSums
+from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
+from algorithms.linear.linear_phases import DistributedLearner
+from mechanisms import Assumption, AssumptionKind
+from verify.learners.public_state import attributes
+
+_LIBRARY = frozenset({"mechanisms", "accountant", "algorithms", "verify"})
+_INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
+_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "DELETE_ATTR"})
+_MOVES = frozenset(
+    {"COPY", "SWAP", "CACHE", "EXTENDED_ARG"}
+)  # instructions that leave the object where it is
+
+
+def _internals(owner: type) -> set[str]:
+    named = {*dir(owner), *owner.__init__.__code__.co_names}  # type: ignore[misc]
+    return {name for name in named if name.startswith("_") and not name.startswith("__")}
+
+
+INTERNALS = frozenset(_internals(Private) | _internals(PrivateSums) | {"_noise", "_tape"})
+"""Every name with an underscore of private values and sums, and where a gate keeps its noise and its tape."""
+
+_CALLED = frozenset({"after"}).union(
+    *map(dir, (ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner, DistributedLearner))
+)
+"""What runs and verifiers ask of a learner."""
+
+
+def internals_named(learner: object) -> list[Assumption]:
+    """Return an assumption for each internal name that a learner's code uses on another object than its own.
+
+    Followed is what its methods name: other methods, functions, classes and modules of the same author, to whatever
+    depth, and the classes of what it holds. Not this library's own code, Python's and that of installed packages
+    (unless the learner's own classes come from one).
+    """
+    found: dict[tuple[str, str], Assumption] = {}
+    for place, name in _uses(learner):
+        message = (
+            f"{name}, which your code names, is not a private value's or its gate's: what is done past their "
+            "operations nobody checks"
+        )
+        found.setdefault((place.file, name), Assumption(AssumptionKind.INTERNALS, message, str(place)))
+    return list(found.values())
+
+
+def _uses(learner: object) -> Iterator[tuple[Place, str]]:
+    """Yield place and name of each use in what a run may reach: what `_CALLED` is, and what that names in turn."""
+    packages = {base.__module__.partition(".")[0] for base in type(learner).__mro__}
+    waiting: list[Any] = [type(learner), *(held for _, held in attributes(learner))]
+    names, classes, seen = set(_CALLED), list[type](), set[int]()
+    while waiting:
+        value = waiting.pop(0)
+        if id(value) not in seen:
+            seen.add(id(value))
+            if isinstance(value, operator.attrgetter):
+                texts = _texts(value.__reduce__()[1])
+                yield from ((Place("a getter of attributes", 0), name) for name in texts)
+            elif isinstance(value, type):
+                classes.append(value)
+            elif not isinstance(value, types.FunctionType):
+                waiting += _functions(value)
+                if type(value).__module__ not in ("builtins", "numpy"):
+                    waiting.append(type(value))
+            elif _is_the_authors(str(value.__globals__.get("__name__")), packages):
+                yield from _in_code(value.__code__)
+                waiting += _named_by(value)
+                names.update(_names(value.__code__))
+        if not waiting:
+            methods = [part for kind in classes for part in _methods(kind, names, packages)]
+            waiting += [part for part in methods if id(part) not in seen]
+
+
+def _methods(kind: type, names: set[str], packages: set[str]) -> Iterator[Any]:
+    """Yield what the author's classes among a class and its bases hold under some names, or under one of Python's."""
+    for base in kind.__mro__:
+        if _is_the_authors(base.__module__, packages):
+            for name, held in vars(base).items():
+                if name in names or (name.startswith("__") and name.endswith("__")):
+                    yield from _functions(held)
+
+
+def _functions(value: Any) -> Iterator[Any]:
+    """Yield a value if it is code or leads to code, and what decorators put around it."""
+    if isinstance(value, types.FunctionType | type | operator.attrgetter):
+        yield value
+    elif isinstance(value, staticmethod | classmethod | types.MethodType):
+        yield from _functions(value.__func__)
+    elif isinstance(value, property):
+        yield from (each for each in (value.fget, value.fset, value.fdel) if each is not None)
+    elif isinstance(value, functools.cached_property):
+        yield from _functions(value.func)
+    elif isinstance(value, functools.partial | functools.partialmethod):
+        yield from (value.func, *value.args, *value.keywords.values())
+    elif isinstance(wrapped := getattr(value, "__wrapped__", None), types.FunctionType):
+        yield wrapped
+
+
+def _named_by(function: types.FunctionType) -> Iterator[Any]:
+    """Yield what a function's names, closure, default arguments and attributes are; of modules, what it names there."""
+    names = set(_names(function.__code__))
+    for name in names & function.__globals__.keys():
+        value = function.__globals__[name]
+        if type(value) is types.ModuleType:
+            yield from (vars(value)[part] for part in names & vars(value).keys())
+        else:
+            yield value
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # nothing is in it yet
+            continue
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    yield from _functions(function)  # a decorated one
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, types.CodeType):
+            yield from _names(part)
+
+
+def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
+    """Yield place and name of each internal name that is another object's attribute, or stands as a text."""
+    before: dis.Instruction | None = None
+    own: set[str] = set()  # names that were just read of the object itself, as ``self._values += 1`` does
+    for instruction in dis.get_instructions(code):
+        name = instruction.argval
+        if instruction.opname in _MOVES:
+            continue
+        if instruction.opname in _READS or instruction.opname == "STORE_ATTR":
+            if name in INTERNALS:
+                if _is_self(before):
+                    own.add(name)
+                elif not (name in own and _is_in_place(before)):
+                    yield _place(code, instruction), name
+        elif instruction.opname.startswith(("LOAD_CONST", "KW_NAMES", "RETURN_CONST")):
+            yield from ((_place(code, instruction), text) for text in _texts(name))
+        before = instruction
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _in_code(part)
+
+
+def _is_self(instruction: dis.Instruction | None) -> bool:
+    if instruction is None or not instruction.opname.startswith(
+        ("LOAD_FAST", "LOAD_DEREF", "STORE_FAST_LOAD")
+    ):
+        return False
+    name = instruction.argval
+    return (name[-1] if isinstance(name, tuple) else name) in ("self", "cls")
+
+
+def _is_in_place(instruction: dis.Instruction | None) -> bool:
+    return instruction is not None and instruction.opname == "BINARY_OP" and instruction.argrepr.endswith("=")
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the internal names among texts, those between dots too."""
+    parts: Iterable[object] = value if isinstance(value, tuple | frozenset) else (value,)
+    for part in parts:
+        if isinstance(part, str):
+            yield from (each for each in part.split(".") if each in INTERNALS)
+
+
+def _place(code: types.CodeType, instruction: dis.Instruction) -> Place:
+    line = None if instruction.positions is None else instruction.positions.lineno
+    return Place(code.co_filename, line or code.co_firstlineno)
+
+
+def _is_the_authors(module: str, packages: set[str]) -> bool:
+    """Whether the learner's author wrote a module: it is not this library's, Python's or somebody's package."""
+    top = module.partition(".")[0]
+    if top in _LIBRARY or top == "builtins":
+        return False
+    if top in packages:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    known = module not in sys.modules or file is not None  # else it is built in
+    return known and not (file and any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED))
