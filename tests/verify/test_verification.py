@@ -16,6 +16,7 @@ SHORT = {**FEW, "horizon": 12}  # ... nor of rounds: as many as a quick coupled 
 SHORTEST = {**FEW, "horizon": 6}  # for what every run shows
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "cascade-ucb-rr"])
 def test_local_learners_are_certified_and_tight(name):
     result = verify(name, epsilon=1.0, **FEW)
@@ -61,7 +62,8 @@ def test_printed_cascade_is_refuted_by_the_number_of_reports():
     assert any("number" in finding.message or "many" in finding.message for finding in result.findings)
 
 
-@pytest.mark.parametrize("name", ["cucb", pytest.param("omm", marks=pytest.mark.slow), "cts", "cascade-ucb1"])
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", ["cucb", "omm", "cts", "cascade-ucb1"])
 def test_learners_without_privacy_name_the_first_raw_read(name):
     result = verify(name, epsilon=1.0, **SHORTEST)
     assert result.verdict in ("refuted", "unproven")

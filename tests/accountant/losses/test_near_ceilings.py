@@ -596,6 +596,7 @@ def test_samples_of_laplace_noise_of_huge_loss(epsilon: float) -> None:
         assert one.lower <= two.upper <= 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1e-200, 1e-12, 745.0, 1e280])
 def test_sampled_responses_of_extreme_parameters(epsilon: float) -> None:
     base = RandomizedResponse(size=2, epsilon=epsilon).profile()

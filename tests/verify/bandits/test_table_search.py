@@ -133,6 +133,7 @@ class LateAndPrivate(LateAndRaw):
             self.best = noisy.index(max(noisy))
 
 
+@pytest.mark.slow
 def test_a_decision_after_hundreds_of_rounds_is_found():
     raw = verify(PlainBandit(LateAndRaw, arms=2, rounds=600), epsilon=1.0, effort="quick", samples=4_096)
     assert raw.verdict == "refuted"

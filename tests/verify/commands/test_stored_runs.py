@@ -121,6 +121,7 @@ def test_ctrl_c_leaves_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> Non
     assert {file: file.stat().st_mtime_ns for file in kept} == kept
 
 
+@pytest.mark.slow
 def test_regret_is_the_same_from_a_store_and_from_parts(run: Any, tmp_path: Path) -> None:
     arguments = ["regret", "cucb-ldp-bit", "--horizon", "60", "--runs", "70", "--json"]
     code, alone, _ = run(*arguments)

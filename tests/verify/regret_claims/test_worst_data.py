@@ -56,6 +56,7 @@ def test_true_theorems_hold_for_the_worst_data(name):
     assert [check.violated for check in checks(name)] == [False]
 
 
+@pytest.mark.slow
 def test_the_papers_lemma_is_false_where_its_bound_holds():
     """Theorem 4 of the cascading bandits paper counts half the displays that its radii allow."""
     report = regret("published/cascade-ucb-ldp-laplace")
