@@ -38,7 +38,7 @@ def test_list_shows_linear_learners_and_their_problem(run):
     }
     problem = next(entry for entry in catalogue["problems"] if entry["name"] == "linear")
     assert {"dimension", "actions", "population", "replacement"} <= {p["name"] for p in problem["parameters"]}
-    assert "published/dpe-fixed" in run("list")[1]
+    assert "published/dpe-fixed" in run("list", "published")[1]
 
 
 def test_simulate_reports_regret_phases_and_communication(run, tmp_path):
