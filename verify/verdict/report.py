@@ -93,7 +93,7 @@ def _bounds(verification: Verification, glyphs: Glyphs) -> RenderableType:
     picture = draw_bounds(claim.epsilon, *bounds(verification), glyphs)
     style = _STYLES[verification.verdict]
     lines = [Text(line, no_wrap=True, style=style * (row == 2)) for row, line in enumerate(picture)]
-    lines += [Text(upper_words(upper)), Text(lower_words(lower))]
+    lines += [Text(upper_words(upper)), Text(lower_words(lower, upper))]
     lines += map(Text, (*view_words(verification), *curve_words(verification), *unseen_words(verification)))
     return Group(*lines)
 

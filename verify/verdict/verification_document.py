@@ -122,7 +122,11 @@ def _bounds(verification: Verification) -> Section:
     claim = verification.claim.epsilon
     words = f"Bounds on ε: at least {number(low)}, at most {number(high)}; the claim is {number(claim)}."
     plain = "\n".join(draw_bounds(claim, low, high))
-    said = (upper_words(verification.upper), lower_words(verification.lower), *view_words(verification))
+    said = (
+        upper_words(verification.upper),
+        lower_words(verification.lower, verification.upper),
+        *view_words(verification),
+    )
     return Section("Privacy loss", (Picture(interval(claim, low, high, words), words, plain), Bullets(said)))
 
 

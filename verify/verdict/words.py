@@ -65,8 +65,8 @@ def upper_words(upper: UpperBound | None) -> str:
     return f"at most  {number(upper.epsilon)} at δ = {number(upper.delta)}: {upper.method}"
 
 
-def lower_words(lower: LowerBound | None) -> str:
-    """Return the lower bound, how it was found, and how sure it is."""
+def lower_words(lower: LowerBound | None, upper: UpperBound | None = None) -> str:
+    """Return the lower bound, how it was found, and how sure it is; also where it lies above a proved one."""
     if lower is None:
         return "at least 0: nothing was audited"
     how = lower.method
@@ -76,6 +76,9 @@ def lower_words(lower: LowerBound | None) -> str:
         how += ", exact"
     if not lower.in_view:
         how += "; of more than the adversary sees"
+    above = upper is not None and lower.epsilon > upper.epsilon and lower.delta >= upper.delta
+    if above and lower.samples and not lower.decisive:
+        how += "; above what it is at most, as chance may have it: no refutation, which needs more confidence"
     return f"at least {number(lower.epsilon)} at δ = {number(lower.delta)}: {how}"
 
 
