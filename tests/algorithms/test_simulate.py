@@ -27,6 +27,7 @@ def trace(name, runs, **settings):
     return simulate(build, problem, **{"horizon": 60, "runs": runs, "seed": 3, "checkpoints": 8, **settings})
 
 
+@pytest.mark.few(6)
 @pytest.mark.few(12)
 @pytest.mark.parametrize("name", learners)
 def test_a_run_depends_on_the_seed_and_its_own_number_only(name):

@@ -54,6 +54,7 @@ def test_functions_and_mechanisms_stop_early():
     assert "would refute it" in right.details["anytime"]["words"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("small_searches")
 @pytest.mark.parametrize(
     ("name", "verdict", "most"),
@@ -89,6 +90,7 @@ def test_a_search_for_telling_transcripts_is_made_where_early_records_show_nothi
     assert result.details["anytime"]["label"].startswith("telling transcript")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_searches")
 def test_an_adversary_is_bet_on():
     class FirstReward(DPUCB):

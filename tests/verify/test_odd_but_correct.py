@@ -147,6 +147,7 @@ SUBJECTS = {
 FEW = ("counter", "address", "parity-by-response", "decimal", "nested-dataclass", "or-nothing")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", FEW)
 def test_a_few_with_few_draws(name):
     assert (

@@ -48,6 +48,7 @@ def test_printed_dpucb_mat_is_refuted_in_the_action_view():
     assert "round-0" in result.witness.neighbours["data"]
 
 
+@pytest.mark.slow
 def test_printed_dpucb_mat_holds_when_initial_observations_are_separate_records():
     result = verify("published/dpucb-mat", epsilon=1.0, settings={"initial_records": "separate"}, **FEW)
     assert result.upper.epsilon == 1.0

@@ -84,6 +84,7 @@ def sampled(rate: float, sigma: float) -> PrivacyProfile:
     return SubsampledProfile(base, rate)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("releases", "delta", "lower", "upper", "width"),
     [

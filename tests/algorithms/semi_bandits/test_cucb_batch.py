@@ -136,6 +136,7 @@ def test_it_plays_the_oracles_answer_to_its_indices(learner):
     assert (built.index < 1).any()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""

@@ -183,6 +183,7 @@ def test_less_than_half_the_regret_of_confidence_bounds(means, epsilon):
     assert mine <= theirs / 2
 
 
+@pytest.mark.slow
 def test_less_regret_than_confidence_bounds_on_bits():
     problem = SemiBandit(Arms(4), [0.5, 0.3, 0.3, 0.3])
     mine, _ = regret("dp-bandit-ldp", problem, 2.0, 4_000, runs=64)

@@ -47,6 +47,7 @@ def searched(make):
     return telling_tables(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(1))
 
 
+@pytest.mark.slow
 def test_the_record_that_counts_is_found_with_nearly_its_whole_loss():
     best = searched(OneReward)[0]
     assert best.record == 3

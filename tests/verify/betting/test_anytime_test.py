@@ -81,6 +81,7 @@ def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, false_alarm=0.05,
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("subject", "runs", "most"),
     [(NOISY_HISTOGRAM_2, 8, 69), (SVT_5, 4, 400), (HALF_NOISE, 4, 16_000)],
@@ -114,6 +115,7 @@ def at_the_boundary(runs, samples, false_alarm):
     ]
 
 
+@pytest.mark.slow
 def test_a_true_claim_at_its_boundary_is_refuted_as_rarely_as_stated():
     """At 0.2 more than 14 of 24 refutations, at 0.3 more than 16 wrong bounds have probability below 1e-4."""
     results = at_the_boundary(24, 3_000, 0.2)

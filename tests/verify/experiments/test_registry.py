@@ -21,6 +21,7 @@ def store(tmp_path_factory):
     return tmp_path_factory.mktemp("runs")
 
 
+@pytest.mark.few(6)
 @pytest.mark.few(12)
 @pytest.mark.parametrize("name", experiments)
 def test_an_experiment_runs_and_reports(name, store):

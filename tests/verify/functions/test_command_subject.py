@@ -48,6 +48,7 @@ def test_a_command_that_takes_no_seed_cannot_be_repeated():
     assert "results cannot be repeated" in findings["foreign-randomness"].message
 
 
+@pytest.mark.slow
 def test_that_a_command_fails_is_part_of_its_output():
     result, findings = checked("fails-on-one")
     assert (

@@ -21,6 +21,7 @@ def checked(function, epsilon=1.0):
     return result, {finding.kind: finding.message for finding in result.findings}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "release",
     [

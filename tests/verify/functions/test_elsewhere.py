@@ -34,6 +34,7 @@ def test_no_known_pair_would_show_it():
     assert not any(seven(data) for pair in VOTES.seeds() for data in (pair.data, pair.other))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SOMEWHERE)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_what_happens_on_few_data_sets_only_is_found(name, seed):

@@ -67,6 +67,7 @@ def test_the_line_of_a_mixed_release_is_named(name: str, line: str, what: str, w
     assert when in finding.message
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["AgainIfImplausible", "AgainIfTied", "AgainIfAllAreLow"])
 def test_charges_beyond_the_claim_that_depend_on_releases_are_found(name: str) -> None:
     """The noise is 20 times its scale in one of e^20 rounds: no run shows it."""

@@ -54,6 +54,7 @@ def test_runs_are_joined_kind_by_kind() -> None:
     assert larger({one: 1}, None) is None
 
 
+@pytest.mark.slow
 def test_a_local_gaussian_learner_shows_its_randomizers_own_curve() -> None:
     """Its (ε, δ) alone allows far more at every other ε; at the claim both meet."""
     result = verify("cascade-ucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick")

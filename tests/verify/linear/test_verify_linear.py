@@ -47,6 +47,7 @@ def test_certified_where_actions_are_seen(name: str) -> None:
     assert "is played in phase" in result.witness.event
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", ["published/dp-dpe-local", "published/dp-pe-central", "published/dp-pe-local"]
 )
@@ -72,6 +73,7 @@ def test_theorem_4_2_is_refuted_in_the_action_sequence() -> None:
     assert result.details["exact"]["epsilon"] == pytest.approx(18.356264, abs=1e-5)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "epsilon", "delta", "low", "high"),
     [
@@ -98,6 +100,7 @@ def test_printed_claims_that_hold_with_slack(
     assert low - 1e-12 <= result.upper.epsilon <= high
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("clients", "times"), [(10**6, 1), (1000, 2), (100, 4)])
 def test_with_replacement_a_client_pays_for_every_report(clients: int, times: int) -> None:
     """(1, 1e-3): .634, .957, 1.220, ... for 1, 2, 3, ... reports of a client; none is certified for good."""
@@ -157,6 +160,7 @@ def test_refusals_come_before_anything_runs() -> None:
         check("dp-dpe-local", 1.0, 0.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["dp-dpe-central", "dp-pe-shuffle", "published/dp-dpe-local"])
 def test_tiny_instances(name: str) -> None:
     """One action, one dimension, a horizon below the first phase: nobody reports, or one client does."""

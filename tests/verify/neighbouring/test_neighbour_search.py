@@ -48,6 +48,7 @@ def test_codewords_far_apart_are_found():
     assert apart[data, other] >= apart.max() - 2 > apart[0, 1]
 
 
+@pytest.mark.slow
 def test_a_region_without_a_known_pattern_is_climbed_to_and_said_plainly():
     adjacency = Within(Box(0, 64, 3), linf=1)
     found = search(adjacency, drawing(quiet_near_twenty, 1), 1_000_000)

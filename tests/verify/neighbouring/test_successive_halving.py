@@ -68,6 +68,7 @@ def search(seed):
     )
 
 
+@pytest.mark.slow
 def test_a_pair_with_a_rare_event_is_not_lost(monkeypatch):
     """Seen once or twice in the first round, its lower bound is nothing there, but the upper one is large."""
     assert [int(search(seed).pairs[0].data) for seed in range(3)] == [7, 7, 7]

@@ -136,6 +136,7 @@ def test_no_choice_made_on_the_final_draws() -> None:
     assert sum(bound > 0 for bound in bounds) <= 13
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits() -> None:
     pairs = [candidate(laplace(scale, 3), label=f"pair {scale}") for scale in (1.0, 0.7, 0.4, 2.0)]
     results = [

@@ -226,6 +226,7 @@ def first_true_by_quad(queries, k, threshold, b, s):
     return integrate.quad(integrand, -30 * b, 30 * b, points=kinks, limit=600, epsabs=1e-16, epsrel=1e-10)[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["svt1", "svt2", "svt4"])
 def test_sparse_vectors_at_the_corner_of_the_box(name):
     near, far = np.repeat([9.0, -9.0], [9, 1]), np.repeat([10.0, -10.0], [9, 1])
@@ -306,6 +307,7 @@ def test_no_other_neighbours_lose_more_by_a_transcript(name):
     assert worst_found <= specimens[name].true_epsilon + 1e-7
 
 
+@pytest.mark.slow
 def test_no_other_neighbours_lose_more_by_svt6_numerical_or_gap():
     for data, other in random_pairs(10, 3):
         assert loss_of(*transcript_masses("svt6", data, other)) <= specimens["svt6"].true_epsilon + 1e-7

@@ -272,6 +272,7 @@ def test_arguments_after_optional_ones_are_given_by_name():
     assert arguments_of(update, OFFERED, ("arm", "reward")) == Arguments(("arm",), (("reward", "reward"),))
 
 
+@pytest.mark.slow
 def test_an_adversary_is_chosen_by_its_words():
     result = verify(
         "zoo/plain-bandit-stops", effort="quick", samples=1_024, adversary="challenge(0, number=1)"
