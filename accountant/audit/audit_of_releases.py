@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from accountant.audit.losing_most import losing_most
 from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Counted, Group, Releases, maximal
 from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
@@ -167,9 +168,7 @@ def audit(
 
 
 def _answered(releases: Releases, question: Question, budget: float | None, risk: bool) -> Audit:
-    groups = maximal(releases.groups)
-    answers = [(question.answer(releases.counted(group)), group) for group in groups]
-    answer, worst = max(answers, key=lambda pair: (pair[0].upper, pair[0].lower))
+    answer, worst = losing_most(releases, question)
     counted = releases.counted(worst)
     return Audit(
         question=question,
@@ -180,10 +179,15 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
         neighbouring=releases.neighbouring,
         chosen_under=releases.chosen_under,
-        risk=_largest_risk([risk_of(compose(releases.counted(group))) for group in groups]) if risk else None,
+        risk=_risk(releases) if risk else None,
         complete=not time_is_over(),
         about=releases.about,
     )
+
+
+def _risk(releases: Releases) -> Risk:
+    """Return what attacks can reach on any record: no single number says of two curves which is worse."""
+    return _largest_risk([risk_of(compose(releases.counted(group))) for group in maximal(releases.groups)])
 
 
 def _largest_risk(risks: Sequence[Risk]) -> Risk:

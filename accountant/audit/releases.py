@@ -199,12 +199,13 @@ def maximal(groups: Sequence[Group]) -> list[Group]:
     """Leave out groups that take part in no kind of release more often than some other group does."""
     kept: list[Group] = []
     for group in sorted(groups, key=lambda one: -sum(one.counts.values())):
-        if not any(_within(group, other) for other in kept):
+        if not any(is_within(group, other) for other in kept):
             kept.append(group)
     return kept
 
 
-def _within(group: Group, other: Group) -> bool:
+def is_within(group: Group, other: Group) -> bool:
+    """Whether a group takes part in no kind of release more often than another one."""
     return all(count <= other.counts.get(kind, 0) for kind, count in group.counts.items())
 
 

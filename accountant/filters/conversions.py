@@ -84,10 +84,7 @@ def renyi_to_epsilon(order: float | FloatArray, divergence: float | FloatArray, 
         If an order is not above 1, a divergence is negative, or delta is outside (0, 1).
     """
     alpha, size = _orders(order, divergence)
-    open_unit("delta", delta)
-    epsilon = size + np.log1p(-1.0 / alpha) - (math.log(delta) + np.log(alpha)) / (alpha - 1.0)
-    least = float(np.min(epsilon))
-    return max(0.0, least + 1e-12 * (1.0 + abs(least)))
+    return float(epsilons_of_renyi(alpha, size, open_unit("delta", delta)))
 
 
 def renyi_to_delta(order: float | FloatArray, divergence: float | FloatArray, epsilon: float) -> float:
@@ -101,10 +98,23 @@ def renyi_to_delta(order: float | FloatArray, divergence: float | FloatArray, ep
         If an order is not above 1, a divergence or epsilon is negative.
     """
     alpha, size = _orders(order, divergence)
-    nonnegative("epsilon", epsilon)
-    log_delta = (alpha - 1.0) * (size - epsilon + np.log1p(-1.0 / alpha)) - np.log(alpha)
-    least = float(np.min(log_delta))
-    return min(1.0, math.exp(min(0.0, least + 1e-12 * (1.0 + abs(least)))))
+    return float(deltas_of_renyi(alpha, size, nonnegative("epsilon", epsilon)))
+
+
+def epsilons_of_renyi(orders: FloatArray, divergences: FloatArray, delta: float) -> FloatArray:
+    """Return `renyi_to_epsilon` of many curves, unchecked: divergences of shape (..., orders) give shape (...)."""
+    epsilon = divergences + np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
+    least = epsilon.min(axis=-1)
+    result: FloatArray = np.maximum(0.0, least + 1e-12 * (1.0 + np.abs(least)))
+    return result
+
+
+def deltas_of_renyi(orders: FloatArray, divergences: FloatArray, epsilon: float) -> FloatArray:
+    """Return `renyi_to_delta` of many curves, unchecked: divergences of shape (..., orders) give shape (...)."""
+    log_delta = (orders - 1.0) * (divergences - epsilon + np.log1p(-1.0 / orders)) - np.log(orders)
+    least = np.minimum(0.0, log_delta.min(axis=-1))
+    result: FloatArray = np.exp(np.minimum(0.0, least + 1e-12 * (1.0 + np.abs(least))))
+    return result
 
 
 def _orders(order: float | FloatArray, divergence: float | FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -33,7 +33,7 @@ from mechanisms.rounding import up
 
 Releases = Sequence[tuple[PrivacyProfile, int]]
 
-_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
+RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
 _UP = 1.0 + 1e-12
 
 
@@ -188,24 +188,24 @@ def renyi(releases: Releases, delta: float) -> CertifiedInterval | None:
 
     D_α from the moments of the losses with their certified error, from αρ where only ρ-zCDP is known.
     """
-    largest = np.zeros(_ORDERS.shape)
+    largest = np.zeros(RENYI_ORDERS.shape)
     for profiles in _sides(releases):
         losses = [(profile.loss(), n) for profile, n in profiles]
         known = [(loss, n) for loss, n in losses if loss is not None and loss.infinite_mass == 0.0]
-        total = np.zeros(_ORDERS.shape)
+        total = np.zeros(RENYI_ORDERS.shape)
         if known:
             loss = add_losses([loss for loss, _ in known], [n for _, n in known])
-            total = total + loss.renyi(_ORDERS)
+            total = total + loss.renyi(RENYI_ORDERS)
         for (profile, n), (own, _) in zip(profiles, losses, strict=True):
             if own is None:
-                total = total + n * profile.renyi(_ORDERS) * _UP
+                total = total + n * profile.renyi(RENYI_ORDERS) * _UP
             elif own.infinite_mass > 0.0:
                 return None
         largest = np.maximum(largest, total)
     finite = np.isfinite(largest)
     if not finite.any():
         return None
-    return _upper(renyi_to_epsilon(_ORDERS[finite], largest[finite], delta), "Renyi DP")
+    return _upper(renyi_to_epsilon(RENYI_ORDERS[finite], largest[finite], delta), "Renyi DP")
 
 
 def _sides(releases: Releases) -> list[Releases]:

@@ -1,0 +1,93 @@
+"""The group that loses most is found without composing every group's releases, and is the one that composing finds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from accountant.audit import audit_of_releases
+from accountant.audit.audit_of_releases import Question, audit
+from accountant.audit.losing_most import at_most, losing_most
+from accountant.audit.releases import Group, Releases, from_mechanisms
+from accountant.losses.composed_loss import compose
+from accountant.losses.deadline import deadline
+from mechanisms import DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
+
+UNIT = Sensitivity(1.0, 1.0, 1.0)
+KINDS: list[Mechanism] = [
+    Laplace(scale=9.0),
+    Gaussian(sigma=6.0, sensitivity=UNIT),
+    RandomizedResponse(size=3, epsilon=0.2),
+    DiscreteLaplace(scale=7),
+    Gaussian(sigma=12.0, sensitivity=UNIT),
+]
+QUESTIONS = [Question(delta=1e-6), Question(epsilon=1.5), Question(delta=0.3), Question(epsilon=0.0)]
+PURE = [True, False, True, True, False]
+
+
+def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
+    rng = np.random.default_rng(seed)
+    kinds = [kind for kind, is_pure in zip(KINDS, PURE, strict=True) if is_pure or not pure]
+    some = from_mechanisms((kind, 1) for kind in kinds)
+    counts = rng.poisson(4.0, (groups, len(kinds)))
+    named = [
+        Group(f"record {number}", 1, {kind: int(count) for kind, count in enumerate(row) if count})
+        for number, row in enumerate(counts)
+        if row.any()
+    ]
+    return Releases(some.kinds, tuple(named))
+
+
+@pytest.mark.parametrize(
+    ("question", "pure"),
+    [*((question, False) for question in QUESTIONS), (Question(delta=0.0), True)],
+)
+def test_it_is_the_largest_of_all(question: Question, pure: bool) -> None:
+    releases = platform(30, pure=pure)
+    answers = [question.answer(releases.counted(group)) for group in releases.groups]
+    answer, worst = losing_most(releases, question)
+    assert answer.upper == max(each.upper for each in answers)
+    assert answer == answers[releases.groups.index(worst)]
+    bounds = at_most(releases, question)
+    assert all(bound >= each.lower for bound, each in zip(bounds, answers, strict=True))
+    assert bounds.max() < (answer.upper + 1.0 if question.asked == "epsilon" else 1.0 + 1e-9)
+
+
+def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted(releases):
+        made.append(releases)
+        return compose(releases)
+
+    monkeypatch.setattr(audit_of_releases, "compose", counted)
+    releases = platform(20_000)
+    answer, worst = losing_most(releases, Question(delta=1e-6))
+    assert len(made) < 200
+    assert answer == Question(delta=1e-6).answer(releases.counted(worst))
+
+
+def test_what_no_divergence_bounds_is_composed() -> None:
+    """Randomness of which a part shows the record loses everything, and nobody else does."""
+    releases = platform(40)
+    kinds = from_mechanisms(
+        [*((kind, 1) for kind in KINDS), (Gaussian(sigma=1e-3, sensitivity=UNIT), 1)]
+    ).kinds
+    shown = Releases(kinds, (*releases.groups, Group("shown", 1, {5: 1})))
+    answer, worst = losing_most(shown, Question(delta=1e-6))
+    assert worst.name == "shown"
+    assert answer.lower > 1e5
+    only = Releases(kinds, (Group("nobody", 1, {0: 1}), Group("all", 1, {1: 1})))
+    assert math.isinf(losing_most(only, Question(delta=0.0))[0].upper)
+
+
+def test_when_time_is_over_the_others_count_with_what_they_can_lose() -> None:
+    releases, question = platform(2_000), Question(delta=1e-6)
+    exact, _ = losing_most(releases, question)
+    with deadline(1e-9):
+        rough, _ = losing_most(releases, question)
+    assert rough.lower <= exact.lower
+    assert exact.upper <= rough.upper < 1.5 * exact.upper
+    assert not audit(releases, question, time_limit=1e-9).complete
