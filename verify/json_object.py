@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+
+from accountant.data_files import from_json
 
 _LONGEST = 10**6  # characters of one text
 _MOST_ENTRIES = 10**5  # of one list
@@ -33,6 +36,41 @@ def loaded(path: str | Path, read: Callable[[str], _Read]) -> _Read:
         raise JsonError(f"{path}: must be text in UTF-8") from None
     except ValueError as error:
         raise JsonError(f"{path}: {error}") from None
+
+
+class FromJson(ABC):
+    """What loads back from the JSON that it wrote."""
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, data: Any) -> Self:
+        """Return what was written as this JSON data; `ValueError` if it was not."""
+
+    @classmethod
+    def loads(cls, text: str) -> Self:
+        """Return what a JSON text holds.
+
+        Raises
+        ------
+        ValueError
+            If it holds none; the message names the field and the rule.
+        """
+        return cls.from_json(from_json(text))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return what a file holds that the command line's ``--json`` or `json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If it holds none; the message names the file, the field and the rule.
+        OSError
+            If it cannot be read.
+        """
+        return loaded(path, cls.loads)
 
 
 class JsonObject:

@@ -75,16 +75,9 @@ def report_command(
 
 def _document(file: Path, delta: float, budget: float | None, neighbours: str | None) -> Document:
     if file.suffix.lower() == ".json":
-        data = loaded(file, from_json)
-        if isinstance(data, dict) and str(data.get("format", "")).startswith(
-            ("dpwitness verif", "dpwitness regret")
-        ):
-            return loaded(file, lambda text: _result(from_json(text), file_digest(file)))
-        if isinstance(data, dict) and "verdict" in data:
-            known = " or ".join(map(repr, _LOADS))
-            raise JsonError(f"{file}: has no format; a result of this version has {known}")
-        if isinstance(data, dict) and "theorems" in data:
-            raise JsonError(f"{file}: is the answer of an audit; name the file that was audited instead")
+        result = loaded(file, lambda text: _result(from_json(text), file))
+        if result is not None:
+            return result
     releases = read_releases(file, neighbours)
     audited = audit(releases, Question(delta=delta), budget, risk=True)
     again = ["dpwitness", "audit", str(file), "--delta", f"{delta:g}", "--risk"]
@@ -93,8 +86,18 @@ def _document(file: Path, delta: float, budget: float | None, neighbours: str | 
     return audit_document(audited, releases, file.name, shlex.join(again), made_now(), file=file_digest(file))
 
 
-def _result(data: Any, digest: str) -> Document:
-    known = data["format"]
-    if known not in _LOADS:
-        raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
-    return _LOADS[known](data, digest)
+def _result(data: Any, file: Path) -> Document | None:
+    """Return what is said of a result of verify or regret; None if these data are something else."""
+    if not isinstance(data, dict):
+        return None
+    known = data.get("format", "")
+    if str(known).startswith(("dpwitness verif", "dpwitness regret")):
+        if known not in _LOADS:
+            raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
+        return _LOADS[known](data, file_digest(file))
+    if "verdict" in data:
+        known = " or ".join(map(repr, _LOADS))
+        raise JsonError(f"has no format; a result of this version has {known}")
+    if "theorems" in data:
+        raise JsonError("is the answer of an audit; name the file that was audited instead")
+    return None

@@ -22,7 +22,7 @@ from accountant import Place, Private, PrivateSums
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
 from mechanisms import Assumption, AssumptionKind
-from verify.learners.public_state import attributes
+from verify.learners.public_state import attributes, enclosed
 
 _LIBRARY = frozenset({"mechanisms", "accountant", "algorithms", "verify"})
 _INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
@@ -116,7 +116,7 @@ def _functions(value: Any) -> Iterator[Any]:
 
 
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """Yield what a function's names, closure, default arguments and attributes are; of modules, what it names there."""
+    """Yield what a function's names, closure and default arguments are; of modules, what it names there."""
     names = set(_names(function.__code__))
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
@@ -124,14 +124,9 @@ def _named_by(function: types.FunctionType) -> Iterator[Any]:
             yield from (vars(value)[part] for part in names & vars(value).keys())
         else:
             yield value
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # nothing is in it yet
-            continue
+    yield from (content for _, content in enclosed(function))
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    yield from _functions(function)  # a decorated one
 
 
 def _names(code: types.CodeType) -> Iterator[str]:

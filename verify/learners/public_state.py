@@ -91,12 +91,18 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         for index, part in enumerate(sorted(repr(each) for each in value if isinstance(each, _PLAIN))):
             yield f"{{{index}}}", part
     elif isinstance(value, FunctionType):
-        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
-            with contextlib.suppress(ValueError):  # nothing is in it yet
-                yield f".{name}", cell.cell_contents
+        for name, part in enclosed(value):
+            yield f".{name}", part
     else:
         for name, part in attributes(value):
             yield f".{name}", part
+
+
+def enclosed(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield what a function encloses, by names."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # nothing is in it yet
+            yield name, cell.cell_contents
 
 
 def attributes(value: object) -> Iterator[tuple[str, Any]]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal, get_args
 
-from accountant.data_files import from_json
 from mechanisms import Neighbouring
 from verify.document.html_page import fragment
-from verify.json_object import JsonError, JsonObject, loaded
+from verify.json_object import FromJson, JsonError, JsonObject
 from verify.provenance import Provenance, made_now
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
@@ -64,7 +62,7 @@ class TheoremValue:
 
 
 @dataclass(frozen=True)
-class RegretReport:
+class RegretReport(FromJson):
     """A regret report.
 
     Attributes
@@ -168,30 +166,6 @@ class RegretReport:
         from verify.regret_claims.regret_document import regret_document  # it is about this file's class
 
         return fragment(regret_document(self))
-
-    @classmethod
-    def load(cls, path: str | Path) -> RegretReport:
-        """Return the report that a file holds, which ``dpwitness regret --json`` or `json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If it holds none; the message names the file, the field and the rule.
-        OSError
-            If it cannot be read.
-        """
-        return loaded(path, cls.loads)
-
-    @classmethod
-    def loads(cls, text: str) -> RegretReport:
-        """Return the report that a JSON text holds.
-
-        Raises
-        ------
-        ValueError
-            If it holds none; the message names the field and the rule.
-        """
-        return cls.from_json(from_json(text))
 
     @classmethod
     def from_json(cls, data: Any) -> RegretReport:

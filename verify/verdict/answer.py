@@ -130,7 +130,7 @@ class Answer:
 
     @classmethod
     def _read(cls, read: JsonObject) -> Answer:
-        claim = read.object("claim", _claim)
+        claim = read.object("claim", read_claim)
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
@@ -179,13 +179,14 @@ class Answer:
             raise AnswerError(str(error)) from None
 
 
-def _claim(read: JsonObject) -> Claim:
+def read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
+    """Return a claim that was written by its fields, its relation under a name of its own."""
     return Claim(
         model=read.text("model"),  # type: ignore[arg-type]
         epsilon=read.number("epsilon"),
         delta=read.number("delta"),
         unit=read.text("unit"),
-        neighbours=Neighbouring.named(read.text("neighbours")),
+        neighbours=Neighbouring.named(read.text(relation)),
         view=read.text("view"),
         source=read.text("source"),
         differ=read.text("differ"),

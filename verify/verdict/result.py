@@ -5,20 +5,19 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, get_args
 
-from accountant.data_files import from_json
 from algorithms.claim import Claim
-from mechanisms import Assumption, Neighbouring
+from mechanisms import Assumption
 from verify.document.html_page import fragment
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.json_object import JsonError, JsonObject, checked_text, loaded
+from verify.json_object import FromJson, JsonError, JsonObject, checked_text
 from verify.printable import printable
 from verify.provenance import Provenance
 from verify.verdict.answer import (
     SubjectKind,
     read_assumption,
+    read_claim,
     read_finding,
     read_lower,
     read_upper,
@@ -33,7 +32,7 @@ _FARTHEST = 1e300  # the largest epsilon of a curve that is drawn
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Verification:
+class Verification(FromJson):
     """The whole result of one verification.
 
     Attributes
@@ -182,30 +181,6 @@ class Verification:
         return plain
 
     @classmethod
-    def load(cls, path: str | Path) -> Verification:
-        """Return the result that a file holds, which ``dpwitness verify --json`` or `json` wrote.
-
-        Raises
-        ------
-        ValueError
-            If it holds none; the message names the file, the field and the rule.
-        OSError
-            If it cannot be read.
-        """
-        return loaded(path, cls.loads)
-
-    @classmethod
-    def loads(cls, text: str) -> Verification:
-        """Return the result that a JSON text holds.
-
-        Raises
-        ------
-        ValueError
-            If it holds none; the message names the field and the rule.
-        """
-        return cls.from_json(from_json(text))
-
-    @classmethod
     def from_json(cls, data: Any) -> Verification:
         """Return the result that `json` wrote; its details are the JSON data that were written.
 
@@ -241,17 +216,7 @@ class Verification:
 
 
 def _read_claim(read: JsonObject) -> Claim:
-    claim = Claim(
-        model=read.text("model"),  # type: ignore[arg-type]
-        epsilon=read.number("epsilon"),
-        delta=read.number("delta"),
-        unit=read.text("unit"),
-        neighbours=Neighbouring.named(read.text("relation")),
-        view=read.text("view"),
-        source=read.text("source"),
-        differ=read.text("differ"),
-        composition=read.text("composition"),
-    )
+    claim = read_claim(read, relation="relation")
     read.one_of("neighbours", [claim.neighbour_words])
     return claim
 
