@@ -79,12 +79,13 @@ def test_a_measurement_of_opendp_is_an_assumption() -> None:
     assert result.json()["assumptions"][0]["kind"] == "opendp"
 
 
+# OpenDP draws from a source without a seed: enough draws that a claim of 0.4 of a true 1 is refuted every time.
 @pytest.mark.parametrize(("epsilon", "verdict"), [(1.0, "unproven"), (0.4, "refuted")])
 def test_a_measurement_of_one_number_is_drawn_from_one_call_at_a_time(epsilon: float, verdict: str) -> None:
     dp = pytest.importorskip("opendp.prelude")
     dp.enable_features("contrib")
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
-    result = verify(from_opendp(dp.m.make_laplace(*space, scale=1.0), 1.0), epsilon=epsilon, samples=4_096)
+    result = verify(from_opendp(dp.m.make_laplace(*space, scale=1.0), 1.0), epsilon=epsilon, samples=16_384)
     assert result.verdict == verdict
 
 
