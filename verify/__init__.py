@@ -32,6 +32,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.assertion import DPViolation, assert_dp
     from verify.bandits.calling.plain_bandit import PlainBandit
+    from verify.certificates.certificate import Certificate
+    from verify.certificates.certificate_check import CertificateCheck
+    from verify.certificates.certification import NotCertified, certify
     from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
     from verify.functions.claimed import claimed
     from verify.mutants.verify_mutants import Mutants, verify_mutants
@@ -54,6 +57,9 @@ _HOMES = {
     "verify.neighbouring.replace_one": ("ReplaceOne",),
     "verify.neighbouring.within": ("AnyTwo", "Within"),
     "verify.bandits.calling.plain_bandit": ("PlainBandit",),
+    "verify.certificates.certificate": ("Certificate",),
+    "verify.certificates.certificate_check": ("CertificateCheck",),
+    "verify.certificates.certification": ("NotCertified", "certify"),
     "verify.functions.claimed": ("claimed",),
     "verify.mutants.verify_mutants": ("Mutants", "verify_mutants"),
     "verify.regret_claims.regret": ("regret",),
@@ -68,12 +74,15 @@ __all__ = [
     "AddOrRemoveOne",
     "Adjacency",
     "AnyTwo",
+    "Certificate",
+    "CertificateCheck",
     "DPViolation",
     "Finding",
     "FindingKind",
     "Listed",
     "LowerBound",
     "Mutants",
+    "NotCertified",
     "Pair",
     "PlainBandit",
     "RegretReport",
@@ -84,6 +93,7 @@ __all__ = [
     "Within",
     "Witness",
     "assert_dp",
+    "certify",
     "claimed",
     "regret",
     "verify",

@@ -1,4 +1,4 @@
-"""The command line: ``dpwitness list | verify | regret | simulate | reproduce | audit |
+"""The command line: ``dpwitness list | verify | certify | certificate | regret | simulate | reproduce | audit |
 calibrate | report | ledger | serve | keys``.
 
 Results go to standard output (with ``--json`` one JSON object and nothing else), progress and errors to standard error.

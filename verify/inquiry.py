@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.bandits.verify_bandit import verify_bandit
 from verify.conduct.conduct import Conduct
 from verify.conduct.time_limit import TimeLimitReached, time_limit
+from verify.findings import UpperBound
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
@@ -45,7 +47,7 @@ class Inquiry:
     options
         What the caller set.
     tester
-        Who tests what the layers find.
+        Who tests what the layers find; None leaves all tests of the claim's view out, and the proof alone is left.
     adversary
         Of learners; the adversary of a plain bandit is its own already.
     """
@@ -54,7 +56,7 @@ class Inquiry:
     claim: Claim
     conduct: Conduct
     options: Options
-    tester: Tester
+    tester: Tester | None
     adversary: Adversary | None = None
 
     def answer(self) -> tuple[Claim, Evidence]:
@@ -71,10 +73,14 @@ class Inquiry:
             case LearnerSubject():
                 return self._of_learner(self.subject)
             case BanditSubject(bandit=bandit):
+                if tester is None:
+                    return claim, _nothing_proved(bandit.name)
                 return claim, verify_bandit(bandit, claim, self._ground, tester)
             case MechanismSubject(mechanism=mechanism):
                 return claim, verify_mechanism(mechanism, claim, self.conduct, tester)
-            case FunctionSubject():
+            case FunctionSubject(name=name):
+                if tester is None:
+                    return claim, _nothing_proved(name)
                 bits = self.options.floating_point
                 return claim, verify_function(self.subject, claim, self.conduct, tester, floating_point=bits)
 
@@ -97,7 +103,8 @@ class Inquiry:
         Before bets it always has the same seed: the runs of a wealth file find the same pairs and go on with the events
         on them, and what coupled runs show is one piece of evidence, not one more in every run.
         """
-        return replace(self.conduct, seed=_GROUND_SEED) if self.tester.anytime else self.conduct
+        anytime = self.tester is not None and self.tester.anytime
+        return replace(self.conduct, seed=_GROUND_SEED) if anytime else self.conduct
 
     def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
@@ -135,3 +142,9 @@ class Inquiry:
             again = "and again in every phase for which it is drawn (the order is public)"
             claim = replace(claim, unit=f"{claim.unit}, {again}")
         return claim, verify_linear(LinearCase(build, problem, claim, horizon), self._ground, self.tester)
+
+
+def _nothing_proved(name: str) -> Evidence:
+    return Evidence(
+        upper=UpperBound(math.inf, 1.0, f"none: nothing can be proved of {name}, which is a black box")
+    )

@@ -14,7 +14,9 @@ from typing import Any
 
 from verify.json_object import JsonObject
 
-_PACKAGES = ("mechanisms", "accountant", "algorithms", "verify")
+LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
+"""The packages of this library."""
+
 _ROOT = Path(__file__).resolve().parent.parent
 _VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp")
 
@@ -74,9 +76,18 @@ def file_digest(path: str | Path) -> str:
 
 
 @functools.cache
+def package_digests() -> Mapping[str, str]:
+    """Return a SHA-256 for each package of this library: of its source files and their names, as they are now."""
+    return {package: _digest_of_all(sorted((_ROOT / package).rglob("*.py"))) for package in LIBRARY}
+
+
 def _library_digest() -> str:
-    """Return one digest of all source files of this library, with their names, as they are on the disk."""
+    lines = "".join(f"{package} {digest}\n" for package, digest in package_digests().items())
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _digest_of_all(files: list[Path]) -> str:
     found = hashlib.sha256()
-    for file in sorted(file for package in _PACKAGES for file in (_ROOT / package).rglob("*.py")):
+    for file in files:
         found.update(f"{file.relative_to(_ROOT).as_posix()} {file_digest(file)}\n".encode())
     return found.hexdigest()

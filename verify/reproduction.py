@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from verify.bandits.calling.plain_bandit import BanditSubject
@@ -24,19 +25,40 @@ def reproduction(subject: object, found: Subject, options: Options) -> str:
         As they are to be said: with the numbers of the claim, and the seed that was used.
     """
     arguments = found.arguments if isinstance(found, FunctionSubject) else ()
+    named = isinstance(subject, str) or found.name in every_learner or bool(arguments)
+    if arguments:
+        options = replace(options, neighbours=None)  # they are among the arguments
+    called = found.bandit.call if isinstance(found, BanditSubject) else found.name
+    return repeating("verify", called, options, named=named, arguments=arguments or (found.name,))
+
+
+def repeating(
+    verb: str, called: str, options: Options, *, named: bool, arguments: Sequence[str] | None = None
+) -> str:
+    """Return the command line, or the Python call, with this verb and these options.
+
+    Parameters
+    ----------
+    verb
+        The command, and the function.
+    called
+        The subject in a Python call.
+    options
+        What is to be said, where it is not the default.
+    named
+        Whether a command line can name the subject.
+    arguments
+        How; by default as a Python call does.
+    """
     changed = {
         name: (facts, getattr(options, name))
         for name, default, facts in each_option(type(options))
         if name == "seed" or (facts.repeats and getattr(options, name) not in (default, {}, []))
     }
-    if arguments:
-        changed.pop("neighbours", None)  # they are among the arguments
-    named = isinstance(subject, str) or found.name in every_learner or arguments
     if named and all(facts.help and _has_words(value) for facts, value in changed.values()):
         flags = [part for name, (facts, value) in changed.items() for part in _flag(name, facts, value)]
-        return shlex.join(["dpwitness", "verify", *(arguments or (found.name,)), *flags])
-    called = found.bandit.call if isinstance(found, BanditSubject) else found.name
-    return f"verify({', '.join([called, *(f'{name}={value!r}' for name, (_, value) in changed.items())])})"
+        return shlex.join(["dpwitness", verb, *(arguments or (called,)), *flags])
+    return f"{verb}({', '.join([called, *(f'{name}={value!r}' for name, (_, value) in changed.items())])})"
 
 
 def _has_words(value: Any) -> bool:

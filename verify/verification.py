@@ -41,7 +41,7 @@ from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.resolve import Subject, registered_name, resolve
 from verify.subjects.stubs import stubbed
-from verify.subjects.subject_identity import adversary_words, source_digest
+from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
@@ -90,14 +90,19 @@ def verify(subject: object, options: Options) -> Verification:
     >>> verify(Laplace(scale=0.5), epsilon=1.0, effort="quick").verdict
     'refuted'
     """
+    return verified(subject, options)
+
+
+def verified(subject: object, options: Options, *, tests: bool = True) -> Verification:
+    """Verify as `verify` does; without `tests` the claim's view is not sampled, and all that is left is the proof."""
     tell: Progress = options.progress if options.progress is not None else silent
     with interrupts():
         if options.isolated:
-            return _decided_apart(subject, options, tell)
-        return _conclude(_answer(subject, options, tell), subject)
+            return _decided_apart(subject, options, tell, tests)
+        return _conclude(_answer(subject, options, tell, tests), subject)
 
 
-def _decided_apart(subject: object, options: Options, tell: Progress) -> Verification:
+def _decided_apart(subject: object, options: Options, tell: Progress, tests: bool) -> Verification:
     """Let a process of its own import and run the subject; decide here on the data that come back."""
     claimed: list[Answer] = []  # what is known before the subject is asked anything, once it is
 
@@ -105,7 +110,7 @@ def _decided_apart(subject: object, options: Options, tell: Progress) -> Verific
         for package in ("algorithms", "verify"):  # the other two watch themselves
             watch_package(package)
         known = functools.partial(_note, reports)
-        return _answer(subject, options, reports.progress, known).to_data()
+        return _answer(subject, options, reports.progress, tests, known).to_data()
 
     def noted(data: Any) -> None:
         if claimed:
@@ -169,7 +174,11 @@ def _checked(data: Any, options: Options) -> Answer:
 
 
 def _answer(
-    subject: object, options: Options, tell: Progress, known: Callable[[Answer], None] = lambda answer: None
+    subject: object,
+    options: Options,
+    tell: Progress,
+    tests: bool,
+    known: Callable[[Answer], None] = lambda answer: None,
 ) -> Answer:
     """Find the subject, and let the layers say what they find; `known` is told what is known before they do."""
     start = time.monotonic()
@@ -200,7 +209,9 @@ def _answer(
         seed=seed,
         anytime=options.bets,
     )
-    answer = Answer(found.name, claim, seed, _kind(found), _parameters(found), _digest(found))
+    answer = Answer(
+        found.name, claim, seed, _kind(found), _parameters(found), _digest(found), _modules(found)
+    )
     known(answer)
     conduct = Conduct(
         effort,
@@ -213,7 +224,8 @@ def _answer(
     )
     bets = Bets(seed, account, file) if options.bets else None
     with _one_thread(), interrupts() as presses:
-        asked = Inquiry(found, claim, conduct, options, bets or SingleLook(), adversary)
+        tester = (bets or SingleLook()) if tests else None
+        asked = Inquiry(found, claim, conduct, options, tester, adversary)
         own_claim, evidence = asked.answer()
         presses.report_follows()
         if bets is not None:
@@ -266,6 +278,14 @@ def _digest(found: Subject) -> str:
         return source_digest(found)
     except Exception:
         return ""
+
+
+def _modules(found: Subject) -> dict[str, str]:
+    """Return digests of the code beside a subject's own, where it can be read."""
+    try:
+        return module_digests(found)
+    except Exception:
+        return {}
 
 
 def _name(subject: object) -> str:
@@ -335,8 +355,10 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         witness=evidence.witness,
         findings=tuple(evidence.findings),
         seed=answer.seed,
-        provenance=made_now(subject=answer.digest),
-        details=evidence.details,
+        provenance=made_now(subject=answer.digest, **answer.modules),
+        details=evidence.details
+        if answer.mechanism is None
+        else {**evidence.details, "mechanism": answer.mechanism},
         assumptions=tuple(evidence.assumptions),
     )
 

@@ -35,22 +35,22 @@ def verify_mechanism(
     mechanism: Mechanism,
     claim: Claim,
     conduct: Conduct,
-    tester: Tester,
+    tester: Tester | None,
 ) -> Evidence:
-    """Compare a claim with a mechanism's profile, and with draws of its output."""
+    """Compare a claim with a mechanism's profile, and, if there is a tester, with draws of its output."""
     evidence, effort = Evidence(), conduct.effort
     with stopped_in_time(evidence, conduct.seconds, conduct.spent):
         evidence.upper = upper_bound(mechanism, claim.delta)
         evidence.assume(*assumptions_of(mechanism))
         profile = mechanism.profile()
         with stopped_by_hand(evidence):
-            samples = _samples(mechanism, effort)
-            candidates = Candidates(_worlds(mechanism), samples)
-            result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
-            evidence.profile = UpperProfile(
-                lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
-            )
-            evidence.keep(result, conduct.reproduce)
+            if tester is not None:
+                candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
+                result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
+                evidence.profile = UpperProfile(
+                    lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
+                )
+                evidence.keep(result, conduct.reproduce)
         if not evidence.assumptions and profile.exact:
             evidence.offer(*_exact_lower(mechanism, claim, conduct.reproduce))
     return evidence

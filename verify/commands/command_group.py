@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from verify.commands.audit_command import audit_command, calibrate_command
+from verify.commands.certify_command import certificate_group, certify_command
 from verify.commands.command_options import printed
 from verify.commands.ledger_command import ledger_group
 from verify.commands.list_command import list_command
@@ -53,6 +54,7 @@ def cli() -> None:
 _with_debug(cli)
 for command in (
     verify_command,
+    certify_command,
     regret_command,
     simulate_command,
     reproduce_command,
@@ -63,7 +65,7 @@ for command in (
     serve_command,
 ):
     cli.add_command(_with_debug(command))
-for group in (ledger_group, keys_group):
+for group in (certificate_group, ledger_group, keys_group):
     for command in group.commands.values():
         _with_debug(command)
     cli.add_command(group)

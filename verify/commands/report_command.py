@@ -14,6 +14,9 @@ from accountant.audit import Question, audit, read_releases
 from accountant.data_files import from_json
 from algorithms.problems import SettingError
 from verify.audit_document import audit_document
+from verify.certificates.certificate import FORMAT as CERTIFICATE
+from verify.certificates.certificate import Certificate
+from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import DEFAULT_DELTA, neighbours_option
 from verify.document.blocks import Document
 from verify.document.html_page import page
@@ -30,6 +33,7 @@ from verify.verdict.verification_document import verification_document
 _LOADS: dict[str, Callable[[Any, str], Document]] = {
     VERIFICATION: lambda data, digest: verification_document(Verification.from_json(data), file=digest),
     REGRET: lambda data, digest: regret_document(RegretReport.from_json(data), file=digest),
+    CERTIFICATE: lambda data, digest: certificate_document(Certificate.from_json(data), file=digest),
 }
 
 
@@ -55,7 +59,7 @@ _LOADS: dict[str, Callable[[Any, str], Document]] = {
 def report_command(
     files: tuple[Path, ...], output: Path | None, delta: float, budget: float | None, neighbours: str | None
 ) -> None:
-    """Make one report of FILES: results of verify and regret in JSON, files of releases, ledgers and stores.
+    """Make one report of FILES: results of verify and regret in JSON, certificates, releases, ledgers and stores.
 
     The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
     that repeats it. An HTML file needs nothing else: pictures are in it, and no script.
@@ -91,7 +95,7 @@ def _result(data: Any, file: Path) -> Document | None:
     if not isinstance(data, dict):
         return None
     known = data.get("format", "")
-    if str(known).startswith(("dpwitness verif", "dpwitness regret")):
+    if str(known).startswith(("dpwitness verif", "dpwitness regret", "dpwitness certif")):
         if known not in _LOADS:
             raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
         return _LOADS[known](data, file_digest(file))

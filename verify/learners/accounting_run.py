@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,9 @@ from accountant import (
     Trust,
     TrustViolation,
 )
+from accountant.budget import Amount
 from accountant.compositions import composition_named
+from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
@@ -444,7 +448,32 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
         "releases": accounting.releases,
         "runs": accounting.runs,
         "rounds": accounting.rounds,
+        "theorem": accounting.theorem.name,
+        "total": _exact(worst),
+        "charges": _paid(accounting.paid),
     }
+
+
+def _paid(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return what a record was charged for as JSON data, exact to the last bit: equal releases of a line together."""
+    alike: dict[tuple[Any, ...], int] = {}
+    for entry in entries:
+        key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where)
+        alike[key] = alike.get(key, 0) + 1
+    return [
+        {
+            "mechanism": None if mechanism is None else json.loads(describe(mechanism)),
+            "sensitivity": None if moved is None else {"l1": moved.l1, "l2": moved.l2, "linf": moved.linf},
+            "where": f"{Path(where.file).name}:{where.line}",  # the same in whatever folder it is looked at
+            "releases": releases,
+            "charge": _exact(charge),
+        }
+        for (mechanism, moved, charge, where), releases in alike.items()
+    ]
+
+
+def _exact(amount: Amount) -> dict[str, str]:
+    return {name: "inf" if value is None else str(value) for name, value in amount.parts()}
 
 
 def add_overspending(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accountant import Simulation
 from algorithms.blocks import BlocksMissing
@@ -26,6 +26,9 @@ from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.effort import Effort
 from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.transcripts.neighbours import InitialOutcomes
+
+if TYPE_CHECKING:
+    from accountant.plans.symbolic import Proved
 
 _DEFAULT_PROBLEMS = {
     "bandit": "arms",
@@ -136,19 +139,24 @@ def beyond_the_runs(name: str | None, rounds: int) -> str:
         f"Runs of {rounds:,} rounds were looked at, under an accountant with the claim as its budget: it keeps every "
         "run within the claim, longer ones too, whatever is released."
     )
-    if name is not None:
-        from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
-        from algorithms.theory.plans import PLANNED, privacy_proof
+    proof = None if name is None else plan_proof(name)
+    if proof is None:
+        return looked
+    costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
+    numbers = "For all K, L, epsilon and any number of rounds,"
+    if name in LINEAR_PLANNED:
+        numbers = "For any actions, horizon, epsilon and delta"
+    given = f", given that {'; '.join(proof.rests_on)}" if proof.rests_on else ""
+    return f"{looked} {numbers} the learner's plan says: {costs} (proved){given}."
 
-        proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
-        if isinstance(proof, Proved):
-            costs = "; ".join(f"{record} pays {cost}" for record, cost in proof.costs.items())
-            numbers = "For all K, L, epsilon and any number of rounds,"
-            if name in LINEAR_PLANNED:
-                numbers = "For any actions, horizon, epsilon and delta"
-            given = f", given that {'; '.join(proof.rests_on)}" if proof.rests_on else ""
-            return f"{looked} {numbers} the learner's plan says: {costs} (proved){given}."
-    return looked
+
+def plan_proof(name: str) -> Proved | None:
+    """Return what is proved of a registered learner's plan; None if it has no plan, or the proof did not go through."""
+    from accountant.plans.symbolic import Proved  # SymPy is loaded for a certificate only
+    from algorithms.theory.plans import PLANNED, privacy_proof
+
+    proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
+    return proof if isinstance(proof, Proved) else None
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class _ActionDraws:
 _DRAWS = _ActionDraws()
 
 
-def verify_linear(case: LinearCase, conduct: Conduct, tester: Tester) -> Evidence:
+def verify_linear(case: LinearCase, conduct: Conduct, tester: Tester | None) -> Evidence:
     """Collect upper bound, lower bound, witness and findings for a linear learner's claim.
 
     Parameters
@@ -102,7 +102,7 @@ def verify_linear(case: LinearCase, conduct: Conduct, tester: Tester) -> Evidenc
     conduct
         How the verification is carried out.
     tester
-        Who tests the claim's own view.
+        Who tests the claim's own view; None leaves that test out.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def verify_linear(case: LinearCase, conduct: Conduct, tester: Tester) -> Evidenc
     return evidence
 
 
-def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tester) -> None:
+def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tester | None) -> None:
     build, problem, claim = case.build, case.problem, case.claim
     reproduce = conduct.reproduce
     seeds = np.random.SeedSequence(conduct.seed).spawn(5)
@@ -155,8 +155,8 @@ def _collect(evidence: Evidence, case: LinearCase, conduct: Conduct, tester: Tes
     if paid and known and not stopped and all(entry.mechanism is not None for entry in paid):
         add_exact(evidence, paid, open_phase, claim, reproduce)
 
-    conduct.progress(0.5, "black-box test")
-    if not stopped:
+    if not stopped and tester is not None:
+        conduct.progress(0.5, "black-box test")
         _test_view(evidence, case, paid, conduct, tester, view_seed)
         _add_view(evidence, case, paid)
 

@@ -10,6 +10,9 @@ from types import ModuleType
 
 from verify.subject_error import SubjectError, words_of_error
 
+IMPORTED_AS = "dpwitness_subject_"
+"""How the name under which a file is imported begins: it hides no other module."""
+
 
 def import_file(path: Path) -> ModuleType:
     """Import a file, with its own folder on the path.
@@ -21,7 +24,7 @@ def import_file(path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise SubjectError(f"{path}: no such file")
-    specification = importlib.util.spec_from_file_location(f"dpwitness_subject_{path.stem}", path)
+    specification = importlib.util.spec_from_file_location(f"{IMPORTED_AS}{path.stem}", path)
     if specification is None or specification.loader is None:
         raise SubjectError(f"{path}: not a Python file")
     module = importlib.util.module_from_spec(specification)

@@ -56,6 +56,13 @@ def names_file(name: str) -> bool:
     return ".py:" in name or name.endswith(".py")
 
 
+def file_of(subject: object) -> Path | None:
+    """Return the Python file that a subject's name leads to, None if it is no such name."""
+    if not isinstance(subject, str) or not names_file(subject):
+        return None
+    return Path(subject.rpartition(":")[0] or subject)
+
+
 def is_registered(subject: object) -> bool:
     """Whether a subject is the name of a learner or specimen of this library."""
     return isinstance(subject, str) and (subject in every_learner or subject.startswith(_ZOO))

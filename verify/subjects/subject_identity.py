@@ -6,15 +6,19 @@ import dataclasses
 import functools
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from algorithms.code_fingerprint import code_digests
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
+from verify.provenance import LIBRARY
+from verify.subjects.python_file import IMPORTED_AS
 from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
@@ -38,6 +42,26 @@ def source_digest(subject: Subject) -> str:
     else:
         text = _source(subject.function)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def module_digests(subject: Subject) -> dict[str, str]:
+    """Return a digest of each module outside of this library that a learner's code consists of, by name.
+
+    Of its own module, and of those that it uses (`algorithms.code_fingerprint` says how far) from its own package or
+    from beside it. Of what is no learner none: its proof, if there is one, rests on parameters alone.
+    """
+    if not isinstance(subject, LearnerSubject) or subject.entry is not None:
+        return {}
+    own = subject.make.__module__
+    file = getattr(sys.modules.get(own), "__file__", None)
+    beside = {own.partition(".")[0]}
+    if file is not None and "." not in own:
+        folder = Path(file).parent
+        beside |= {path.stem for path in folder.glob("*.py")} | {
+            path.parent.name for path in folder.glob("*/__init__.py")
+        }
+    known = code_digests([own], frozenset(beside.difference(LIBRARY)))
+    return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in known.items()}
 
 
 def _bandit_source(bandit: PlainBandit) -> str:

@@ -57,6 +57,8 @@ class Answer:
         A mechanism's parameters, as its ``to_dict`` says them; of others None.
     digest
         Of the subject's own code and parameters; "" if they have none that can be read.
+    modules
+        Digests of the modules outside of this library that its code consists of, by name.
     evidence
         Everything that the layers found.
     """
@@ -67,6 +69,7 @@ class Answer:
     kind: SubjectKind
     mechanism: Mapping[str, Any] | None = None
     digest: str = ""
+    modules: Mapping[str, str] = field(default_factory=dict)
     evidence: Evidence = field(default_factory=Evidence)
 
     def to_data(self) -> dict[str, Any]:
@@ -92,6 +95,7 @@ class Answer:
             "kind": self.kind.value,
             "mechanism": self.mechanism,
             "digest": self.digest,
+            "modules": dict(self.modules),
             "upper": found.upper and dataclasses.asdict(found.upper),
             "lower": found.lower and dataclasses.asdict(found.lower),
             "witness": found.witness
@@ -138,6 +142,7 @@ class Answer:
             kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
             mechanism=read.take("mechanism", dict, type(None)),
             digest=read.text("digest"),
+            modules=read.words("modules"),
             evidence=Evidence(
                 upper=read.perhaps("upper", read_upper),
                 lower=read.perhaps("lower", read_lower),
@@ -155,13 +160,8 @@ class Answer:
     def agrees_with(self, later: Answer) -> bool:
         """Whether a later answer is about the same; layers may add to what one record is."""
         same_unit = dataclasses.replace(later.claim, unit=self.claim.unit)
-        return (self.subject, self.claim, self.seed, self.kind, self.mechanism, self.digest) == (
-            later.subject,
-            same_unit,
-            later.seed,
-            later.kind,
-            later.mechanism,
-            later.digest,
+        return dataclasses.replace(self, evidence=later.evidence) == dataclasses.replace(
+            later, claim=same_unit
         )
 
     @property

@@ -17,13 +17,13 @@ from verify.provenance import Provenance
 from verify.verdict.answer import (
     SubjectKind,
     read_assumption,
-    read_claim,
     read_finding,
     read_lower,
     read_upper,
     read_witness,
 )
 from verify.verdict.json_form import json_able
+from verify.verdict.stated_claim import claim_data, read_stated_claim
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -121,7 +121,7 @@ class Verification(FromJson):
         ValueError
             If a number is NaN, or a key of `details` is taken.
         """
-        claim, upper, lower, witness = self.claim, self.upper, self.lower, self.witness
+        upper, lower, witness = self.upper, self.lower, self.witness
         best_event = witness and {
             "neighbours": witness.neighbours,
             "event": witness.event,
@@ -135,18 +135,7 @@ class Verification(FromJson):
         }
         result: dict[str, Any] = {
             "subject": self.subject,
-            "claim": {
-                "model": claim.model,
-                "epsilon": claim.epsilon,
-                "delta": claim.delta,
-                "unit": claim.unit,
-                "neighbours": claim.neighbour_words,
-                "relation": claim.neighbours.value,
-                "view": claim.view,
-                "source": claim.source,
-                "differ": claim.differ,
-                "composition": claim.composition,
-            },
+            "claim": claim_data(self.claim),
             "verdict": self.verdict,
             "reasons": self.decision.reasons,
             "upper": upper and {"epsilon": upper.epsilon, "delta": upper.delta, "method": upper.method},
@@ -199,7 +188,7 @@ class Verification(FromJson):
         result = cls(
             subject=read.text("subject"),
             kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
-            claim=read.object("claim", _read_claim),
+            claim=read.object("claim", read_stated_claim),
             decision=Decision(verdict, tuple(read.texts("reasons"))),
             upper=read.perhaps("upper", read_upper),
             lower=read.perhaps("lower", read_lower),
@@ -213,12 +202,6 @@ class Verification(FromJson):
         _check_verdict(result, refuting)
         _check_shown(result.details)
         return result
-
-
-def _read_claim(read: JsonObject) -> Claim:
-    claim = read_claim(read, relation="relation")
-    read.one_of("neighbours", [claim.neighbour_words])
-    return claim
 
 
 def _check_verdict(result: Verification, refuting: Witness | None) -> None:

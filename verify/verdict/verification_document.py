@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from algorithms.claim import Claim
 from verify.document.blocks import (
     Block,
     Bullets,
@@ -54,7 +55,7 @@ _LEAST_DELTA = 1e-7  # the least decade of the curve
 def verification_document(verification: Verification, **files: str) -> Document:
     """Return what is said of a verification; `files` are digests of what it was read from, by name."""
     sections = [
-        _claim(verification),
+        claim_section(verification.subject, verification.claim),
         Section("Why", (Bullets(verification.decision.reasons),)),
         _bounds(verification),
         _witness(verification),
@@ -91,8 +92,8 @@ def references_section(words: tuple[str, ...]) -> Section | None:
     return Section("References", (Bullets(found),)) if found else None
 
 
-def _claim(verification: Verification) -> Section:
-    claim = verification.claim
+def claim_section(subject: str, claim: Claim) -> Section:
+    """Return a claim about a subject in words and numbers."""
     pairs = [
         ("ε and δ", claim_numbers(claim)),
         ("trust model", claim.model),
@@ -108,9 +109,7 @@ def _claim(verification: Verification) -> Section:
         + (f", except for an amount of δ = {number(claim.delta)}." if claim.delta else ".")
     )
     facts = Facts(tuple(pair for pair in pairs if pair[1]))
-    return Section(
-        "The claim", (Paragraph(claim_words(verification.subject, claim)), Paragraph(plain), facts)
-    )
+    return Section("The claim", (Paragraph(claim_words(subject, claim)), Paragraph(plain), facts))
 
 
 def _growth(epsilon: float) -> float:

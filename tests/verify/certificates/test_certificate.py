@@ -1,0 +1,67 @@
+"""Certificates as values: what loads back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mechanisms import Laplace
+from verify import Certificate, certify
+from verify.certificates.certificate import leaves, said_options
+from verify.options import Options
+
+QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
+
+
+@pytest.fixture(scope="module")
+def certificate() -> Certificate:
+    return certify(Laplace(scale=0.5), epsilon=2.0, seed=3, **QUICK)
+
+
+def test_it_loads_back_from_its_own_json(certificate: Certificate, tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(certificate.json()))
+    assert Certificate.load(file) == certificate
+    assert certificate.proof.upper.epsilon == 2.0
+    assert certificate.options == {**QUICK, "seed": 3}
+    assert repr(certificate).endswith("epsilon=2 delta=0, neighbours: replace one>")
+    assert "not checked for this page" in certificate._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"format": "dpwitness certificate, version 2"}, "format of the certificate must be one of"),
+        ({"assumptions": ["it rains"]}, "assumptions of the certificate must be empty"),
+        (
+            {"options": {"seed": 3, "anytime": True}},
+            "options of the certificate has keys that are unknown: anytime",
+        ),
+        ({"options": {"seed": 3, "effort": "default"}}, "must be those that are not the default"),
+        ({"options": {"seed": -1}}, "seed"),
+        ({"more": 1}, "has keys that are unknown: more"),
+    ],
+)
+def test_what_is_no_certificate_is_refused(
+    certificate: Certificate, changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Certificate.from_json(certificate.json() | changed)
+
+
+def test_options_without_words_are_refused_before_any_work() -> None:
+    with pytest.raises(ValueError, match="anytime=True: a certificate is about a proof"):
+        certify(Laplace(scale=1.0), epsilon=1.0, anytime=True)
+    with pytest.raises(ValueError, match="time_limit=inf: must be finite"):
+        said_options(Options(time_limit=float("inf")))
+
+
+def test_leaves_are_all_values_with_their_paths() -> None:
+    assert list(leaves({"a": {"b": [1, {"c": None}]}, "d": {}})) == [
+        ("a.b[0]", 1),
+        ("a.b[1].c", None),
+        ("d", {}),
+    ]

@@ -1,0 +1,180 @@
+"""A certificate is valid as it was written, with the code that it is about, and in no other way."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mechanisms import Gaussian, Sensitivity
+from verify import Certificate, SubjectError, certify
+from verify.certificates import certificate_check
+from verify.certificates.certificate import INFORMATIVE, certifying
+from verify.options import Options
+from verify.verification import verified
+
+pytestmark = pytest.mark.usefixtures("small_searches")
+QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
+OWN = """
+import numpy as np
+from algorithms import ClaimForm, View
+from mechanisms import Box, Laplace
+from {helper} import FACTOR
+
+class Greedy:
+    family = "semi-bandit"
+    claim = ClaimForm(model="local", view=View.MESSAGE, unit="one user", source="our notes")
+
+    def __init__(self, structure, gate, *, epsilon, horizon):
+        self.structure, self.gate = structure, gate
+        self.feedback_domain = Box(0, 1, structure.size)
+        self.noise = Laplace.for_epsilon(FACTOR * epsilon, sensitivity=self.feedback_domain.sensitivity)
+        self.total = np.zeros((gate.lanes, structure.arms))
+        self.lane = np.arange(gate.lanes)[:, None]
+
+    def act(self):
+        self.played = self.structure.solve(self.total)
+        return self.played
+
+    def observe(self, feedback):
+        self.total[self.lane, self.played] += self.gate.release(self.noise, feedback)
+"""
+
+
+@functools.cache
+def certificates() -> dict[str, Certificate]:
+    noise = Gaussian(sigma=4.0, sensitivity=Sensitivity(1.0, 1.0, 1.0))
+    return {
+        "learner": certify(
+            "cucb-ldp2", epsilon=1.0, horizon=4, settings={"arms": 4, "size": 2, "good": 1}, **QUICK
+        ),
+        "mechanism": certify(noise, epsilon=1.0, delta=1e-3, **QUICK),
+    }
+
+
+@pytest.fixture(params=["learner", "mechanism"])
+def certificate(request: pytest.FixtureRequest) -> Certificate:
+    return certificates()[request.param]
+
+
+def test_it_is_valid_as_it_was_written(certificate: Certificate) -> None:
+    checked = Certificate.loads(json.dumps(certificate.json())).check()
+    assert (checked.verdict, checked.exit_code) == ("valid", 0)
+    assert checked.json()["verdict"] == "valid"
+
+
+def paths(data: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every value that holds no others."""
+    if not isinstance(data, (dict, list)) or not data:
+        yield ()
+        return
+    for key in data if isinstance(data, dict) else range(len(data)):
+        yield from ((key, *rest) for rest in paths(data[key]))
+
+
+def others(value: Any) -> list[Any]:
+    """Return other values in place of one."""
+    match value:
+        case str():
+            return [f"{value} ", "", None]
+        case float() | int():
+            return [value * (1 + 2**-50) + 1e-300, value + 1, -1, "inf"]
+        case None:
+            return [{}, "x"]
+    return [True, {"x": "y"}, ["x"]]
+
+
+def test_no_value_can_be_changed(certificate: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
+    proofs: dict[str, Any] = {}
+
+    def once(
+        subject: object, options: Any, *, tests: bool
+    ) -> Any:  # the proof of one question is always the same
+        key = f"{subject} {options} {tests}"
+        proofs[key] = proofs.get(key) or verified(subject, options, tests=tests)
+        return proofs[key]
+
+    monkeypatch.setattr(certificate_check, "verified", once)
+    data = certificate.json()
+    for path in paths(data):
+        for value in others(functools.reduce(lambda node, key: node[key], path, data)):
+            changed = copy.deepcopy(data)
+            functools.reduce(lambda node, key: node[key], path[:-1], changed)[path[-1]] = value
+            try:
+                verdict = Certificate.from_json(changed).check().verdict
+            except ValueError:
+                continue
+            assert verdict != "valid" or path[0] in INFORMATIVE, (path, value)
+
+
+def test_a_claim_that_was_changed_with_its_command_is_that_of_another_certificate() -> None:
+    learner = certificates()["learner"]
+    claim = replace(learner.claim, epsilon=2.0)
+    changed = replace(learner, claim=claim, repeat=certifying(learner.subject, claim, learner.options))
+    checked = changed.check()
+    assert (checked.verdict, checked.exit_code) == ("invalid", 1)
+    assert "proof.upper.epsilon is 1.0 in the certificate" in checked.reasons[0]
+
+
+def test_a_mechanism_that_costs_more_than_is_certified_is_refuted() -> None:
+    mechanism = certificates()["mechanism"]
+    claim = replace(mechanism.claim, epsilon=0.1)
+    changed = replace(mechanism, claim=claim, repeat=certifying(mechanism.subject, claim, mechanism.options))
+    assert changed.check().verdict == "invalid"
+
+
+@pytest.mark.parametrize("name", ["numpy", "dpwitness", "python"])
+def test_other_versions_are_never_valid_and_are_named(certificate: Certificate, name: str) -> None:
+    made = certificate.provenance
+    other = replace(certificate, provenance=replace(made, versions={**made.versions, name: "0.0.1"}))
+    checked = other.check()
+    assert (checked.verdict, checked.exit_code) == ("unproven", 3)
+    assert checked.reasons[0].startswith(f"other versions: {name} is '0.0.1' in the certificate")
+    assert certificate.repeat in checked.reasons[-1]
+
+
+def test_a_black_box_gets_no_certificate_and_what_is_proved_of_it_is_nothing() -> None:
+    result = verified("zoo/svt1", Options(effort="quick"), tests=False)
+    assert (result.verdict, result.upper.epsilon) == ("unproven", math.inf)
+    assert "black box" in result.decision.reasons[0]
+
+
+def test_a_learner_of_ones_own_is_certified_with_its_file_and_what_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, helper = tmp_path / "code", f"helper_{tmp_path.name.replace('-', '_')}"
+    folder.mkdir()
+    (folder / f"{helper}.py").write_text("FACTOR = 1.0\n")
+    file = folder / "greedy.py"
+    file.write_text(OWN.format(helper=helper))
+    certificate = certify(f"{file}:Greedy", epsilon=1.0, horizon=4, isolated=True, **QUICK)
+    assert certificate.provenance.digests.keys() >= {"file", "module greedy", f"module {helper}"}
+
+    moved = folder.rename(tmp_path / "elsewhere") / "greedy.py"
+    with pytest.raises(SubjectError, match="no such file"):
+        certificate.check()
+    assert certificate.check(f"{moved}:Greedy").verdict == "valid"
+
+    (moved.parent / f"{helper}.py").write_text("FACTOR = 0.5\n")
+    checked = certificate.check(f"{moved}:Greedy")
+    assert checked.verdict == "unproven"
+    assert f"the digest of module {helper} is" in checked.reasons[0]
+
+    moved.write_text("raise RuntimeError('other code is not imported')\n")
+    checked = certificate.check(f"{moved}:Greedy")
+    assert (checked.verdict, len(checked.reasons)) == ("unproven", 2)
+    assert "the digest of file is" in checked.reasons[0]
+
+
+def test_a_class_is_found_by_no_name() -> None:
+    learner = certificates()["learner"]
+    lost = replace(learner, subject="Lost", repeat=certifying("Lost", learner.claim, learner.options))
+    with pytest.raises(SubjectError, match="Lost: is found by no name"):
+        lost.check()

@@ -1,0 +1,361 @@
+"""What a certificate says, and its JSON form, from which it loads back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from algorithms.claim import Claim
+from verify.document.html_page import fragment
+from verify.findings import UpperBound
+from verify.json_object import FromJson, JsonError, JsonObject
+from verify.options import Options, each_option
+from verify.provenance import Provenance
+from verify.reproduction import repeating
+from verify.subjects.resolve import is_registered, names_file
+from verify.verdict.answer import SubjectKind, read_upper
+from verify.verdict.json_form import json_able
+from verify.verdict.stated_claim import claim_data, read_stated_claim
+
+if TYPE_CHECKING:
+    from verify.certificates.certificate_check import CertificateCheck
+
+FORMAT = "dpwitness certificate, version 1"
+
+SAID = (
+    "problem",
+    "settings",
+    "horizon",
+    "effort",
+    "samples",
+    "confidence",
+    "false_alarm",
+    "time_limit",
+    "stub",
+    "seed",
+)
+"""The options of a verification that a certificate says, beside its claim."""
+
+INFORMATIVE = ("date",)
+"""What no check of an unsigned certificate can tell from its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Equal releases that the record which paid most was part of.
+
+    Attributes
+    ----------
+    mechanism
+        Its parameters.
+    sensitivity
+        How far the record could move each of them: its l1, l2 and linf.
+    where
+        The line that released.
+    releases
+        How many.
+    charge
+        What each of them cost, exactly, in the currency of the theorem.
+    """
+
+    mechanism: Mapping[str, Any]
+    sensitivity: Mapping[str, float]
+    where: str
+    releases: int
+    charge: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Accounted:
+    """What accountants enforced and charged.
+
+    Attributes
+    ----------
+    theorem
+        What adds charges up.
+    runs, rounds
+        How many runs of how many rounds.
+    releases
+        How many charges there were.
+    total
+        The largest exact (epsilon, delta) that any record paid in any run.
+    charges
+        What it paid for.
+    """
+
+    theorem: str
+    runs: int
+    rounds: int
+    releases: int
+    total: Mapping[str, str]
+    charges: tuple[Charge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanProof:
+    """What is proved of a registered learner's plan, for all numbers.
+
+    Attributes
+    ----------
+    costs
+        What each kind of record pays.
+    rests_on
+        What the proof takes as given: that noise which is calibrated by a program is what it is calibrated to.
+    """
+
+    costs: Mapping[str, str]
+    rests_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Why the claim holds.
+
+    Attributes
+    ----------
+    upper
+        The upper bound, and the theorem that gives it.
+    reasons
+        The verdict's, in words.
+    mechanism
+        Of a mechanism: its parameters, from which the bound is computed.
+    accounted
+        Of a learner.
+    plan
+        Of a registered learner that has one.
+    """
+
+    upper: UpperBound
+    reasons: tuple[str, ...]
+    mechanism: Mapping[str, Any] | None = None
+    accounted: Accounted | None = None
+    plan: PlanProof | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Certificate(FromJson):
+    """A claim that was certified, with its proof and the code that it is about; `verify.certify` makes one.
+
+    It rests on no assumption: what does gets none. A file proves nothing by itself; `check` proves it again.
+
+    Attributes
+    ----------
+    subject, kind
+        What is certified: a registered name, ``path.py:object`` or a mechanism in words; and what it is.
+    claim
+        What holds of it.
+    proof
+        Why.
+    options
+        How it was verified: those of `verify` in `SAID` that are not the default, and the seed.
+    repeat
+        The command, or Python call, that certifies the same again.
+    provenance
+        When it was made, by which versions, and digests of all code.
+    """
+
+    subject: str
+    kind: SubjectKind
+    claim: Claim
+    proof: Proof
+    options: Mapping[str, Any]
+    repeat: str
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def __repr__(self) -> str:
+        """One line; `json` gives everything."""
+        return f"<Certificate of {self.subject}: {self.claim_words}>"
+
+    def _repr_html_(self) -> str:
+        """The certificate, as notebooks show it."""
+        from verify.certificates.certificate_document import (
+            certificate_document,
+        )  # it shows this file's class
+
+        return fragment(certificate_document(self))
+
+    @property
+    def claim_words(self) -> str:
+        """Epsilon, delta and the relation, on one line."""
+        claim = self.claim
+        return f"epsilon={claim.epsilon:g} delta={claim.delta:g}, neighbours: {claim.neighbours}"
+
+    @property
+    def asked(self) -> Options:
+        """The options with which the claim is verified."""
+        return _asked(self.claim, self.options)
+
+    def check(self, subject: object = None) -> CertificateCheck:
+        """Prove it again on the installed code.
+
+        Parameters
+        ----------
+        subject
+            What it is about, where its name does not lead there: an object, or the path that its file has here.
+
+        Raises
+        ------
+        ValueError
+            If its subject is not found.
+        """
+        from verify.certificates.certificate_check import check_certificate
+
+        return check_certificate(self, subject)
+
+    def json(self) -> dict[str, Any]:
+        """Return the certificate as JSON data."""
+        data: dict[str, Any] = json_able(
+            {
+                "format": FORMAT,
+                "subject": self.subject,
+                "kind": self.kind.value,
+                "claim": claim_data(self.claim),
+                "assumptions": [],
+                "proof": asdict(self.proof),
+                "options": self.options,
+                "repeat": self.repeat,
+                **self.provenance.json(),
+            }
+        )
+        return data
+
+    @classmethod
+    def from_json(cls, data: Any) -> Certificate:
+        """Return the certificate that `json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing, unknown or of another type, a value is out of range, or it rests on an assumption.
+        """
+        read = JsonObject(data, "the certificate")
+        read.one_of("format", [FORMAT])
+        certificate = cls(
+            subject=read.text("subject"),
+            kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
+            claim=read.object("claim", read_stated_claim),
+            proof=read.object("proof", _read_proof),
+            options=_checked_options(read.mapping("options")),
+            repeat=read.text("repeat"),
+            provenance=Provenance.read(read),
+        )
+        if read.take("assumptions", list):
+            raise JsonError(
+                "assumptions of the certificate must be empty: what rests on any gets no certificate"
+            )
+        read.end()
+        if wrong := differences(data, certificate.json()):
+            raise JsonError(f"{wrong[0]}: it must be written as it is read")
+        return certificate
+
+    def dated(self, date: str) -> Certificate:
+        """Return the same certificate with another date."""
+        return replace(self, provenance=replace(self.provenance, date=date))
+
+
+def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:
+    return Options(epsilon=claim.epsilon, delta=claim.delta, composition=claim.composition or None, **options)
+
+
+def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
+    """Return the command, or Python call, that certifies this."""
+    named = is_registered(subject) or names_file(subject)
+    return repeating("certify", subject, _asked(claim, options), named=named)
+
+
+def said_options(options: Options) -> dict[str, Any]:
+    """Return the options that a certificate says, without defaults, but with the seed.
+
+    Raises
+    ------
+    ValueError
+        If one is set that no certificate says, or to an object that has no words.
+    """
+    said: dict[str, Any] = {}
+    for name, default, facts in each_option(Options):
+        value = getattr(options, name)
+        if name in SAID and (name == "seed" or value not in (default, {}, [])):
+            said[name] = _plain(name, value)
+        elif facts.repeats and value != default and name not in (*SAID, "epsilon", "delta", "composition"):
+            raise ValueError(f"{name}={value!r}: a certificate is about a proof, and takes none")
+    return said
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a value of an option as JSON data."""
+    try:
+        plain = json_able(value)
+    except ValueError:
+        raise ValueError(f"{name}={value!r}: has no words for a certificate; name it") from None
+    if "inf" in (plain, value):
+        raise ValueError(f"{name}={value!r}: must be finite for a certificate")
+    return plain
+
+
+def _checked_options(written: Mapping[str, Any]) -> dict[str, Any]:
+    if unknown := sorted(written.keys() - set(SAID)):
+        raise JsonError(f"options of the certificate has keys that are unknown: {', '.join(unknown)[:60]}")
+    if said_options(Options(**written)) != written:
+        raise JsonError("options of the certificate must be those that are not the default, and the seed")
+    return dict(written)
+
+
+def _read_proof(read: JsonObject) -> Proof:
+    return Proof(
+        upper=read.object("upper", read_upper),
+        reasons=tuple(read.texts("reasons")),
+        mechanism=read.take("mechanism", dict, type(None)),
+        accounted=read.perhaps("accounted", read_accounted),
+        plan=read.perhaps("plan", _read_plan),
+    )
+
+
+def read_accounted(read: JsonObject) -> Accounted:
+    """Return what was accounted, written by its fields."""
+    return Accounted(
+        theorem=read.text("theorem"),
+        runs=read.whole("runs"),
+        rounds=read.whole("rounds"),
+        releases=read.whole("releases"),
+        total=read.words("total"),
+        charges=tuple(read.entries("charges", _read_charge)),
+    )
+
+
+def _read_charge(read: JsonObject) -> Charge:
+    return Charge(
+        mechanism=read.mapping("mechanism"),
+        sensitivity=read.object(
+            "sensitivity", lambda moved: {key: moved.number(key) for key in ("l1", "l2", "linf")}
+        ),
+        where=read.text("where"),
+        releases=read.whole("releases"),
+        charge=read.words("charge"),
+    )
+
+
+def _read_plan(read: JsonObject) -> PlanProof:
+    return PlanProof(read.words("costs"), tuple(read.texts("rests_on")))
+
+
+def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value of JSON data that holds no others, with its path, as in ``proof.upper.epsilon``."""
+    if isinstance(data, Mapping) and data:
+        for key, value in data.items():
+            yield from leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(data, list) and data:
+        for number, value in enumerate(data):
+            yield from leaves(value, f"{path}[{number}]")
+    else:
+        yield path, data
+
+
+def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """Say where JSON data of a certificate differ from what is found here."""
+    left, right = dict(leaves(written)), dict(leaves(found))
+    return [
+        f"{path} is {left.get(path, 'missing')!r} in the certificate, and {right.get(path, 'missing')!r} here"
+        for path in dict.fromkeys((*left, *right))
+        if path not in left or path not in right or left[path] != right[path]
+    ]

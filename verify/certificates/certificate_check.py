@@ -1,0 +1,142 @@
+"""Proving a certificate again on the installed code.
+
+Nothing that a certificate says is believed. First its code: versions, and digests of this library and of the
+subject's own file, before that is imported. Then everything that needs no test of the view (accounting, replays,
+coupled runs, or the profile of a mechanism) is done again, and what comes out must be the same certificate, to the last
+value but its date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from mechanisms import ParameterError
+from verify.certificates.certificate import INFORMATIVE, Certificate, certifying, differences
+from verify.certificates.certification import certificate_of
+from verify.conduct.exit_codes import BAD, GOOD, OPEN
+from verify.json_object import JsonError
+from verify.provenance import file_digest, made_now, package_digests
+from verify.subject_error import SubjectError
+from verify.subjects.resolve import file_of, is_registered, names_file
+from verify.verdict.answer import SubjectKind
+from verify.verification import verified
+from verify.verify_mechanism import rebuilt
+
+FORMAT = "dpwitness certificate check, version 1"
+
+CheckVerdict = Literal["valid", "invalid", "unproven"]
+
+_EXIT_CODES: Mapping[CheckVerdict, int] = {"valid": GOOD, "invalid": BAD, "unproven": OPEN}
+_MOST_DIFFERENCES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateCheck:
+    """What became of a certificate that was proved again.
+
+    Attributes
+    ----------
+    certificate
+        What was checked.
+    verdict
+        ``"valid"``: the installed code is the certificate's, and proves the same. ``"invalid"``: it is the
+        certificate's, and something else comes out, or the claim is refuted. ``"unproven"``: other code or other
+        versions are installed, or the proof did not come to its end; nothing speaks against the claim.
+    reasons
+        Why, the deciding one first.
+    """
+
+    certificate: Certificate
+    verdict: CheckVerdict
+    reasons: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Of the command line: 0 valid, 1 invalid, 3 unproven."""
+        return _EXIT_CODES[self.verdict]
+
+    def json(self) -> dict[str, Any]:
+        """Return the check as JSON data."""
+        return {
+            "format": FORMAT,
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "certificate": self.certificate.json(),
+        }
+
+
+def check_certificate(certificate: Certificate, subject: object = None) -> CertificateCheck:
+    """Prove a certificate again; see `Certificate.check`."""
+    again = certifying(certificate.subject, certificate.claim, certificate.options)
+    if certificate.repeat != again:
+        told = f"it was changed: its subject, claim and options are those of {again!r}, and not of its own command"
+        return CertificateCheck(certificate, "invalid", (told,))
+    found = _subject(certificate, subject)
+    if isinstance(found, CertificateCheck):
+        return found
+    if changed := _changed_code(certificate, found):
+        return CertificateCheck(
+            certificate, "unproven", (*changed, f"To certify what is installed: {certificate.repeat}")
+        )
+    isolated = isinstance(found, str) and not is_registered(found)
+    result = verified(found, replace(certificate.asked, isolated=isolated), tests=False)
+    if result.verdict != "certified":
+        verdict: CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
+        return CertificateCheck(certificate, verdict, result.decision.reasons)
+    proved = certificate_of(result, found, certificate.asked)
+    digests = differences(dict(certificate.provenance.digests), dict(proved.provenance.digests))
+    if digests:
+        words = tuple(f"other code: the digest of {each}" for each in digests)
+        return CertificateCheck(certificate, "unproven", words)
+    # Where its file lies here, and when it was written, are no part of the proof.
+    placed = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
+    differing = differences(certificate.json(), placed.dated(certificate.provenance.date).json())
+    if differing:
+        words = tuple(f"the proof gives something else: {each}" for each in differing[:_MOST_DIFFERENCES])
+        return CertificateCheck(certificate, "invalid", words)
+    informative = ", ".join(INFORMATIVE)
+    return CertificateCheck(
+        certificate,
+        "valid",
+        (
+            "The installed code is the certificate's, and proves the same again, every charge included.",
+            f"It is not signed: who wrote it, and its {informative}, are its bearer's word.",
+        ),
+    )
+
+
+def _subject(certificate: Certificate, subject: object) -> object:
+    """Return what the certificate is about, or the check if that cannot be."""
+    if subject is not None:
+        return subject
+    name = certificate.subject
+    if is_registered(name) or names_file(name):
+        return name
+    if certificate.kind is SubjectKind.MECHANISM:
+        try:
+            return rebuilt(certificate.proof.mechanism or {})
+        except (ParameterError, JsonError, TypeError, LookupError, AttributeError) as error:
+            return CertificateCheck(
+                certificate, "invalid", (f"proof.mechanism is none of this library's: {error}",)
+            )
+    raise SubjectError(
+        f"{name}: is found by no name; say where it is (--subject path.py:object, or check(subject=...))"
+    )
+
+
+def _changed_code(certificate: Certificate, subject: object) -> tuple[str, ...]:
+    """Say which versions and code differ from the certificate's; nothing of the subject is imported for it."""
+    installed = made_now()
+    said = [
+        f"other versions: {each}" for each in differences(certificate.provenance.versions, installed.versions)
+    ]
+    digests = dict(package_digests())
+    file = file_of(subject)
+    if file is not None:
+        if not file.is_file():
+            raise SubjectError(f"{file}: no such file")
+        digests["file"] = file_digest(file)
+    known = {name: certificate.provenance.digests.get(name, "none") for name in digests}
+    return (*said, *(f"other code: the digest of {each}" for each in differences(known, digests)))

@@ -1,0 +1,84 @@
+"""A certificate as a document: what it says, and that reading it proves nothing."""
+
+from __future__ import annotations
+
+from verify.certificates.certificate import Accounted, Certificate, Charge, Proof
+from verify.document.blocks import Bullets, Code, Document, Facts, Paragraph, Section, Table
+from verify.sentences import both_numbers
+from verify.verdict.verification_document import claim_section, provenance_section, references_section
+
+
+def certificate_document(certificate: Certificate, **files: str) -> Document:
+    """Return what a certificate says; `files` are digests of what it was read from, by name."""
+    claim, proof = certificate.claim, certificate.proof
+    sections = [
+        claim_section(certificate.subject, claim),
+        Section("Why it holds", (Bullets(proof.reasons), Facts(_facts(proof)))),
+        _charges(proof.accounted),
+        Section("What it rests on", (Paragraph("No assumption: what rests on any gets no certificate."),)),
+        Section(
+            "See it again",
+            (
+                Paragraph(
+                    "This line certifies it again. To prove the file again: dpwitness certificate check FILE."
+                ),
+                Code(certificate.repeat),
+            ),
+        ),
+        provenance_section(certificate.provenance, **files),
+        references_section((proof.upper.method, claim.composition)),
+    ]
+    return Document(
+        "CERTIFICATE",
+        "open",
+        certificate.subject,
+        f"It says that {both_numbers(claim.epsilon, claim.delta)} is certified, neighbours: {claim.neighbours}. A file "
+        "proves nothing, and was not checked for this page; dpwitness certificate check proves it again.",
+        tuple(section for section in sections if section is not None),
+    )
+
+
+def _facts(proof: Proof) -> tuple[tuple[str, str], ...]:
+    pairs = [
+        ("upper bound", f"{both_numbers(proof.upper.epsilon, proof.upper.delta)} by {proof.upper.method}")
+    ]
+    if proof.mechanism is not None:
+        pairs.append(("mechanism", _named(proof.mechanism)))
+    if proof.accounted is not None:
+        accounted = proof.accounted
+        pairs += [
+            ("composition", accounted.theorem),
+            ("runs", f"{accounted.runs} of {accounted.rounds:,} rounds, {accounted.releases:,} charges"),
+            ("the record that paid most", _amount(accounted.total)),
+        ]
+    if proof.plan is not None:
+        pairs += [(f"plan: {record} pays", cost) for record, cost in proof.plan.costs.items()]
+        pairs += [("given that", each) for each in proof.plan.rests_on]
+    return tuple(pairs)
+
+
+def _charges(accounted: Accounted | None) -> Section | None:
+    if accounted is None or not accounted.charges:
+        return None
+    heading = ("line", "mechanism", "releases", "each costs, exactly")
+    rows = tuple(_row(each) for each in accounted.charges)
+    return Section("What the record that paid most paid for", (Table(heading, rows),))
+
+
+def _row(charge: Charge) -> tuple[str, str, str, str]:
+    return charge.where, _named(charge.mechanism), f"{charge.releases:,}", _amount(charge.charge)
+
+
+def _named(mechanism: object) -> str:
+    """Return a mechanism's parameters in words; the certificate's file may hold anything in their place."""
+    if not isinstance(mechanism, dict):
+        return str(mechanism)
+    rest = ", ".join(
+        f"{key}={value}" for key, value in mechanism.items() if key not in ("kind", "sensitivity")
+    )
+    return f"{mechanism.get('kind', 'a mechanism')} {rest}".rstrip()
+
+
+def _amount(amount: object) -> str:
+    assert isinstance(amount, dict)
+    return ", ".join(f"{name} = {value}" for name, value in amount.items() if value != "0") or "nothing"

@@ -1,0 +1,114 @@
+"""`certify`: a certificate of what is certified, and of nothing else."""
+
+from __future__ import annotations
+
+from verify.certificates.certificate import (
+    Accounted,
+    Certificate,
+    PlanProof,
+    Proof,
+    certifying,
+    read_accounted,
+    said_options,
+)
+from verify.json_object import JsonObject
+from verify.learners.learner_subject import plan_proof
+from verify.options import Options, takes
+from verify.provenance import Provenance, file_digest, package_digests
+from verify.subjects.resolve import file_of, registered_name
+from verify.verdict.result import Verification
+from verify.verification import verified
+
+
+class NotCertified(ValueError):
+    """The claim was not certified, so that there is no certificate.
+
+    Attributes
+    ----------
+    verification
+        The whole result.
+    """
+
+    def __init__(self, verification: Verification, why: str) -> None:
+        super().__init__(f"no certificate of {verification.subject}: {why}")
+        self.verification = verification
+
+
+@takes(Options)
+def certify(subject: object, options: Options) -> Certificate:
+    """Verify a claim, and return its certificate if it is certified.
+
+    Parameters
+    ----------
+    subject
+        A registered learner's name, ``"path/to/file.py:object"``, a learner class, or a mechanism.
+
+    Returns
+    -------
+    Certificate
+        The claim with its proof, the code that it is about, and the command that repeats it.
+
+    Raises
+    ------
+    NotCertified
+        If the claim is refuted or unproven, or not all tests were done; what was found is its `verification`.
+    ValueError
+        If any parameter is of a wrong type or out of range, or a certificate cannot say it; the message names it.
+
+    Examples
+    --------
+    >>> from mechanisms import Laplace
+    >>> certificate = certify(Laplace(scale=1.0), epsilon=1.0, effort="quick")
+    >>> certificate.proof.upper.epsilon
+    1.0
+    >>> certificate.check().verdict
+    'valid'
+    """
+    said_options(options)  # before any work
+    found = verified(subject, options)
+    if found.verdict != "certified":
+        raise NotCertified(found, f"{found.verdict}. {' '.join(found.decision.reasons)}")
+    if found.details.get("interrupted"):
+        raise NotCertified(found, "stopped before all tests were done")
+    return certificate_of(found, subject, options)
+
+
+def certificate_of(found: Verification, subject: object, options: Options) -> Certificate:
+    """Return the certificate of a verification with the verdict certified."""
+    assert found.upper is not None
+    accounted = found.details.get("accounting")
+    file = file_of(subject)
+    made = found.provenance
+    digests = {
+        **package_digests(),
+        **{name: digest for name, digest in made.digests.items() if name != "dpwitness"},
+        **({} if file is None else {"file": file_digest(file)}),
+    }
+    said = said_options(options) | {"seed": found.seed}
+    return Certificate(
+        subject=found.subject,
+        kind=found.kind,
+        claim=found.claim,
+        proof=Proof(
+            upper=found.upper,
+            reasons=found.decision.reasons,
+            mechanism=found.details.get("mechanism"),
+            accounted=None if accounted is None else _accounted(accounted),
+            plan=_plan(subject),
+        ),
+        options=said,
+        repeat=certifying(found.subject, found.claim, said),
+        provenance=Provenance(made.date, made.versions, digests),
+    )
+
+
+def _accounted(written: object) -> Accounted:
+    return read_accounted(JsonObject(written, "accounting"))
+
+
+def _plan(subject: object) -> PlanProof | None:
+    name = registered_name(subject)
+    proof = None if name is None else plan_proof(name)
+    if proof is None:
+        return None
+    return PlanProof({record: str(cost) for record, cost in proof.costs.items()}, proof.rests_on)
