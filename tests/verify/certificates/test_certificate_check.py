@@ -83,7 +83,7 @@ def others(value: Any) -> list[Any]:
     """Return other values in place of one."""
     match value:
         case str():
-            return [f"{value} ", "", None]
+            return [f"{value} ", value[1:] + "?", None]
         case float() | int():
             return [value * (1 + 2**-50) + 1e-300, value + 1, -1, "inf"]
         case None:
