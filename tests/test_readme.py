@@ -80,11 +80,18 @@ def test_commands_run(command, tmp_path, monkeypatch, capsys):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", shlex.split(command))
-    with pytest.raises(SystemExit) as exit_:
-        main()
-    assert exit_.value.code in (0, 1)
-    assert capsys.readouterr().err == ""
+    for each in (*writing_what_is_read_by(command), command):
+        monkeypatch.setattr(sys, "argv", shlex.split(each))
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        assert exit_.value.code in (0, 1)
+        assert capsys.readouterr().err == ""
+
+
+def writing_what_is_read_by(command):
+    """Return the commands of the README whose -o is a file that this one reads."""
+    written = {line.partition(" -o ")[2]: line for line in SHELL if " -o " in line}
+    return [written[word] for word in shlex.split(command.partition(" -o ")[0]) if word in written]
 
 
 @pytest.mark.slow
