@@ -1,4 +1,4 @@
-"""The service as an ASGI application: who is asking, how much, for what; then the desk; then an answer.
+"""The service as an ASGI application: who is asking, how much, for what; then the part that does it; then an answer.
 
 A request passes, in this order: a deadline, its key, the key's scope, its rate, the size of its body, JSON read
 strictly. Whatever fails on the way is one JSON object. What fails unforeseen is told by class and line only: the words
@@ -13,8 +13,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,22 +22,21 @@ from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from accountant.service.asked import check_keys, read_object, read_record, read_release, read_request
-from accountant.service.desk import Desk
+from accountant.service.asked import read_object
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, Scope
 from accountant.service.limits import Limits, Rate
 from accountant.service.metrics import CONTENT_TYPE, Metrics
 from accountant.service.openapi import openapi
-from accountant.service.page import CONTENT_SECURITY, page
-from accountant.service.problem import Problem, invalid
+from accountant.service.page import CONTENT_SECURITY
+from accountant.service.part import Body, Operation, Part
+from accountant.service.problem import Problem
 
-_SHOWN = 20
 _HEADERS = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -48,114 +46,41 @@ _HEADERS = (
 
 _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 
-Body = Mapping[str, Any]
 
-
-@dataclass(frozen=True)
-class Operation:
-    """Something that may be asked for.
-
-    Attributes
-    ----------
-    path, method
-        Where it is asked for.
-    scope
-        What a key must allow; None if it takes no key.
-    answer
-        What is done, in a thread, with the key's name and the body; it returns JSON-able data or a response.
-    browsers
-        Whether a browser's own question for a name and a password (HTTP Basic) may present the key, too.
-    """
-
-    path: str
-    method: str
-    scope: Scope | None
-    answer: Callable[[str, Body], Mapping[str, Any] | Response]
-    browsers: bool = False
-
-
-def operations(desk: Desk, metrics: Metrics, limits: Limits) -> list[Operation]:
-    """Return all that a service does."""
-
-    def records(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "records")
-        names = body["records"]
-        if not isinstance(names, list) or not 0 < len(names) <= limits.records:
-            raise invalid("records", f"must be a list of 1 to {limits.records} records")
-        return desk.left(client, tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names)))
-
-    def cancel(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request")
-        return desk.cancel(client, read_request(body))
-
-    def give_back(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "reservation")
-        position = body["reservation"]
-        if type(position) is not int or not 0 < position < 2**63:
-            raise invalid("reservation", "must be a positive whole number")
-        return desk.give_back(client, position)
-
-    def health(client: str, body: Body) -> Mapping[str, Any]:
-        desk.check()
-        return {"status": "ok"}
-
-    def shown(client: str, body: Body) -> Response:
-        found, most = desk.summary(client), desk.most_spent(_SHOWN, client)
-        return HTMLResponse(page(desk.store.name, found, most, len(desk.reservations(client))))
-
-    def measured(client: str, body: Body) -> Response:
-        return PlainTextResponse(metrics.text(_gauges(desk, client)), media_type=CONTENT_TYPE)
-
-    def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
-        return lambda client, body: do(client, read_release(body, limits, values=values))
-
-    return [
-        Operation("/v1/release", "POST", Scope.SPEND, asked(desk.release, True)),
-        Operation("/v1/reserve", "POST", Scope.SPEND, asked(desk.reserve, False)),
-        Operation("/v1/commit", "POST", Scope.SPEND, asked(desk.commit, True)),
-        Operation("/v1/cancel", "POST", Scope.SPEND, cancel),
-        Operation("/v1/left", "POST", Scope.READ, records),
-        Operation("/v1/summary", "GET", Scope.READ, lambda client, _: desk.summary_json(client)),
-        Operation(
-            "/v1/reservations",
-            "GET",
-            Scope.ADMIN,
-            lambda client, _: {
-                "reservations": [
-                    {"reservation": position, "held_by": holder}
-                    for position, holder in desk.reservations(client).items()
-                ]
-            },
-        ),
-        Operation("/v1/give-back", "POST", Scope.ADMIN, give_back),
-        Operation("/", "GET", Scope.READ, shown, browsers=True),
-        Operation("/metrics", "GET", Scope.READ, measured, browsers=True),
-        Operation("/health", "GET", None, health),
-        Operation("/openapi.json", "GET", None, lambda _, __: openapi()),
-    ]
-
-
-def _gauges(desk: Desk, client: str) -> dict[str, tuple[str, float | None]]:
-    most = desk.most_spent(1, client)
-    share = most[0][3] if most else 0.0
-    reservations = len(desk.reservations(client))
-    return {
-        "dpwitness_largest_share_spent": ("Share of its budget that the worst record has spent.", share),
-        "dpwitness_open_reservations": ("Reservations that are neither drawn nor given back.", reservations),
-    }
-
-
-def make_app(desk: Desk, keys: KeyFile, limits: Limits | None = None) -> ASGIApp:
-    """Return the application."""
+def make_app(parts: Sequence[Part], keys: KeyFile, limits: Limits | None = None) -> ASGIApp:
+    """Return the application: what its parts do, and what is asked of all of them together."""
     limits = Limits() if limits is None else limits
     metrics, front = Metrics(), _Front(keys, limits)
-    routes = [
-        Route(each.path, partial(front.answer, each), methods=[each.method])
-        for each in operations(desk, metrics, limits)
-    ]
+    operations = [each for part in parts for each in part.operations] + _of_all(parts, metrics)
+    routes = [Route(each.path, partial(front.answer, each), methods=[each.method]) for each in operations]
     return _Guard(
         Starlette(routes=routes, exception_handlers={HTTPException: _http_problem}), metrics, limits
     )
+
+
+def _of_all(parts: Sequence[Part], metrics: Metrics) -> list[Operation]:
+    """Return the operations that any service has."""
+
+    def health(client: str, body: Body) -> Mapping[str, Any]:
+        for part in parts:
+            part.check()
+        return {"status": "ok"}
+
+    def measured(client: str, body: Body) -> Response:
+        gauges = [gauge for part in parts for gauge in part.gauges(client)]
+        return PlainTextResponse(metrics.text(gauges), media_type=CONTENT_TYPE)
+
+    def described(client: str, body: Body) -> Mapping[str, Any]:
+        return openapi([*(each for part in parts for each in part.operations), *own], schemas)
+
+    words = "What Prometheus asks for; also with HTTP Basic."
+    own = [
+        Operation("/metrics", "GET", Scope.READ, measured, words, answers="text/plain", browsers=True),
+        Operation("/health", "GET", None, health, "Whether all can be read and nothing is shut.", answers="Health"),
+        Operation("/openapi.json", "GET", None, described, "This document."),
+    ]  # fmt: skip
+    schemas = {name: schema for part in parts for name, schema in part.schemas.items()}
+    return own
 
 
 class _Front:

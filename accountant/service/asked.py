@@ -134,6 +134,21 @@ def read_release(body: Mapping[str, Any], limits: Limits, *, values: bool) -> As
     )
 
 
+def read_records(body: Mapping[str, Any], limits: Limits) -> tuple[RecordId, ...]:
+    """Return the records that a body asks about.
+
+    Raises
+    ------
+    Problem
+        Naming the parameter and the rule.
+    """
+    check_keys(body, "records")
+    names = body["records"]
+    if not isinstance(names, list) or not 0 < len(names) <= limits.records:
+        raise invalid("records", f"must be a list of 1 to {limits.records} records")
+    return tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
+
+
 def read_request(body: Mapping[str, Any]) -> str:
     """Return the caller's key of a request.
 
@@ -142,10 +157,21 @@ def read_request(body: Mapping[str, Any]) -> str:
     Problem
         If it is none.
     """
-    request = body["request"]
-    if not _is_name(request) or not request:
-        raise invalid("request", f"must be a text of 1 to {_LONGEST_NAME} characters")
-    return request
+    return read_name(body, "request")
+
+
+def read_name(body: Mapping[str, Any], parameter: str) -> str:
+    """Return a word that something is known by.
+
+    Raises
+    ------
+    Problem
+        If it is none.
+    """
+    name = body[parameter]
+    if not _is_name(name) or not name:
+        raise invalid(parameter, f"must be a text of 1 to {_LONGEST_NAME} characters")
+    return name
 
 
 def read_record(record: Any, parameter: str) -> RecordId:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,8 +16,9 @@ from accountant.gates.provenance import RecordId
 from accountant.place import acting_for
 from accountant.quote import Quote
 from accountant.refusals import BudgetExceeded, GateClosed, Refusal
+from accountant.service.amounts_json import account_json, summary_json
 from accountant.service.asked import Asked
-from accountant.service.problem import Problem, invalid
+from accountant.service.problem import Problem, invalid, kind_of
 from accountant.store import KeyUsed, Settled
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreRefused
 from accountant.stores.sql_store import SQLStore
@@ -95,7 +96,7 @@ class Desk:
         except GateClosed:
             raise
         except Refusal as refused:
-            raise Problem(422, _kind(refused), refused.message, "mechanism") from None
+            raise Problem(422, kind_of(refused), refused.message, "mechanism") from None
         except (TypeError, ValueError) as error:
             raise invalid("mechanism", str(error)) from None
 
@@ -169,20 +170,9 @@ class Desk:
         """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
 
         def left() -> list[dict[str, Any]]:
-            found = []
-            for record in records:
-                spent = self.store.spent(record)
-                found.append({"record": record, **self._account(spent)})
-            return found
+            return [account_json(self._accountant, record) for record in records]
 
         return {"neighbours": str(self.store.neighbouring), "records": self._asking(client, left)}
-
-    def _account(self, spent: Amount) -> dict[str, Any]:
-        terms = self.store.terms
-        return {
-            "spent": _parts(spent, up),
-            "left": _parts(terms.composition.left(spent, terms.budget), _down),
-        }
 
     def summary(self, client: str = "") -> Summary:
         """Summarise who paid what for which release."""
@@ -191,28 +181,8 @@ class Desk:
 
     def summary_json(self, client: str) -> dict[str, Any]:
         """Return the summary as JSON-able data."""
-        found = self.summary(client)
-        worst = found.worst_record
-        return {
-            "budget": {"epsilon": _number(found.budget.epsilon), "delta": found.budget.delta},
-            "composition": found.composition,
-            "trust": found.trust.value,
-            "neighbours": str(found.neighbouring),
-            "records": found.records,
-            "worst": None if worst is None else {"record": worst, **self._account(self.store.spent(worst))},
-            "releases": [
-                {
-                    "asked_by": line.where,
-                    "mechanism": line.mechanism,
-                    "releases": line.releases,
-                    "records": line.records,
-                    "largest_charge": line.charge.words,
-                    "noise": line.noise,
-                }
-                for line in found.lines
-            ],
-            "assumptions": [str(each) for each in found.assumptions],
-        }
+        found: dict[str, Any] = self._asking(client, lambda: summary_json(self._accountant))
+        return found
 
     def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
         """Return who has spent most: record, spent and left in words, and the share that is spent."""
@@ -272,20 +242,3 @@ def _any_value(domain: Domain) -> Any:
 
 def _key(client: str, request: str) -> str:
     return f"{client}:{request}"  # no name of a key has a colon
-
-
-def _kind(refused: Refusal) -> str:
-    """Return the class's name as the kinds of problems are spelled."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in type(refused).__name__).lstrip("-")
-
-
-def _parts(amount: Amount, rounded: Callable[[Fraction], float]) -> Mapping[str, float | None]:
-    return {name: None if value is None else _number(rounded(value)) for name, value in amount.parts()}
-
-
-def _down(value: Fraction) -> float:
-    return -up(-value) + 0.0
-
-
-def _number(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None

@@ -30,6 +30,8 @@ class Scope(Enum):
 
     READ = "read"
     SPEND = "spend"
+    ACT = "act"
+    OBSERVE = "observe"
     ADMIN = "admin"
 
 
@@ -119,7 +121,9 @@ class KeyFile:
             )
         granted = frozenset(scopes)
         if not granted:
-            raise ValueError("scopes=[]: must be at least one of read, spend, admin")
+            raise ValueError(
+                f"scopes=[]: must be at least one of {', '.join(scope.value for scope in Scope)}"
+            )
         key = _PREFIX + secrets.token_urlsafe(32)
         with one_at_a_time(f"{self.path}.lock"):
             keys = self.known()

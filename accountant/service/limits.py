@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Limits:
         Records of one release, and numbers of all of its records' values together.
     repeated
         How often a `Repeated` mechanism may draw.
+    open_tickets
+        Actions of a run that wait for their feedback.
     """
 
     body: int = 1 << 20
@@ -39,11 +41,12 @@ class Limits:
     records: int = 10_000
     numbers: int = 200_000
     repeated: int = 1_000
+    open_tickets: int = 10_000
 
     def __post_init__(self) -> None:
-        for name in ("body", "seconds", "rate", "at_once", "connections", "records", "numbers", "repeated"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be positive")
+        for field in fields(self):
+            if not getattr(self, field.name) > 0:
+                raise ValueError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
 
 
 class Rate:

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """Something that is as large as it is now.
+
+    Attributes
+    ----------
+    name, words
+        What it is called, and what it is.
+    value
+        How large.
+    labels
+        What it is of.
+    """
+
+    name: str
+    words: str
+    value: float
+    labels: _Labels = ()
 
 
 class Metrics:
@@ -31,8 +53,8 @@ class Metrics:
             for bucket in (*(each for each in _BUCKETS if seconds <= each), float("inf")):
                 self._within[route, bucket] += 1
 
-    def text(self, gauges: Mapping[str, tuple[str, float | None]]) -> str:
-        """Return all of it, and gauges by name: what they are, and their value; None if there is none."""
+    def text(self, gauges: Iterable[Gauge]) -> str:
+        """Return all of it, and gauges; those of one name stand together."""
         with self._counting:
             lines = [
                 *_family("dpwitness_requests_total", "counter", "Requests that were answered."),
@@ -48,9 +70,10 @@ class Metrics:
                 *_family("dpwitness_request_seconds", "histogram", "Time to an answer."),
                 *self._histogram(),
             ]
-        for name, (words, value) in gauges.items():
-            if value is not None:
-                lines += [*_family(name, "gauge", words), _sample(name, (), value)]
+        for name, group in groupby(sorted(gauges, key=lambda gauge: gauge.name), lambda gauge: gauge.name):
+            known = list(group)
+            lines += _family(name, "gauge", known[0].words)
+            lines += [_sample(name, each.labels, each.value) for each in known]
         return "\n".join(lines) + "\n"
 
     def _histogram(self) -> Iterable[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from accountant.refusals import Refusal
+
 
 class Problem(Exception):
     """Why a request is not done, in words that say nothing of private values.
@@ -37,3 +39,8 @@ _LONGEST = 1_000
 def invalid(parameter: str, message: str) -> Problem:
     """Return the refusal of a parameter."""
     return Problem(422, "invalid", message, parameter)
+
+
+def kind_of(refused: Refusal) -> str:
+    """Return the class's name as the kinds of problems are spelled."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in type(refused).__name__).lstrip("-")

@@ -7,7 +7,8 @@ import ipaddress
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -17,7 +18,9 @@ from accountant.service.app import make_app
 from accountant.service.desk import Desk
 from accountant.service.journal import JsonLines
 from accountant.service.keys import KeyFile
+from accountant.service.ledger_part import ledger_part
 from accountant.service.limits import Limits
+from accountant.service.part import Part
 from accountant.stores.opening import is_run, open_store
 from accountant.stores.refusals import StoreRefused
 
@@ -54,7 +57,7 @@ class _Impatient(H11Protocol):
 
 
 def serve(
-    store: str,
+    parts: Sequence[Callable[[Limits], AbstractContextManager[Part]]],
     keys: KeyFile,
     *,
     host: str = "127.0.0.1",
@@ -62,16 +65,15 @@ def serve(
     certificate: Path | None = None,
     certificate_key: Path | None = None,
     plain: bool = False,
-    anchor: Path | None = None,
     limits: Limits | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a ledger until the process is told to end.
+    """Serve until the process is told to end.
 
     Parameters
     ----------
-    store, anchor
-        As `open_store` takes them; the store must exist.
+    parts
+        What is served: each opens a part (`ledger_at`), which is closed in the end.
     keys
         Who may ask; there must be one.
     host, port
@@ -90,7 +92,7 @@ def serve(
     ValueError
         If there is no key, or other machines could ask without TLS.
     accountant.stores.refusals.StoreRefused
-        If the store is not opened.
+        If a store is not opened.
     """
     if (certificate is None) != (certificate_key is None):
         raise ValueError("--certificate and --certificate-key: both or none must be given")
@@ -104,33 +106,53 @@ def serve(
             f"{keys.path}: there is no key; make one with `dpwitness keys add NAME --scope spend`"
         )
     limits = Limits() if limits is None else limits
+    with ExitStack() as opened:
+        served = [opened.enter_context(part(limits)) for part in parts]
+        listening = opened.enter_context(_socket(host, port))
+        _write_json_lines()
+        config = uvicorn.Config(
+            make_app(served, keys, limits),
+            http=_Impatient,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=limits.connections,
+            h11_max_incomplete_event_size=_HEADERS,
+            timeout_graceful_shutdown=10,
+            ssl_certfile=certificate,
+            ssl_keyfile=certificate_key,
+        )
+        config.load()  # what is wrong with a certificate is said before anybody is told the address
+        bound = listening.getsockname()
+        name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+        ready(f"{'http' if certificate is None else 'https'}://{name}:{bound[1]}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def ledger_at(store: str, anchor: Path | None, limits: Limits) -> Iterator[Part]:
+    """Open a ledger to be served.
+
+    Parameters
+    ----------
+    store, anchor
+        As `open_store` takes them; the store must exist.
+    limits
+        What is taken.
+
+    Raises
+    ------
+    accountant.stores.refusals.StoreRefused
+        If the store is not opened, or is a run's.
+    """
     opened = open_store(store, anchor=anchor)
     try:
         if is_run(opened.database):
             raise StoreRefused(f"{opened.name}: is the ledger of a run, which alone spends from it")
-        listening = _socket(host, port)
-        with listening:
-            _write_json_lines()
-            config = uvicorn.Config(
-                make_app(Desk(opened), keys, limits),
-                http=_Impatient,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                limit_concurrency=limits.connections,
-                h11_max_incomplete_event_size=_HEADERS,
-                timeout_graceful_shutdown=10,
-                ssl_certfile=certificate,
-                ssl_keyfile=certificate_key,
-            )
-            config.load()  # what is wrong with a certificate is said before anybody is told the address
-            bound = listening.getsockname()
-            name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-            ready(f"{'http' if certificate is None else 'https'}://{name}:{bound[1]}")
-            uvicorn.Server(config).run(sockets=[listening])
+        yield ledger_part(Desk(opened), limits)
     finally:
         opened.close()
 
@@ -158,9 +180,14 @@ def _is_this_host(host: str) -> bool:
 
 
 def _write_json_lines() -> None:
+    logging.captureWarnings(True)
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    for name, level in (("dpwitness.service", logging.INFO), ("uvicorn", logging.WARNING)):
+    for name, level in (
+        ("dpwitness.service", logging.INFO),
+        ("uvicorn", logging.WARNING),
+        ("py.warnings", logging.WARNING),
+    ):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)

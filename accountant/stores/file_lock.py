@@ -89,9 +89,11 @@ def _lock(file: int, path: str, how: int) -> None:
     try:
         fcntl.flock(file, how)
     except BlockingIOError:
+        holder = _described(os.pread(file, 500, 0))
         raise InUse(
-            f"{path} is held by {_described(os.pread(file, 500, 0))}: one at a time may go on. Close it there, or end "
-            "that process; the lock ends with it, and deleting the file does not help"
+            f"{path} is held by {holder}: one at a time may go on. Close it there, or end that process; the lock ends "
+            "with it, and deleting the file does not help",
+            holder,
         ) from None
     except OSError as error:
         raise OSError(

@@ -111,6 +111,8 @@ def open_run(path: Path) -> tuple[SQLStore, Replay]:
             raise ValueError(f"{path}: holds a ledger, but no run")
         found = verify_database(database)
         _check_location(database, found.replay.location)
+        with database.writing() as connection:
+            RUN.metadata.create_all(connection)  # a run that was made before there was the table `kept`
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()
@@ -294,7 +296,7 @@ def _make(database: Database, terms: Terms, *, run: bool = False) -> None:
             return  # another process was faster
         METADATA.create_all(connection, checkfirst=False)
         if run:
-            RUN.create(connection)
+            RUN.metadata.create_all(connection)
         place, instance = location(database), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
         text = canonical({"begin": begin, "at": time.time_ns() // 1_000_000})

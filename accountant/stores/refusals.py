@@ -8,7 +8,17 @@ class StoreRefused(ValueError):
 
 
 class InUse(StoreRefused):
-    """Another process, or another object of this one, has it open, and one at a time may go on."""
+    """Another process, or another object of this one, has it open, and one at a time may go on.
+
+    Attributes
+    ----------
+    holder
+        Who has it open, as far as it is known.
+    """
+
+    def __init__(self, message: str, holder: str = "another process") -> None:
+        super().__init__(message)
+        self.holder = holder
 
 
 class OtherTerms(StoreRefused):

@@ -9,12 +9,15 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+
+from sqlalchemy import inspect
 
 from accountant.ledger import Answered, Charged, Event, Ledger
 from accountant.stores import opening
-from accountant.stores.chain import label
+from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
-from accountant.stores.refusals import InUse, StoreMoved
+from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
 from accountant.stores.sql_store import Charge, SQLStore, draw_in
 from accountant.stores.waiting import Noted, Notes, Waiting
@@ -178,8 +181,49 @@ class RunStore:
         """Return what is new since the last save."""
         return News(ledger.events[self._known.events :], assumptions[self._known.assumptions :], notes)
 
-    def save(self, news: News, state: bytes) -> None:
+    def kept_as(self, name: str) -> bytes | None:
+        """Return what was kept by a name; None if nothing was.
+
+        Raises
+        ------
+        LedgerDamaged
+            If it is not what was written.
+        """
+        return _kept(self._store.database, name)
+
+    @classmethod
+    def kept_in(cls, path: Path, name: str) -> bytes | None:
+        """Return what the run of a store was given to keep by a name; the store may be in use.
+
+        Raises
+        ------
+        LedgerDamaged
+            If it is not what was written.
+        ValueError
+            If there is no store of a run.
+        """
+        database = opening.existing(path)
+        try:
+            if not opening.is_run(database):
+                raise ValueError(f"{path}: holds a ledger, but no run")
+            with database.reading() as connection:
+                if not inspect(connection).has_table("kept"):  # a run that was made before there was one
+                    return None
+            return _kept(database, name)
+        finally:
+            database.close()
+
+    def save(self, news: News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
         """Add what is new, and put a state in the place of the last one.
+
+        Parameters
+        ----------
+        news
+            What `news` returned.
+        state
+            All of it.
+        kept
+            What is to be kept beside it, each by a name that is new.
 
         Raises
         ------
@@ -209,6 +253,7 @@ class RunStore:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()
             work.append({"saved": [count, digest, news.notes.rows]})
+            work.keep(kept)
             work.save_run(count, self._name, state)
         self._settle(news, reserved)
         self._pending = None
@@ -251,6 +296,17 @@ def _last_save(database: Database) -> tuple[int, str]:
     with database.reading() as connection:
         found = connection.exec_driver_sql("SELECT saves, holder FROM run").one_or_none()
     return (0, "") if found is None else (int(found[0]), found[1])
+
+
+def _kept(database: Database, name: str) -> bytes | None:
+    with database.reading() as connection:
+        found = database.one(connection, "SELECT value, digest FROM kept WHERE name = ?", name)
+    if found is None:
+        return None
+    value, digest = map(stored_bytes, found)
+    if row_digest(name, value) != digest:
+        raise LedgerDamaged(f"{database.name}: the table `kept` is not what was written")
+    return value
 
 
 def _saved(store: SQLStore, replay: Replay) -> Saved:

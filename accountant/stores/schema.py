@@ -74,6 +74,15 @@ RUN = Table(
     Column("state", LargeBinary, nullable=False),
 )
 
+KEPT = Table(
+    "kept",
+    RUN.metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 REQUEST = Table(
     "request",
     METADATA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -255,6 +255,20 @@ class Work:
             "SET saves = excluded.saves, holder = excluded.holder, state = excluded.state",
             [(count, holder, state)],
         )
+
+    def keep(self, kept: Mapping[str, bytes]) -> None:
+        """Keep values beside a run's state.
+
+        Raises
+        ------
+        ValueError
+            If something is kept by one of the names already.
+        """
+        sql = "SELECT name FROM kept WHERE name IN (...)"
+        if found := self._database.select(self.connection, sql, list(kept)):
+            raise ValueError(f"keep={found[0][0]!r}: must be a name by which nothing is kept yet")
+        rows = [(name, value, row_digest(name, value)) for name, value in kept.items()]
+        self._run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
 
     def rows(self) -> Iterator[tuple[int, str, bytes]]:
         """Yield all entries, those of this transaction included."""

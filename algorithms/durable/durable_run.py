@@ -6,10 +6,10 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -140,13 +140,18 @@ class DurableRun(Generic[LearnerType]):
         self._process = os.getpid()
         self._closed = False
 
-    def save(self, folder: str | Path | None = None) -> None:
+    def save(
+        self, folder: str | Path | None = None, *, keep: Mapping[str, bytes] = MappingProxyType({})
+    ) -> None:
         """Write the run: all of it or nothing, whatever stops it when.
 
         Parameters
         ----------
         folder
             Where the run is to be kept: made if it does not exist. Needed the first time only; it stays the same.
+        keep
+            What `kept` is to return from this save on, each by a name that is new: answers that were given, say. It
+            is in the same transaction, and not read again by later saves.
 
         Raises
         ------
@@ -158,8 +163,8 @@ class DurableRun(Generic[LearnerType]):
             If another process has the folder open, or this one has forked or closed it.
         ValueError
             If the folder holds another run, what is left of one, or anything else; if it is a file, or its own folder
-            does not exist; if it is not the one that the run is kept in; or if its store was deleted, renamed or
-            replaced since.
+            does not exist; if it is not the one that the run is kept in; if its store was deleted, renamed or
+            replaced since; or if something is kept by one of these names already.
         OSError
             If a file cannot be written: nothing has changed, and the next save tries again. A first save that fails
             binds the run to no folder.
@@ -171,9 +176,9 @@ class DurableRun(Generic[LearnerType]):
         if self._closed:
             raise InUse("this run was closed: load it again to go on")
         with self.lock:
-            self._save(folder)
+            self._save(folder, keep)
 
-    def _save(self, folder: str | Path | None) -> None:
+    def _save(self, folder: str | Path | None, keep: Mapping[str, bytes]) -> None:
         self._leave_unkept()  # a first save may have been interrupted twice
         if self._folder is None and folder is None:
             raise ValueError("folder=None: must be given when a run is saved for the first time")
@@ -185,12 +190,12 @@ class DurableRun(Generic[LearnerType]):
                 assert folder is not None
                 self._folder = Path(folder).absolute()  # wherever the process goes
                 self._store = claim(self._folder, self.accountant.terms())
-            self._write(self._store)
+            self._write(self._store, keep)
         except BaseException:
             self._leave_unkept()
             raise
 
-    def _write(self, store: RunStore) -> None:
+    def _write(self, store: RunStore, keep: Mapping[str, bytes]) -> None:
         with undisturbed(self.accountant):
             notes = store.notes()
             encoder = Encoder(self.accountant, type(self.learner).__module__, notes)
@@ -204,7 +209,17 @@ class DurableRun(Generic[LearnerType]):
                 **randomness(self.accountant),
             }
             news = store.news(ledger_of(self.accountant), self.accountant.assumptions, notes)
-        store.save(news, pack(state, encoder.arrays))
+        store.save(news, pack(state, encoder.arrays), keep)
+
+    def kept(self, name: str) -> bytes | None:
+        """Return what a save was given to keep by this name; None if none was.
+
+        Raises
+        ------
+        LedgerDamaged
+            If it is not what was written.
+        """
+        return None if self._store is None else self._store.kept_as(name)
 
     def _leave_unkept(self) -> None:
         """Give back the folder of a first save that did not end."""

@@ -69,6 +69,19 @@ def reopen(path: Path, *, adopt: bool) -> tuple[RunStore, Saved]:
     return RunStore.open(path / STORE, adopt=adopt)
 
 
+def kept_in(path: Path, name: str) -> bytes | None:
+    """Return what a run was given to keep by a name; it only reads, whoever has the run open.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no run, or what was kept is damaged.
+    """
+    from accountant.stores.run_store import RunStore
+
+    return RunStore.kept_in(path / STORE, name)
+
+
 def pack(state: dict[str, Any], arrays: Arrays) -> bytes:
     """Return a state and its arrays as bytes: a line of JSON, and the arrays' numbers one after the other."""
     kinds = [[key, array.dtype.str, array.shape] for key, array in arrays.items()]

@@ -16,6 +16,7 @@ from verify.commands.list_command import list_command
 from verify.commands.regret_command import regret_command
 from verify.commands.report_command import report_command
 from verify.commands.reproduce_command import reproduce_command
+from verify.commands.run_command import run_group
 from verify.commands.serve_command import keys_group, serve_command
 from verify.commands.simulate_command import simulate_command
 from verify.commands.verify_command import verify_command
@@ -65,7 +66,7 @@ for command in (
     serve_command,
 ):
     cli.add_command(_with_debug(command))
-for group in (certificate_group, ledger_group, keys_group):
+for group in (certificate_group, ledger_group, run_group, keys_group):
     for command in group.commands.values():
         _with_debug(command)
     cli.add_command(group)

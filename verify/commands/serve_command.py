@@ -1,9 +1,12 @@
-"""The commands ``dpwitness serve`` and ``dpwitness keys``: a ledger as a service, and who may ask it."""
+"""The commands ``dpwitness serve`` and ``dpwitness keys``: ledgers and learners as a service, and who may ask it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from rich.console import Console
@@ -14,6 +17,9 @@ from verify.printable import printable
 
 if TYPE_CHECKING:
     from accountant.service.keys import KeyFile
+    from accountant.service.limits import Limits
+    from accountant.service.part import Part
+    from algorithms import DurableRun
 
 _store_option = click.option("--store", help="The ledger: a file, or the URL of a database.")
 _keys_option = click.option(
@@ -22,7 +28,21 @@ _keys_option = click.option(
 
 
 @click.command("serve")
-@click.option("--store", required=True, help="The ledger: a file, or the URL of a database; it must exist.")
+@click.option("--store", help="A ledger: a file, or the URL of a database; it must exist.")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="NAME=FOLDER",
+    help="A learner's run (`dpwitness run create`), by the name that clients call it; may be given more than once.",
+)
+@click.option(
+    "--build",
+    "builders",
+    multiple=True,
+    metavar="NAME=FILE.py:FUNCTION",
+    help="What makes the learner of a run that was begun in Python.",
+)
 @_keys_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -40,7 +60,9 @@ _keys_option = click.option(
 @click.option("--seconds", default=30.0, show_default=True, help="The longest that a request may take.")
 @click.option("--body", default=1 << 20, show_default=True, help="The most bytes of a request.")
 def serve_command(
-    store: str,
+    store: str | None,
+    runs: tuple[str, ...],
+    builders: tuple[str, ...],
     keys: Path | None,
     host: str,
     port: int,
@@ -52,29 +74,65 @@ def serve_command(
     seconds: float,
     body: int,
 ) -> None:
-    """Serve a ledger over HTTP: reserve, commit, release, what is left, metrics, and a page.
+    """Serve a ledger over HTTP (reserve, commit, release, what is left), and learners (act, observe).
 
     Values come as they are, so run it where raw data may be (central trust). It listens to this machine only, and
     refuses to start without a key: see `dpwitness keys add`. See docs/service.md.
     """
     try:
         from accountant.service.limits import Limits
-        from accountant.service.server import serve
+        from accountant.service.server import ledger_at, serve
+        from algorithms.service.run_part import run_at
     except ImportError as error:
         raise click.ClickException(f"serve needs more ({error}): pip install 'dpwitness[serve]'") from None
 
+    named, made = _named("--run", runs), _named("--build", builders)
+    if store is None and not named:
+        raise click.UsageError("--store, or --run, or both must be given")
+    if anchor is not None and store is None:
+        raise click.UsageError(f"--anchor {anchor}: is a ledger's, so --store must be given")
+    if unknown := sorted(made.keys() - named.keys()):
+        raise click.UsageError(f"--build {unknown[0]}=...: there is no --run of this name")
+    parts: list[Callable[[Limits], AbstractContextManager[Part]]] = []
+    if store is not None:
+        parts.append(partial(ledger_at, store, anchor))
+    parts += [partial(run_at, name, _loader(folder, made.get(name))) for name, folder in named.items()]
+    what = ", ".join(printable(each) for each in (*([store] if store is not None else ()), *named.values()))
     serve(
-        store,
+        parts,
         _key_file(keys, store),
         host=host,
         port=port,
         certificate=certificate,
         certificate_key=certificate_key,
         plain=plain,
-        anchor=anchor,
         limits=Limits(body=body, seconds=seconds, rate=rate),
-        ready=lambda address: click.echo(f"serving {printable(store)} on {address}"),
+        ready=lambda address: click.echo(f"serving {what} on {address}"),
     )
+
+
+def _named(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not (name and equals and value):
+            raise click.UsageError(f"{option} {each}: must be NAME=...")
+        if name in found:
+            raise click.UsageError(f"{option} {name}=...: given more than once")
+        found[name] = value
+    return found
+
+
+def _loader(folder: str, builder: str | None) -> Callable[[], DurableRun[Any]]:
+    """Return what opens a run; a user's file is read once, as a run may be opened again."""
+    if builder is None:
+        from algorithms.catalogue.named_run import load_named_run
+
+        return partial(load_named_run, folder)
+    from algorithms import DurableRun
+    from verify.subjects.resolve import load_object
+
+    return partial(DurableRun.load, folder, cast("Callable[[Any], Any]", load_object(builder)))
 
 
 @click.group("keys")
@@ -89,7 +147,7 @@ def keys_group() -> None:
     "scopes",
     multiple=True,
     required=True,
-    type=click.Choice(["read", "spend", "admin"]),
+    type=click.Choice(["read", "spend", "act", "observe", "admin"]),
     help="What the key allows; may be given more than once.",
 )
 @_store_option

@@ -54,7 +54,7 @@ def test_names_are_for_one_key(keys: KeyFile) -> None:
         keys.add("ann", [Scope.READ])
     with pytest.raises(ValueError, match="name='bob': there is no key"):
         keys.remove("bob")
-    with pytest.raises(ValueError, match="at least one of read, spend, admin"):
+    with pytest.raises(ValueError, match="at least one of read, spend, act, observe, admin"):
         keys.add("bob", [])
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 
 from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile, Scope
-from accountant.service.server import serve
+from accountant.service.server import ledger_at, serve
 from accountant.stores.database import Database
 from accountant.stores.opening import make_run, open_store, verify_store
 from accountant.stores.refusals import StoreRefused
@@ -41,45 +42,46 @@ def keys(tmp_path: Path) -> KeyFile:
 
 def test_it_does_not_start_without_a_key(store: Path, keys: KeyFile) -> None:
     with pytest.raises(ValueError, match=r"there is no key; make one with `dpwitness keys add"):
-        serve(str(store), keys)
+        serve([partial(ledger_at, str(store), None)], keys)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "example.org"])
 def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, host: str) -> None:
     keys.add("ann", [Scope.SPEND])
     with pytest.raises(ValueError, match=f"--host {host}: other machines could ask"):
-        serve(str(store), keys, host=host)
+        serve([partial(ledger_at, str(store), None)], keys, host=host)
     with pytest.raises(ValueError, match="both or none"):
-        serve(str(store), keys, host=host, certificate=Path("x.pem"))
+        serve([partial(ledger_at, str(store), None)], keys, host=host, certificate=Path("x.pem"))
 
 
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
     keys.add("ann", [Scope.SPEND])
     make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms()).close()
     with pytest.raises(StoreRefused, match="is the ledger of a run"):
-        serve(str(tmp_path / "run.db"), keys)
+        serve([partial(ledger_at, str(tmp_path / "run.db"), None)], keys)
 
 
 def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> None:
     keys.add("ann", [Scope.SPEND])
     with pytest.raises(ValueError, match="holds no ledger"):
-        serve(str(store.with_name("other.db")), keys)
+        serve([partial(ledger_at, str(store.with_name("other.db")), None)], keys)
     assert not store.with_name("other.db").exists()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ValueError, match=f"--port {port}: cannot be listened on"):
-            serve(str(store), keys, port=port)
+            serve([partial(ledger_at, str(store), None)], keys, port=port)
 
 
 COMMAND = "from verify.command_line import main; main()"
 DIRECTLY = """
 import sys
+from functools import partial
 from pathlib import Path
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
-from accountant.service.server import serve
+from accountant.service.server import ledger_at, serve
 _, _, _, store, _, port = sys.argv
-serve(store, KeyFile(Path(f"{store}.keys")), port=int(port), limits=Limits(rate=1e6),
+serve([partial(ledger_at, store, None)], KeyFile(Path(f"{store}.keys")), port=int(port), limits=Limits(rate=1e6),
       ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from sqlalchemy import Connection
 
 from accountant import Accountant, Budget
 from accountant.stores.database import _PRAGMAS, Database
-from accountant.stores.refusals import StoreMoved
+from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.run_store import RunStore
 from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms.durable.run_folder import kept_in
 from algorithms.durable.state import Encoder
 from algorithms.problems import RankedLists, TopK
 
@@ -353,3 +355,38 @@ def test_what_an_abandoned_first_save_left_is_removed(tmp_path: Path) -> None:
     path.mkdir()
     RunStore.begin(path / "ledger.db", Accountant(Budget(9.0)).terms()).close()
     assert sorted(file.name for file in path.iterdir()) == ["ledger.db.held", "ledger.db.lock"]
+
+
+def test_what_is_kept_is_in_the_same_save(tmp_path: Path) -> None:
+    with begin(batches) as run:
+        assert run.kept("a") is None
+        run.save(tmp_path / "run", keep={"a": b"one", "b'; --": b"\0"})
+        run.save(keep={"c": b"three"})
+        assert [run.kept(name) for name in ("a", "b'; --", "c", "d")] == [b"one", b"\0", b"three", None]
+        play(run, 0, 1)
+        with pytest.raises(ValueError, match="keep='a': must be a name by which nothing is kept yet"):
+            run.save(keep={"new": b"", "a": b"other"})
+        assert [run.kept(name) for name in ("a", "new")] == [b"one", None]
+        assert kept_in(tmp_path / "run", "c") == b"three"  # while it is open
+    with DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng()) as again:
+        assert again.kept("c") == b"three"
+        assert again.learner.waiting.asked == 0  # a save keeps all or nothing
+
+
+def test_what_is_kept_may_be_missing_or_damaged(tmp_path: Path) -> None:
+    with begin(batches) as run:
+        run.save(tmp_path / "run", keep={"a": b"one"})
+    database = tmp_path / "run" / "ledger.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE kept SET value = ?", (b"two",))
+        connection.commit()
+    with pytest.raises(LedgerDamaged, match="`kept` is not what was written"):
+        kept_in(tmp_path / "run", "a")
+    with closing(sqlite3.connect(database)) as connection:  # as an earlier version left it
+        connection.execute("DROP TABLE kept")
+        connection.commit()
+    assert kept_in(tmp_path / "run", "a") is None
+    with DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng()) as again:
+        assert again.kept("a") is None
+        again.save(keep={"a": b"three"})
+        assert again.kept("a") == b"three"

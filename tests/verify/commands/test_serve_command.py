@@ -2,14 +2,20 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile
+from accountant.service.limits import Limits
+from algorithms import CUCBLDPBit, DurableRun
+from algorithms.catalogue.named_run import load_named_run
 from verify import command_line
+from verify.subjects.resolve import load_object
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -52,3 +58,93 @@ def test_it_does_not_serve_without_a_key(run: Run, tmp_path: Path) -> None:
     code, out, err = run("serve", "--store", tmp_path / "ledger.db")
     assert (code, out) == (2, "")
     assert "there is no key; make one with `dpwitness keys add" in err
+
+
+def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    create = (
+        "run",
+        "create",
+        folder,
+        "cucb-ldp-bit",
+        "--problem",
+        "top-k",
+        "--set",
+        "arms=4",
+        "--set",
+        "size=2",
+    )
+    code, out, err = run(*create, "--epsilon", 2, "--horizon", 100, "--budget-epsilon", 6)
+    assert code == 0, err
+    assert "each record may lose epsilon = 6" in out
+    assert "its messages are randomized in the service" in err
+    with load_named_run(folder) as loaded:
+        assert isinstance(loaded.learner, CUCBLDPBit)
+        assert (loaded.learner.structure.arms, loaded.learner.horizon) == (4, 100)
+        assert loaded.accountant.budget == Budget(6.0)
+    code, _, err = run(*create, "--epsilon", 2, "--horizon", 100)
+    assert (code, "holds a run" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("cucb-batch-leest", "--epsilon", 1), "did you mean"),
+        (("cucb-batch-least", "--epsilon", 0), "epsilon=0.0: must be a finite number above 0"),
+        (("cucb-batch-least", "--epsilon", 1, "--delta", 0.1), "delta=0.1: must not be given"),
+        (("cucb-batch-gaussian", "--epsilon", 1), "delta=None: must be given"),
+        (("cucb-batch-least", "--epsilon", 1, "--problem", "cascade"), "plays"),
+        (("cucb-batch-least", "--epsilon", 1, "--set", "arm=3"), "arm"),
+    ],
+)
+def test_what_is_no_run_is_refused_before_its_folder_is_made(
+    run: Run, tmp_path: Path, arguments: tuple[object, ...], words: str
+) -> None:
+    code, _, err = run("run", "create", tmp_path / "run", *arguments, "--horizon", 100)
+    assert (code, words in err) == (2, True), err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "--store, or --run, or both must be given"),
+        (("--run", "web"), "--run web: must be NAME=..."),
+        (("--run", "web=a", "--run", "web=b"), "--run web=...: given more than once"),
+        (("--run", "web=a", "--build", "log=a.py:b"), "there is no --run of this name"),
+        (("--run", "web=a"), "--keys FILE must be given"),
+        (("--run", "web=a", "--anchor", "b"), "so --store must be given"),
+    ],
+)
+def test_what_is_to_be_served_must_be_said(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    code, _, err = run("serve", *arguments)
+    assert (code, words in err) == (2, True), err
+
+
+def test_a_run_is_served_by_its_name_or_its_builder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would listen is called instead."""
+    builder = tmp_path / "mine.py"
+    builder.write_text(
+        "from algorithms import CUCBLDPBit\nfrom algorithms.problems import TopK\n"
+        "def build(gate):\n    return CUCBLDPBit(TopK(4, 2), gate, epsilon=1.0, horizon=9)\n"
+    )
+    with DurableRun(load_object(f"{builder}:build"), Accountant(Budget(1.0))) as mine:  # type: ignore[arg-type]
+        mine.save(tmp_path / "mine")
+    keys = tmp_path / "keys"
+    assert run("keys", "add", "web", "--scope", "act", "--scope", "observe", "--keys", keys)[0] == 0
+    assert run("run", "create", tmp_path / "named", "cucb-ldp-bit", "--epsilon", 1, "--horizon", 9)[0] == 0
+    served: list[str] = []
+
+    def listens(parts: Sequence[Any], *_: Any, limits: Limits, **__: Any) -> None:
+        with ExitStack() as opened:
+            for part in parts:
+                served.extend(each.path for each in opened.enter_context(part(limits)).operations)
+
+    monkeypatch.setattr("accountant.service.server.serve", listens)
+    runs = ("--run", f"a={tmp_path / 'named'}", "--run", f"b={tmp_path / 'mine'}")
+    assert run("serve", *runs, "--build", f"b={builder}:build", "--keys", keys)[0] == 0
+    assert {"/v1/runs/a/act", "/v1/runs/b/act"} < set(served)
+    code, _, err = run("serve", *runs, "--keys", keys)
+    assert (code, "does not say what its learner is" in err) == (2, True)

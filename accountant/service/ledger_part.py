@@ -1,0 +1,78 @@
+"""The part of a service that a ledger is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response
+
+from accountant.service.asked import check_keys, read_records, read_release, read_request
+from accountant.service.desk import Desk
+from accountant.service.keys import Scope
+from accountant.service.ledger_schemas import LEDGER_SCHEMAS
+from accountant.service.limits import Limits
+from accountant.service.metrics import Gauge
+from accountant.service.page import page
+from accountant.service.part import Body, Operation, Part
+from accountant.service.problem import invalid
+
+_SHOWN = 20
+
+
+def ledger_part(desk: Desk, limits: Limits) -> Part:
+    """Return what may be asked of a ledger."""
+
+    def left(client: str, body: Body) -> Mapping[str, Any]:
+        return desk.left(client, read_records(body, limits))
+
+    def cancel(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request")
+        return desk.cancel(client, read_request(body))
+
+    def give_back(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "reservation")
+        position = body["reservation"]
+        if type(position) is not int or not 0 < position < 2**63:
+            raise invalid("reservation", "must be a positive whole number")
+        return desk.give_back(client, position)
+
+    def reservations(client: str, body: Body) -> Mapping[str, Any]:
+        found = desk.reservations(client).items()
+        return {"reservations": [{"reservation": position, "held_by": holder} for position, holder in found]}
+
+    def shown(client: str, body: Body) -> Response:
+        found, most = desk.summary(client), desk.most_spent(_SHOWN, client)
+        return HTMLResponse(page(desk.store.name, found, most, len(desk.reservations(client))))
+
+    def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
+        return lambda client, body: do(client, read_release(body, limits, values=values))
+
+    read, spend, admin = Scope.READ, Scope.SPEND, Scope.ADMIN
+    operations = [
+        Operation("/v1/release", "POST", spend, asked(desk.release, True),
+                  "Charge, and draw the outputs. Asked again with the same request: the same outputs.",
+                  "Release", "Released"),
+        Operation("/v1/reserve", "POST", spend, asked(desk.reserve, False),
+                  "Charge for a release before its values are known.", "Reserve", "Reserved"),
+        Operation("/v1/commit", "POST", spend, asked(desk.commit, True),
+                  "Draw what was reserved with this request.", "Release", "Released"),
+        Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Settled"),
+        Operation("/v1/left", "POST", read, left, "What records have spent and have left.", "Records", "Left"),
+        Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
+                  "Who paid what for which release.", answers="Summary"),
+        Operation("/v1/reservations", "GET", admin, reservations, "Open reservations.", answers="Reservations"),
+        Operation("/v1/give-back", "POST", admin, give_back, "Give anybody's reservation back.", "GiveBack", "Settled"),
+        Operation("/", "GET", read, shown, "A page for people; also with the key as the password of HTTP Basic.",
+                  answers="text/html", browsers=True),
+    ]  # fmt: skip
+
+    def gauges(client: str) -> list[Gauge]:
+        most = desk.most_spent(1, client)
+        share = most[0][3] if most else 0.0
+        words = "Share of its budget that the worst record has spent."
+        known = [] if share is None else [Gauge("dpwitness_largest_share_spent", words, share)]
+        words = "Reservations that are neither drawn nor given back."
+        return [*known, Gauge("dpwitness_open_reservations", words, len(desk.reservations(client)))]
+
+    return Part(operations, LEDGER_SCHEMAS, desk.check, gauges)

@@ -1,0 +1,88 @@
+"""The schemas of what a ledger's operations take and answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accountant.service.asked import DOMAINS
+from accountant.service.openapi import (
+    ACCOUNT,
+    NUMBER,
+    RECORD,
+    REQUEST,
+    TEXT,
+    VALUE,
+    WHOLE,
+    object_of,
+    reference,
+)
+
+LEDGER_SCHEMAS: dict[str, Any] = {
+    "Mechanism": {
+        "type": "object",
+        "description": "As to_dict() of a mechanism of dpwitness returns it.",
+        "properties": {"kind": TEXT},
+        "required": ["kind"],
+        "examples": [{"kind": "Laplace", "scale": 4.0, "sensitivity": {"l1": 1.0, "l2": 1.0, "linf": 1.0}}],
+    },
+    "Domain": {
+        "type": "object",
+        "description": "Where the value of ONE record may lie: a kind and its parameters.",
+        "properties": {
+            "kind": {"enum": list(DOMAINS)},
+            **{name: {} for name in sorted({name for _, names in DOMAINS.values() for name in names})},
+        },
+        "required": ["kind"],
+        "additionalProperties": False,
+        "examples": [
+            {"kind": "Interval", "lower": 0, "upper": 1},
+            {"kind": "Box", "lower": 0, "upper": 1, "size": 3},
+        ],
+    },
+    "Release": object_of(
+        request=REQUEST,
+        mechanism=reference("Mechanism"),
+        domain=reference("Domain"),
+        data={"type": "array", "minItems": 1, "items": object_of(record=RECORD, value=VALUE)},
+    ),
+    "Reserve": object_of(
+        request=REQUEST,
+        mechanism=reference("Mechanism"),
+        domain=reference("Domain"),
+        data={"type": "array", "minItems": 1, "items": object_of(record=RECORD)},
+    ),
+    "Cancel": object_of(request=REQUEST),
+    "GiveBack": object_of(reservation=WHOLE),
+    "Records": object_of(records={"type": "array", "minItems": 1, "items": RECORD}),
+    "Released": object_of(request=TEXT, outputs={"type": "array"}),
+    "Reserved": object_of(request=TEXT, reservation=WHOLE),
+    "Settled": {
+        "type": "object",
+        "properties": {"request": TEXT, "reservation": WHOLE, "state": {"const": "returned"}},
+        "required": ["reservation", "state"],
+    },
+    "Left": object_of(neighbours=TEXT, records={"type": "array", "items": ACCOUNT}),
+    "Summary": object_of(
+        budget=object_of(epsilon={"type": ["number", "null"]}, delta=NUMBER),
+        composition=TEXT,
+        trust=TEXT,
+        neighbours=TEXT,
+        records=WHOLE,
+        worst={"anyOf": [ACCOUNT, {"type": "null"}]},
+        releases={
+            "type": "array",
+            "items": object_of(
+                asked_by=TEXT,
+                mechanism=TEXT,
+                releases=WHOLE,
+                records=WHOLE,
+                largest_charge=TEXT,
+                noise=TEXT,
+            ),
+        },
+        assumptions={"type": "array", "items": TEXT},
+    ),
+    "Reservations": object_of(
+        reservations={"type": "array", "items": object_of(reservation=WHOLE, held_by=TEXT)}
+    ),
+}

@@ -1,0 +1,66 @@
+"""What a service is put together of: parts, each with operations of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from accountant.service.keys import Scope
+from accountant.service.metrics import Gauge
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something that may be asked for.
+
+    Attributes
+    ----------
+    path, method
+        Where it is asked for.
+    scope
+        What a key must allow; None if it takes no key.
+    answer
+        What is done, in a thread, with the key's name and the body; it returns JSON-able data or a response.
+    words
+        What it does, for OpenAPI.
+    takes, answers
+        The names of the schemas of body and answer; the answer's may be a media type, if it is not JSON.
+    browsers
+        Whether a browser's own question for a name and a password (HTTP Basic) may present the key, too.
+    """
+
+    path: str
+    method: str
+    scope: Scope | None
+    answer: Callable[[str, Body], Mapping[str, Any] | Response]
+    words: str
+    takes: str | None = None
+    answers: str | None = None
+    browsers: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """Operations that belong together.
+
+    Attributes
+    ----------
+    operations
+        What may be asked for.
+    schemas
+        Those that the operations name, as OpenAPI has them.
+    check
+        Raises `Problem` if what it serves cannot be read, or is shut.
+    gauges
+        What Prometheus is told beside counts, for the key of this name.
+    """
+
+    operations: Sequence[Operation]
+    schemas: Mapping[str, Any]
+    check: Callable[[], None]
+    gauges: Callable[[str], Sequence[Gauge]]

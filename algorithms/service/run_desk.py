@@ -1,0 +1,286 @@
+"""What a service does with a learner's run, for whoever a key says is asking."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from accountant import Accountant, GateClosed, Refusal, Trust
+from accountant.gates.provenance import RecordId
+from accountant.service.amounts_json import account_json, summary_json
+from accountant.service.problem import Problem, invalid, kind_of
+from accountant.stores.group_commit import GroupCommit
+from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
+from algorithms.durable.durable_run import DurableRun
+from algorithms.structured_learner import StructuredLearner
+from algorithms.tickets import TicketRefused
+from mechanisms import DomainError
+
+Run = DurableRun[StructuredLearner[Any]]
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What came of an action that was shown.
+
+    Attributes
+    ----------
+    ticket
+        The action's.
+    record
+        Whose it is: who was shown the action.
+    values
+        One for each of the action's arms. Never shown.
+    """
+
+    ticket: str
+    record: RecordId
+    values: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"<feedback on ticket {self.ticket!r}>"
+
+
+class RunDesk:
+    """A run behind words that can be sent over a wire: nothing is answered before it is saved.
+
+    Who waits is served together, by one save. After a save that failed, or an error that nobody foresaw, the run is
+    what its store says: it is closed, and loaded again by the next request. If another process has it open, it is
+    asked for again with every request, and taken over when that process ends.
+
+    Parameters
+    ----------
+    name
+        What clients call it.
+    load
+        Opens the run.
+    most_open
+        How many actions may wait for their feedback: each save writes them all.
+
+    Raises
+    ------
+    ValueError
+        If the run's trust is not central: feedback reaches the service as it is.
+    """
+
+    def __init__(self, name: str, load: Callable[[], Run], most_open: int) -> None:
+        self.name = name
+        self._most_open = most_open
+        self._load = load
+        self._run: Run | None = None
+        self._queue: GroupCommit[_Task] = GroupCommit(self._together)
+        self._using = threading.RLock()
+        with suppress(InUse):  # another service's, and ours once that ends
+            self._opened()
+
+    def act(self, client: str, request: str, record: RecordId) -> dict[str, Any]:
+        """Return an action for a record, with the ticket that its feedback is to come with."""
+
+        def act(turn: _Turn) -> dict[str, Any]:
+            if len(turn.run.learner.tickets) >= self._most_open:
+                words = f"{self._most_open} actions wait for their feedback: observe or withdraw some first"
+                raise Problem(429, "too-many-open", words)
+            ticket = turn.run.learner.issue()
+            turn.keep(_of_ticket(ticket.name), record)
+            arms = [int(arm) for arm in ticket.action[0] if arm >= 0]
+            return {"request": request, "ticket": ticket.name, "action": arms}
+
+        return self._once(client, request, ["act", record], act)
+
+    def observe(self, client: str, request: str, feedback: Feedback) -> dict[str, Any]:
+        """Let the learner learn from feedback: a ticket's, once."""
+
+        def observe(turn: _Turn) -> dict[str, Any]:
+            learner, accountant = turn.run.learner, turn.run.accountant
+            ticket = _found(turn, feedback.ticket)
+            if turn.kept(_of_ticket(ticket.name)) not in (
+                None,
+                feedback.record,
+            ):  # None: handed out in Python
+                words = f"ticket={ticket.name!r}: was handed out for another record"
+                raise Problem(409, "ticket-refused", words, "ticket")
+            domain, shown = learner.feedback_domain, int((ticket.action[0] >= 0).sum())
+            rule = f"must be {shown} numbers, one for each arm of the action, padded with zeros in {domain}"
+            if len(feedback.values) != shown:
+                raise invalid("feedback", rule)
+            padded = (*feedback.values, *(0.0,) * (ticket.action.shape[-1] - shown))
+            try:
+                private = accountant.private(padded, domain, feedback.record)
+            except (DomainError, OverflowError):  # its words have the value
+                raise invalid("feedback", rule) from None
+            learner.observe(private, ticket=ticket)
+            return {"request": request, "ticket": ticket.name, "state": "observed"}
+
+        return self._once(client, request, ["observe", feedback.ticket, feedback.record], observe)
+
+    def withdraw(self, client: str, request: str, ticket: str) -> dict[str, Any]:
+        """Forget an action whose feedback is not waited for any more."""
+
+        def withdraw(turn: _Turn) -> dict[str, Any]:
+            turn.run.learner.withdraw(_found(turn, ticket))
+            return {"request": request, "ticket": ticket, "state": "withdrawn"}
+
+        return self._once(client, request, ["withdraw", ticket], withdraw)
+
+    def _once(
+        self, client: str, request: str, terms: list[Any], act: Callable[[_Turn], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Do something once for each key of a client's, and return what was answered then."""
+
+        def once(turn: _Turn) -> dict[str, Any]:
+            name = json.dumps(["request", client, request])
+            earlier = turn.kept(name)
+            if earlier is None:
+                answer = act(turn)
+                turn.keep(name, [terms, answer])
+                return answer
+            if earlier[0] != terms:
+                raise Problem(409, "key-used", "this key was used for something else", "request")
+            found: dict[str, Any] = earlier[1]
+            return found
+
+        with _told():
+            answer: dict[str, Any] = self._queue.do(once)
+        return answer
+
+    def _together(self, tasks: Sequence[_Task]) -> list[Any]:
+        """Do what is asked, and save once."""
+        with self._using:
+            run = self._opened()
+            turn, results = _Turn(run), list[Any]()
+            try:
+                for task in tasks:
+                    try:
+                        results.append(task(turn))
+                    except (Problem, Refusal) as refused:  # nothing was charged, and nothing has changed
+                        results.append(refused)
+                if turn.news:
+                    run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})
+            except BaseException:
+                if run.accountant.closed is None:  # else it is to stay shut
+                    self.close()
+                raise
+        return results
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def left(self, records: Sequence[RecordId]) -> dict[str, Any]:
+        """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
+        with self._reading() as run:
+            found = [account_json(run.accountant, record) for record in records]
+            return {"neighbours": str(run.accountant.neighbouring), "records": found}
+
+    def state(self) -> dict[str, Any]:
+        """Return what the run is, how far it has come, and who paid what."""
+        with self._reading() as run:
+            return {
+                "run": self.name,
+                "learner": type(run.learner).__name__,
+                "tickets": {"issued": run.learner.waiting.issued, "open": len(run.learner.tickets)},
+                "summary": summary_json(run.accountant),
+            }
+
+    def check(self) -> None:
+        """Refuse if the run is another process's, or shut.
+
+        Raises
+        ------
+        Problem
+            With the reason.
+        """
+        with self._reading() as run:
+            run.accountant.check_open()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Run]:
+        with _told(), self._using:
+            yield self._opened()
+
+    def _opened(self) -> Run:
+        if self._run is None:
+            run = self._load()
+            try:
+                _check_served(run.accountant, run.learner, self.name)
+            except BaseException:
+                run.close()
+                raise
+            self._run = run
+        return self._run
+
+    def close(self) -> None:
+        """Give the run free for others."""
+        with self._using:
+            run, self._run = self._run, None
+            if run is not None:
+                run.close()
+
+
+class _Turn:
+    """One save of a run: what is kept, and what it adds."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.news: dict[str, Any] = {}
+
+    def kept(self, name: str) -> Any:
+        """Return what was kept by a name; None if nothing was."""
+        if name in self.news:
+            return self.news[name]
+        found = self.run.kept(name)
+        return None if found is None else json.loads(found)
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep something, if the save succeeds."""
+        self.news[name] = value
+
+
+_Task = Callable[[_Turn], Any]
+
+
+def _of_ticket(name: str) -> str:
+    return json.dumps(["ticket", name])
+
+
+def _found(turn: _Turn, name: str) -> Any:
+    try:
+        return turn.run.learner.waiting.find(name)
+    except TicketRefused as refused:
+        words = str(refused).rpartition(";")[0]
+        raise Problem(409, "ticket-refused", words, "ticket") from None
+
+
+def _check_served(accountant: Accountant, learner: object, name: str) -> None:
+    if not isinstance(learner, StructuredLearner):
+        raise ValueError(f"run {name}: {type(learner).__name__} hands out no tickets, so it cannot be served")
+    if accountant.trust is not Trust.CENTRAL:
+        raise ValueError(
+            f"run {name}: its ledger is of {accountant.trust.value} trust, but feedback reaches a service as it is: "
+            "serve a run of central trust, or let the learner observe where the feedback arises"
+        )
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say what happened in words that may be sent."""
+    try:
+        yield
+    except GateClosed:  # the reason may tell of private data
+        raise Problem(503, "closed", "the run's ledger is closed: nothing more is charged") from None
+    except Refusal as refused:
+        raise Problem(409, kind_of(refused), refused.message) from None
+    except InUse as refused:
+        raise Problem(
+            503, "held", f"the run is held by {refused.holder}: ask there, or again later"
+        ) from None
+    except LedgerDamaged:
+        raise Problem(503, "damaged", "the run is damaged: dpwitness ledger verify says where") from None
+    except StoreRefused as refused:
+        raise Problem(503, "store-refused", f"the run does not go on ({type(refused).__name__})") from None
+    except OSError:  # what could not be saved may have been
+        raise Problem(
+            503, "unknown", "nobody knows whether it was saved: ask again with the same request"
+        ) from None

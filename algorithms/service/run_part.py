@@ -1,0 +1,116 @@
+"""The part of a service that a learner's run is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
+from accountant.service.keys import Scope
+from accountant.service.ledger_schemas import LEDGER_SCHEMAS
+from accountant.service.limits import Limits
+from accountant.service.metrics import Gauge
+from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, object_of, reference
+from accountant.service.part import Body, Operation, Part
+from accountant.service.problem import Problem, invalid
+from algorithms.service.run_desk import Feedback, Run, RunDesk
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a run may be called: a part of a path."""
+
+_FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
+_SCHEMAS: dict[str, Any] = {
+    "Act": object_of(request=REQUEST, record=RECORD),
+    "Acted": object_of(request=TEXT, ticket=TEXT, action={"type": "array", "items": WHOLE}),
+    "Observe": object_of(request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK),
+    "Withdraw": object_of(request=REQUEST, ticket=TEXT),
+    "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
+    "Run": object_of(
+        run=TEXT, learner=TEXT, tickets=object_of(issued=WHOLE, open=WHOLE), summary=reference("Summary")
+    ),
+    **{name: LEDGER_SCHEMAS[name] for name in ("Records", "Left", "Summary")},
+}
+
+
+@contextmanager
+def run_at(name: str, load: Callable[[], Run], limits: Limits) -> Iterator[Part]:
+    """Open a run to be served.
+
+    Parameters
+    ----------
+    name
+        What clients call it.
+    load
+        Opens the run, as `DurableRun.load`; if another process has it open, it is asked for again later.
+    limits
+        What is taken.
+
+    Raises
+    ------
+    ValueError
+        If the name is none, or the run cannot be served: its trust is not central, or its learner hands out no
+        tickets.
+    accountant.stores.refusals.StoreRefused, OSError
+        If the run is not opened.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            f"run={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
+        )
+    desk = RunDesk(name, load, limits.open_tickets)
+    try:
+        yield run_part(desk, limits)
+    finally:
+        desk.close()
+
+
+def run_part(desk: RunDesk, limits: Limits) -> Part:
+    """Return what may be asked of a run."""
+
+    def act(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request", "record")
+        return desk.act(client, read_request(body), read_record(body["record"], "record"))
+
+    def observe(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request", "ticket", "record", "feedback")
+        record = read_record(body["record"], "record")
+        feedback = Feedback(read_name(body, "ticket"), record, _values(body["feedback"], limits))
+        return desk.observe(client, read_request(body), feedback)
+
+    def withdraw(client: str, body: Body) -> Mapping[str, Any]:
+        check_keys(body, "request", "ticket")
+        return desk.withdraw(client, read_request(body), read_name(body, "ticket"))
+
+    path = f"/v1/runs/{desk.name}"
+    operations = [
+        Operation(f"{path}/act", "POST", Scope.ACT, act,
+                  "Hand out an action, and the ticket that its feedback comes with.", "Act", "Acted"),
+        Operation(f"{path}/observe", "POST", Scope.OBSERVE, observe,
+                  "Learn from the feedback on an action; its record pays.", "Observe", "Used"),
+        Operation(f"{path}/withdraw", "POST", Scope.OBSERVE, withdraw,
+                  "Forget an action whose feedback will not come.", "Withdraw", "Used"),
+        Operation(f"{path}/left", "POST", Scope.READ, lambda _, body: desk.left(read_records(body, limits)),
+                  "What records have spent and have left in this run.", "Records", "Left"),
+        Operation(path, "GET", Scope.READ, lambda _, __: desk.state(),
+                  "How far the run has come, and who paid what in it.", answers="Run"),
+    ]  # fmt: skip
+
+    def gauges(_: str) -> list[Gauge]:
+        try:
+            tickets = desk.state()["tickets"]
+        except Problem:  # another process has it: there it is measured
+            return []
+        words = "Actions that were handed out and wait for their feedback."
+        return [Gauge("dpwitness_open_tickets", words, tickets["open"], (("run", desk.name),))]
+
+    return Part(operations, _SCHEMAS, desk.check, gauges)
+
+
+def _values(feedback: Any, limits: Limits) -> tuple[float, ...]:
+    if not isinstance(feedback, list) or len(feedback) > limits.numbers:
+        raise invalid("feedback", f"must be a list of at most {limits.numbers} numbers")
+    if not all(type(each) in (int, float) for each in feedback):
+        raise invalid("feedback", "must be a list of numbers")
+    return tuple(feedback)

@@ -1,0 +1,355 @@
+"""A learner over HTTP: each act and each feedback counts once, and nothing is spent on what is refused."""
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import Http, refused
+
+from accountant import Accountant, Budget, Trust
+from accountant.service.app import make_app
+from accountant.service.keys import KeyFile, Scope
+from accountant.service.limits import Limits
+from accountant.stores.database import _PRAGMAS
+from accountant.stores.opening import verify_store
+from algorithms import CUCBBatchAll, CUCBLDPLaplaceAll, DurableRun
+from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
+from algorithms.problems import TopK
+from algorithms.service.run_desk import RunDesk
+from algorithms.service.run_part import run_at, run_part
+
+SECRET = 0.8314159
+LEARNER = NamedLearner("cucb-batch-least", "top-k", 1.0, 10_000, settings={"arms": 5, "size": 2})
+SCOPES = {"web": [Scope.ACT], "log": [Scope.OBSERVE], "eve": [Scope.READ], "ann": [Scope.SPEND]}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: nothing is switched off here."""
+    monkeypatch.setitem(_PRAGMAS, "synchronous", 0)
+
+
+class Served:
+    """A run that is served, to clients with keys."""
+
+    def __init__(self, folder: Path, load: Callable[[], Any] | None = None, **limits: Any) -> None:
+        self.folder = folder
+        self.limits = Limits(**limits)
+        self.keys = KeyFile(folder.with_suffix(".keys"))
+        known = {key.name for key in self.keys.known()}
+        self.words = {
+            name: self.keys.add(name, granted) for name, granted in SCOPES.items() if name not in known
+        }
+        self.desk = RunDesk("web", load or (lambda: load_named_run(folder)), self.limits.open_tickets)
+        self.http = Http(make_app([run_part(self.desk, self.limits)], self.keys, self.limits))
+
+    def ask(self, what: str, body: Any = None, who: str | None = "web") -> Any:
+        headers = {} if who is None else {"Authorization": f"Bearer {self.words[who]}"}
+        path = what if what.startswith("/") else f"/v1/runs/web{what and '/'}{what}"
+        return self.http.request("GET" if body is None else "POST", path, json=body, headers=headers)
+
+    def act(self, record: Any = "ann", request: str | None = None) -> Any:
+        return self.ask("act", {"request": request or os.urandom(4).hex(), "record": record})
+
+    def observe(
+        self, ticket: str, record: Any = "ann", feedback: Any = (1, 0), request: str | None = None
+    ) -> Any:
+        request = request or os.urandom(4).hex()
+        body = {"request": request, "ticket": ticket, "record": record, "feedback": feedback}
+        return self.ask("observe", body, "log")
+
+    def withdraw(self, ticket: str) -> Any:
+        return self.ask("withdraw", {"request": f"withdraw {ticket}", "ticket": ticket}, "log")
+
+    def state(self) -> Any:
+        return self.ask("", who="eve").json()
+
+    def spent(self, record: Any = "ann") -> float:
+        found = self.ask("left", {"records": [record]}, "eve").json()["records"][0]
+        return float(found["spent"]["epsilon"])
+
+    def again(self) -> None:
+        """Restart the service, as after a crash: nothing is saved at its end."""
+        self.desk.close()
+        self.desk = RunDesk("web", lambda: load_named_run(self.folder), self.limits.open_tickets)
+        self.http.close()
+        self.http = Http(make_app([run_part(self.desk, self.limits)], self.keys, self.limits))
+
+    def close(self) -> None:
+        self.desk.close()
+        self.http.close()
+
+
+Opened = Callable[..., Served]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Opened]:
+    found: list[Served] = []
+
+    def opened(learner: NamedLearner = LEARNER, budget: float = 1.0, **limits: Any) -> Served:
+        folder = tmp_path / f"run{len(found)}"
+        begin_named_run(folder, learner, Accountant(Budget(budget))).close()
+        found.append(Served(folder, **limits))
+        return found[-1]
+
+    yield opened
+    for each in found:
+        each.close()
+
+
+@pytest.fixture
+def served(opened: Opened) -> Served:
+    return opened()
+
+
+def test_an_action_comes_with_a_ticket_and_its_feedback_is_paid_for_once(served: Served) -> None:
+    shown = served.act("ann", "monday")
+    assert shown.status_code == 200
+    assert shown.json() == served.act("ann", "monday").json()
+    assert sorted(shown.json()) == ["action", "request", "ticket"]
+    assert len(set(shown.json()["action"])) == 2
+    ticket = shown.json()["ticket"]
+    assert served.state()["tickets"] == {"issued": 1, "open": 1}
+    first = served.observe(ticket, request="tuesday")
+    assert first.json() == {"request": "tuesday", "ticket": ticket, "state": "observed"}
+    assert served.observe(ticket, request="tuesday").json() == first.json()
+    assert served.state()["tickets"] == {"issued": 1, "open": 0}
+    assert served.spent() == 1.0
+    assert served.act("ann", "monday").json() == shown.json()  # also after its ticket was used
+
+
+def test_a_restart_knows_what_was_answered_and_what_is_open(served: Served) -> None:
+    ann, bob = served.act("ann", "a"), served.act("bob", "b")
+    served.observe(ann.json()["ticket"], "ann", request="c")
+    served.again()
+    assert served.act("ann", "a").json() == ann.json()
+    assert served.act("bob", "b").json() == bob.json()
+    assert served.observe(ann.json()["ticket"], "ann", request="c").status_code == 200
+    assert served.observe(bob.json()["ticket"], "bob", request="d").status_code == 200
+    assert served.state()["tickets"] == {"issued": 2, "open": 0}
+    assert [served.spent(record) for record in ("ann", "bob", "cid")] == [1.0, 1.0, 0.0]
+    served.close()
+    verify_store(served.folder / "ledger.db")
+
+
+def test_what_the_service_learns_is_what_the_learner_learns(tmp_path: Path) -> None:
+    """With noise that cannot be told from none, late and out of order: the same counts and means as in Python."""
+
+    def build(gate: Any) -> Any:
+        return CUCBBatchAll(TopK(5, 2), gate, epsilon=1e7, horizon=10_000)
+
+    runs = [DurableRun(build, Accountant(Budget(1e8))) for _ in range(2)]
+    for number, each in enumerate(runs):
+        each.save(tmp_path / str(number))
+    runs[0].close()
+    served = Served(tmp_path / "0", lambda: DurableRun.load(tmp_path / "0", build))
+    here = runs[1].learner
+    for turn in range(6):
+        shown = [served.act(f"{turn}-{i}").json() for i in range(3)]
+        issued = [here.issue() for _ in shown]
+        assert [each["action"] for each in shown] == [each.action[0].tolist() for each in issued]
+        for i in (2, 0, 1):
+            feedback = [float(arm % 2) for arm in shown[i]["action"]]
+            name = f"{turn}-{i}"
+            assert served.observe(shown[i]["ticket"], name, feedback).status_code == 200
+            here.observe(runs[1].accountant.private(feedback, here.feedback_domain, name), ticket=issued[i])
+    assert served.state()["summary"]["records"] == runs[1].accountant.summary().records > 0
+    served.close()
+    runs[1].close()
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "kind", "words"),
+    [
+        ({"ticket": "used"}, 409, "ticket-refused", "it was used or withdrawn"),
+        ({"ticket": "withdrawn"}, 409, "ticket-refused", "it was used or withdrawn"),
+        ({"ticket": "0123456789abcdef-1"}, 409, "ticket-refused", "it is not of this run"),
+        ({"ticket": "next"}, 409, "ticket-refused", "it was never issued"),
+        ({"ticket": "'; DROP TABLE kept; --"}, 409, "ticket-refused", "it is not of this run"),
+        ({"ticket": "../../ledger.db"}, 409, "ticket-refused", "it is not of this run"),
+        ({"ticket": ""}, 422, "invalid", "1 to 200 characters"),
+        ({"ticket": 1}, 422, "invalid", "1 to 200 characters"),
+        ({"record": "bob"}, 409, "ticket-refused", "was handed out for another record"),
+        ({"record": None}, 422, "invalid", "64 bits"),
+        ({"request": "taken"}, 409, "key-used", "something else"),
+        ({"request": ""}, 422, "invalid", "1 to 200 characters"),
+        ({"feedback": SECRET}, 422, "invalid", "a list"),
+        ({"feedback": [SECRET]}, 422, "invalid", "must be 2 numbers"),
+        ({"feedback": [SECRET] * 3}, 422, "invalid", "must be 2 numbers"),
+        ({"feedback": [SECRET, 1 + SECRET]}, 422, "invalid", "must be 2 numbers"),
+        ({"feedback": [SECRET, 10**400]}, 422, "invalid", "must be 2 numbers"),
+        ({"feedback": [SECRET, True]}, 422, "invalid", "list of numbers"),
+        ({"feedback": [SECRET, "0.8314159"]}, 422, "invalid", "list of numbers"),
+        ({"extra": SECRET}, 422, "invalid", "1 unknown keys"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_wrong_is_refused_before_anything_is_spent(
+    shared: Served,
+    caplog: pytest.LogCaptureFixture,
+    change: dict[str, Any],
+    status: int,
+    kind: str,
+    words: str,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    mine = shared.act("ann").json()["ticket"]
+    special = {"used": shared.used, "withdrawn": shared.gone, "next": f"{mine.rpartition('-')[0]}-9999"}  # type: ignore[attr-defined]
+    body = {
+        "request": os.urandom(4).hex(),
+        "ticket": mine,
+        "record": "ann",
+        "feedback": [SECRET, SECRET],
+        **change,
+    }
+    ticket = body["ticket"]
+    body["ticket"] = special.get(ticket, ticket) if isinstance(ticket, str) else ticket
+    assert words in refused(shared.ask("observe", body, "log"), status, kind)
+    assert "8314" not in caplog.text
+    assert shared.spent("ann") == shared.spent("bob") == 0.0
+    assert shared.withdraw(mine).json()["state"] == "withdrawn"  # it was open
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Return a service with a used ticket, a withdrawn one, and a request that is taken."""
+    folder = tmp_path_factory.mktemp("shared") / "run"
+    begin_named_run(folder, LEARNER, Accountant(Budget(1.0))).close()
+    served = Served(folder, rate=1e6)
+    used, gone = (served.act("cid").json()["ticket"] for _ in range(2))
+    assert served.observe(used, "cid", request="taken").status_code == 200
+    served.withdraw(gone)
+    served.used, served.gone = used, gone  # type: ignore[attr-defined]
+    yield served
+    served.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "scope"),
+    [
+        ("POST", "/v1/runs/web/act", "act"),
+        ("POST", "/v1/runs/web/observe", "observe"),
+        ("POST", "/v1/runs/web/withdraw", "observe"),
+        ("POST", "/v1/runs/web/left", "read"),
+        ("GET", "/v1/runs/web", "read"),
+    ],
+)
+def test_every_operation_needs_a_key_of_its_scope(shared: Served, method: str, path: str, scope: str) -> None:
+    body = {} if method == "POST" else None
+    refused(shared.ask(path, body, None), 401, "no-key")
+    others = [name for name, granted in SCOPES.items() if scope not in [each.value for each in granted]]
+    for who in others:
+        assert repr(scope) in refused(shared.ask(path, body, who), 403, "wrong-scope")
+
+
+@pytest.mark.parametrize("name", ["other", "..", "web%2F..", "%2e%2e/ledger", "web;id", "web'--", "", "WEB"])
+def test_there_is_no_run_of_another_name(shared: Served, name: str) -> None:
+    answer = shared.ask(f"/v1/runs/{name}/act", {"request": "a", "record": "ann"})
+    assert (answer.status_code, answer.json()["error"]["kind"]) == (404, "unknown-path")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "-a", "a b", "x" * 65])
+def test_a_run_is_called_by_a_name(name: str) -> None:
+    with pytest.raises(ValueError, match="must be 1 to 64 letters"), run_at(name, lambda: None, Limits()):  # type: ignore[arg-type,return-value]
+        pass
+
+
+def test_who_has_nothing_left_is_refused_and_the_ticket_stays_open(opened: Opened) -> None:
+    served = opened(NamedLearner("cucb-ldp-bit", "top-k", 1.0, 100, settings={"arms": 5, "size": 2}))
+    first, second = (served.act("ann").json()["ticket"] for _ in range(2))
+    assert served.observe(first).status_code == 200
+    assert "record 'ann'" in refused(served.observe(second), 409, "budget-exceeded")
+    assert served.state()["tickets"] == {"issued": 2, "open": 1}
+    assert served.spent() == 1.0
+    assert served.withdraw(second).status_code == 200
+
+
+def test_a_second_service_is_told_who_has_the_run_and_takes_over(served: Served) -> None:
+    shown = served.act("ann", "a").json()
+    other = Served(served.folder)
+    other.words = served.words
+    assert f"held by this process, in another object (process {os.getpid()} on" in refused(
+        other.act("ann", "a"), 503, "held"
+    )
+    refused(other.ask("/health", who=None), 503, "held")
+    served.desk.close()
+    assert other.act("ann", "a").json() == shown
+    assert other.observe(shown["ticket"]).status_code == 200
+    refused(served.act("ann", "a"), 503, "held")
+    other.close()
+    assert served.spent() == 1.0
+
+
+def test_what_could_not_be_saved_was_not_answered(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticket = served.act("ann").json()["ticket"]
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(DurableRun, "save", fails)
+        refused(served.observe(ticket, request="a"), 503, "unknown")
+        refused(served.act("bob", "b"), 503, "unknown")
+    assert served.state()["tickets"] == {"issued": 1, "open": 1}
+    assert served.spent() == 0.0
+    assert served.observe(ticket, request="a").status_code == 200
+    assert served.spent() == 1.0
+
+
+def test_an_error_nobody_foresaw_leaves_the_run_as_it_was(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket = served.act("ann").json()["ticket"]
+    with monkeypatch.context() as broken:
+        broken.setattr("algorithms.structured_learner.OpenActions.close", lambda *_: 1 / 0)
+        refused(served.observe(ticket, request="a"), 500, "failed")
+    assert served.spent() == 0.0
+    assert served.observe(ticket, request="a").status_code == 200
+
+
+def test_a_gate_that_was_shut_stays_shut(served: Served) -> None:
+    shown = served.act("ann", "a")
+    from accountant.place import Place
+
+    served.desk._run.accountant.close("a value was 0.8314159", Place("secret.py", 1))  # type: ignore[union-attr]
+    refused(served.observe(shown.json()["ticket"]), 503, "closed")
+    refused(served.act("bob"), 503, "closed")
+    refused(served.ask("/health", who=None), 503, "closed")
+    assert served.act("ann", "a").json() == shown.json()
+
+
+def test_no_more_actions_wait_than_a_save_can_carry(opened: Opened) -> None:
+    served = opened(open_tickets=2)
+    tickets = [served.act().json()["ticket"] for _ in range(2)]
+    refused(served.act("bob", "late"), 429, "too-many-open")
+    served.withdraw(tickets[0])
+    assert served.act("bob", "late").status_code == 200
+
+
+def test_only_runs_of_central_trust_and_tickets_are_served(tmp_path: Path) -> None:
+    def build(gate: Any) -> Any:
+        return CUCBLDPLaplaceAll(TopK(5, 2), gate, epsilon=1.0, horizon=100)
+
+    run = DurableRun(build, Accountant(Budget(1.0), trust=Trust.LOCAL))
+    run.save(tmp_path / "local")
+    run.close()
+    with pytest.raises(ValueError, match="of local trust, but feedback reaches a service as it is"):
+        RunDesk("web", lambda: DurableRun.load(tmp_path / "local", build), 10)
+    DurableRun.load(tmp_path / "local", build).close()  # it was given free
+
+
+def test_metrics_and_the_document_know_the_run(served: Served) -> None:
+    served.act()
+    lines = served.ask("/metrics", who="eve").text.splitlines()
+    assert 'dpwitness_open_tickets{run="web"} 1' in lines
+    assert 'dpwitness_requests_total{route="/v1/runs/web/act",status="200"} 1' in lines
+    document = served.ask("/openapi.json", who=None).json()
+    assert document["paths"]["/v1/runs/web/act"]["post"]["summary"].endswith("Scope: act.")
+    text = json.dumps(document)
+    for name in {each.partition('"')[0] for each in text.split("#/components/schemas/")[1:]}:
+        assert name in document["components"]["schemas"]

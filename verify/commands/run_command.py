@@ -1,0 +1,71 @@
+"""The command ``dpwitness run``: learners in production, known by name, for `dpwitness serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from verify.commands.command_options import flags, unique
+from verify.printable import printable
+
+
+@click.group("run")
+def run_group() -> None:
+    """Begin runs of learners that `dpwitness serve` serves."""
+
+
+@run_group.command("create")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("learner")
+@flags("problem", "settings")
+@click.option("--epsilon", required=True, type=float, help="The learner's epsilon.")
+@click.option("--delta", type=float, help="The learner's delta, if its claim has one.")
+@click.option("--horizon", required=True, type=int, help="For how many rounds its regret bound is.")
+@click.option("--budget-epsilon", type=float, help="What each record may lose in total [default: --epsilon].")
+@click.option("--budget-delta", type=float, help="Its delta [default: --delta, or 0].")
+@click.option(
+    "--composition",
+    default="basic",
+    show_default=True,
+    help="The theorem that adds up losses of a record that takes part more than once.",
+)
+def create(
+    folder: Path,
+    learner: str,
+    problem: str | None,
+    settings: tuple[tuple[str, str], ...],
+    epsilon: float,
+    delta: float | None,
+    horizon: int,
+    budget_epsilon: float | None,
+    budget_delta: float | None,
+    composition: str,
+) -> None:
+    """Begin a run of LEARNER in a new FOLDER, for `dpwitness serve --run NAME=FOLDER`.
+
+    Of the problem only its structure is used: what can be played. Feedback will reach the service as it is, so the
+    run is of central trust, whatever the learner. FOLDER will hold raw data.
+    """
+    from accountant import Accountant, Budget
+    from accountant.compositions import composition_named
+    from algorithms.catalogue.named_run import NamedLearner, begin_named_run
+    from algorithms.catalogue.structured_entries import learners
+    from algorithms.problems import known_name
+
+    entry = learners[known_name("learner", learner, learners)]
+    named = NamedLearner(learner, problem or entry.default_problem, epsilon, horizon, delta, unique(settings))
+    most = epsilon if budget_epsilon is None else budget_epsilon
+    budget = Budget(most, (delta or 0.0) if budget_delta is None else budget_delta)
+    accountant = Accountant(budget, composition=composition_named(composition))
+    begin_named_run(folder, named, accountant).close()
+    left = accountant.composition.left(accountant.composition.zero, budget).words
+    click.echo(
+        f"{printable(str(folder))}: {learner}; each record may lose {left} ({accountant.composition.name})"
+    )
+    if entry.claim.model != "central":
+        click.echo(
+            f"{learner} is made for {entry.claim.model} trust: served, its messages are randomized in the service, "
+            "which sees what they are of",
+            err=True,
+        )
