@@ -97,6 +97,15 @@ _NOISE_MULTIPLIER = Parameter(
     meaning="what the noise is multiplied by (the paper's experiments: 0.01)",
 )
 
+_GROWTH = Parameter(
+    "growth",
+    "float",
+    0.1,
+    1e-3,
+    1.0,
+    "by which share of what was released an arm's data grow with its next batch",
+)
+
 learners: dict[str, LearnerEntry] = {
     entry.name: entry
     for entry in (
@@ -307,6 +316,43 @@ learners: dict[str, LearnerEntry] = {
             "cascading bandits paper, Algorithm 1, repaired",
             "certified repair of published/cascade-ucb-hybrid, (epsilon, delta)",
             "cascade",
+        ),
+        LearnerEntry(
+            "published/dp-se",
+            published.DPSE,
+            "K arms, successive elimination with Laplace noise on each epoch's means, as printed",
+            "Sajed & Sheffet 2019, Algorithm 2",
+            "holds, tight",
+            "arms",
+            repaired_by="dp-bandit",
+        ),
+        LearnerEntry(
+            "published/adap-klucb",
+            published.AdaPKLUCB,
+            "K arms, KL-UCB on doubling episodes with Laplace noise, as printed",
+            "Azize & Basu 2022, Algorithm 1, Theorem 8",
+            "holds, tight",
+            "arms",
+            repaired_by="dp-bandit",
+        ),
+        LearnerEntry(
+            "published/dp-imed",
+            published.DPIMED,
+            "K arms, least private divergence on accumulated batches with Laplace noise, as published",
+            "Azize, Wu, Honda, Orabona, Ito & Basu 2025, Proposition 2",
+            "holds, tight",
+            "arms",
+            (_GROWTH,),
+            repaired_by="dp-bandit",
+        ),
+        LearnerEntry(
+            "published/lazy-dp-ts",
+            published.LazyDPTS,
+            "K arms, Thompson sampling on doubling batches with Laplace noise, as published",
+            "Hu & Hegde 2022, Algorithm 2, Theorem 3",
+            "holds, tight",
+            "arms",
+            repaired_by="dp-bandit",
         ),
         LearnerEntry(
             "published/cucb-dp",

@@ -17,11 +17,12 @@ import math
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from algorithms.estimates.divergence import divergence_upper
 from algorithms.estimates.message_means import MessageMeans
 from algorithms.lanes import gather, scatter_add
 from mechanisms.arrays import FloatArray, IntArray
 
-_STEPS = 3  # within 1e-4 of the width in random cases; more than the limit after each step
+_STEPS = 3
 _ROUNDING = 1e-15  # relative, of ln Gamma(n + 1), the largest number that is added
 
 
@@ -38,9 +39,7 @@ def redundancy(ones: FloatArray, count: FloatArray) -> FloatArray:
 def bit_upper(ones: FloatArray, count: FloatArray, exponent: float) -> FloatArray:
     """Return a bound on a bit's chance that ever fails, at any count, with probability ``e^-exponent`` at most.
 
-    Newton steps for the largest u with ``n kl(o/n, u) <= x + c``: kl is convex in u, so each one stays above it. The
-    start is the least of four bounds on ``kl(p, u)`` solved for u: ``2 (u - p)^2``, ``(u - p)^2 / (2 u)``, ``(u - p)^2
-    / (2 (1 - p))``, and ``-(1 - p) ln(1 - u)`` less the entropy of p.
+    It is the largest u with ``n kl(o/n, u) <= x + c``, approached from above.
 
     Parameters
     ----------
@@ -49,21 +48,8 @@ def bit_upper(ones: FloatArray, count: FloatArray, exponent: float) -> FloatArra
     exponent
         x > 0.
     """
-    mean = ones / count
-    own = xlogy(mean, mean) + xlogy(1.0 - mean, 1.0 - mean)
     rate = (exponent + redundancy(ones, count)) / count
-    zeros = 1.0 - mean
-    with np.errstate(divide="ignore", over="ignore"):
-        upper = np.minimum(
-            mean + np.sqrt(rate * np.minimum(0.5, 2.0 * zeros)), -np.expm1((own - rate) / zeros)
-        )
-    upper = np.minimum(upper, mean + rate + np.sqrt(rate * (rate + 2.0 * mean)))
-    upper = np.where(zeros > 0, upper, 1.0)
-    for _ in range(_STEPS):
-        over = own - xlogy(mean, upper) - xlogy(zeros, 1.0 - upper) - rate
-        slope = (upper - mean) / np.maximum(upper * (1.0 - upper), 1e-300)
-        upper = upper - np.where((over > 0) & (zeros > 0), over, 0.0) / np.maximum(slope, 1e-300)
-    return upper
+    return divergence_upper(ones / count, rate, steps=_STEPS)
 
 
 class BitMeans(MessageMeans):

@@ -3,6 +3,7 @@
 Nothing here is certified; `algorithms` has the repaired learner of the same name.
 """
 
+from algorithms.published.adap_klucb import AdaPKLUCB
 from algorithms.published.cascade_ucb_hybrid import CascadeUCBHybrid
 from algorithms.published.cascade_ucb_ldp import (
     CascadeUCBLDPComposition,
@@ -12,13 +13,19 @@ from algorithms.published.cascade_ucb_ldp import (
 from algorithms.published.cucb_dp import CUCBDP, CUCBDPLeast
 from algorithms.published.cucb_ldp_gaussian import CUCBLDPGaussian
 from algorithms.published.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle, DPEFixedU
+from algorithms.published.dp_imed import DPIMED
 from algorithms.published.dp_pe import PE, DPPECentral, DPPELocal, DPPEShuffle
+from algorithms.published.dp_se import DPSE
 from algorithms.published.dpucb_mat import DPTSMat, DPUCBMat
+from algorithms.published.lazy_dp_ts import LazyDPTS
 
 __all__ = [
     "CUCBDP",
     "DPE",
+    "DPIMED",
+    "DPSE",
     "PE",
+    "AdaPKLUCB",
     "CUCBDPLeast",
     "CUCBLDPGaussian",
     "CascadeUCBHybrid",
@@ -34,4 +41,5 @@ __all__ = [
     "DPPEShuffle",
     "DPTSMat",
     "DPUCBMat",
+    "LazyDPTS",
 ]

@@ -31,20 +31,21 @@ from algorithms.claim import ONE_ROUND_CENTRAL, ONE_USER_LOCAL, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.randomized_bit import RandomizedBit
-from algorithms.lanes import gather, scatter_add
+from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_horizon
 from algorithms.problems import Arms
+from algorithms.semi_bandits.batch_learner import BatchLearner
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Gaussian, Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
 
-class _BatchBandit(HorizonLearner[Arms]):
-    """Play one arm's batch after the other's."""
+class _BatchBandit(HorizonLearner[Arms], BatchLearner):
+    """Play one arm's batch after the other's, by indexed minimum empirical divergence."""
 
-    family: ClassVar[Family] = "bandit"
     growth: ClassVar[float] = 0.5
     """By which share of what was released an arm's data grow with its next batch."""
+    batches: GrowingBatches
 
     def __init__(
         self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int, first: float
@@ -56,30 +57,6 @@ class _BatchBandit(HorizonLearner[Arms]):
         self.batches = GrowingBatches(
             gate, structure.arms, mechanism, first_size=self.first, growth=self.growth
         )
-        self.index: FloatArray = np.full((gate.lanes, structure.arms), -np.inf)
-        self.arm: IntArray = np.zeros((gate.lanes, 1), dtype=np.int64)
-        self.released = np.zeros(gate.lanes, dtype=np.bool_)  # the arm's batch: another one is chosen
-
-    def choose(self) -> IntArray:
-        """Return the arm whose batch is open; after its release, the one of least index."""
-        if self.released.any():
-            arm = self.arm.copy()
-            arm[self.released, 0] = self.index[self.released].argmin(axis=1)
-            self.arm, self.released = arm, np.zeros_like(self.released)
-        return self.arm
-
-    @property
-    def committed(self) -> IntArray:
-        """The rounds until the arm's batch is full."""
-        return self.batches.room(self.arm)
-
-    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
-        """Put the outcome in its arm's batch, or the total of some rounds."""
-        full = self.batches.add(action, feedback, rounds)
-        if full is not None:
-            self.released = self.released | gather(full, self.arm)[:, 0]
-            lanes = np.asarray(full.any(axis=1))
-            self.index[lanes] = self._index(lanes)
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, the values and noises in them, and ``I_i + ln n_i``."""

@@ -251,6 +251,17 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         "this library",
         gaussian=True,
     ),
+    **{
+        f"published/{name}": functools.partial(
+            _central, functools.partial(_one_outcome, "one outcome enters one batch, released once"), source
+        )
+        for name, source in (
+            ("dp-se", "Sajed & Sheffet 2019, Algorithm 2"),
+            ("adap-klucb", "Azize & Basu 2022, Algorithm 1"),
+            ("dp-imed", "Azize, Wu, Honda, Orabona, Ito & Basu 2025"),
+            ("lazy-dp-ts", "Hu & Hegde 2022, Algorithm 2"),
+        )
+    },
     "published/cucb-dp": lambda: _tree(symbols()[0], printed=True),
     "published/cucb-dp-least": lambda: _tree(1, printed=True),
     "published/dpucb-mat": _matroid_as_printed,

@@ -24,7 +24,7 @@ class Release:
     where: np.ndarray
 
 
-class KeptNormals:
+class KeptDraws:
     def __init__(self, rng):
         self.rng, self.draws = rng, []
 
@@ -33,14 +33,15 @@ class KeptNormals:
         return self.draws[-1]
 
     def random(self, size):
-        return self.rng.random(size)
+        self.draws.append(self.rng.random(size))
+        return self.draws[-1]
 
 
 class NoiseKeepingGate(Simulation):
     def __init__(self, seed, lanes=LANES):
         super().__init__(seed, lanes)
         self.rng = np.random.default_rng(seed)
-        self.releases, self.normals = [], KeptNormals(self.rng)
+        self.releases, self.normals = [], KeptDraws(self.rng)
 
     @property
     def random(self):

@@ -41,7 +41,7 @@ from scipy.optimize import brentq
 
 from accountant import Simulation
 from algorithms.catalogue.structured_entries import LearnerEntry, learners
-from algorithms.problems import LinearMatroid, Problem, SemiBandit, build_problem, movielens
+from algorithms.problems import Arms, LinearMatroid, Problem, SemiBandit, build_problem, movielens
 from algorithms.simulate import simulate
 from mechanisms import BinaryTree, Box, Gaussian, Laplace, OneHot, Sensitivity
 
@@ -124,6 +124,21 @@ MATROID_ROWS = (
 )
 
 
+PUBLISHED_ARMS = (
+    Row("published/dp-se"),
+    Row("published/adap-klucb"),
+    Row("published/lazy-dp-ts"),
+    Row("published/dp-imed"),
+    Row("published/dp-imed", {"growth": 0.5}),
+)
+ARMS_ROWS = (*PUBLISHED_ARMS, Row("cucb-batch-least"), Row("dp-bandit"))
+
+
+def arms(*means: float) -> Problem:
+    """Return Bernoulli arms."""
+    return SemiBandit(Arms(len(means)), means)
+
+
 def reversed_table_2() -> Problem:
     """Return Table 2 with its last element first."""
     printed = build_problem("linear-matroid")
@@ -191,8 +206,14 @@ SETTINGS: dict[str, Setting] = {
             Row("cucb-batch"),
             Row("dp-bandit"),
             Row("dp-bandit-gaussian"),
+            *PUBLISHED_ARMS,
         ),
     ),
+    "arms, close": Setting(partial(arms, 0.75, 0.7, 0.7, 0.7, 0.7), 100_000, (0.1, 1.0, 4.0), ARMS_ROWS),
+    "arms, spread": Setting(
+        partial(arms, 0.75, 0.625, 0.5, 0.375, 0.25), 100_000, (0.1, 0.5, 4.0), ARMS_ROWS
+    ),
+    "arms, rare": Setting(partial(arms, 0.1, *[0.02] * 9), 100_000, (0.1, 0.5, 4.0), ARMS_ROWS),
     "matroid": Setting(reversed_table_2, 10_000, (0.5, 2.0, 8.0), MATROID_ROWS),
 }
 

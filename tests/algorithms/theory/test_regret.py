@@ -201,8 +201,17 @@ def easy_trace(name, epsilon, horizon):
     return simulate(build, problem, horizon=horizon, runs=RUNS, seed=10, checkpoints=horizon // 10)
 
 
-COSTLY = {"published/cascade-ucb-hybrid", "published/cucb-dp", "published/cucb-dp-least"}
-"""Learners whose trees take five seconds; they are replayed against their pseudocode, too."""
+COSTLY = {
+    "published/cascade-ucb-hybrid",
+    "published/cucb-dp",
+    "published/cucb-dp-least",
+    "published/lazy-dp-ts",
+}
+"""Learners whose trees or draws take seconds; they are replayed against their pseudocode, too."""
+
+
+LONGER = {"published/dp-se": 40_000, "published/adap-klucb": 40_000}
+"""Learners that need more rounds than others to learn anything."""
 
 
 PROOF_CHECKED = {name for name, bound in BOUNDS.items() if bound.confidence is not None}
@@ -212,7 +221,7 @@ PROOF_CHECKED = {name for name, bound in BOUNDS.items() if bound.confidence is n
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY | PROOF_CHECKED else [])
+        pytest.param(name, marks=[pytest.mark.slow] if name in COSTLY | PROOF_CHECKED | set(LONGER) else [])
         for name in learners
     ],
 )
@@ -222,6 +231,7 @@ def test_learning_happens(name):
     differences are above 10 s.e. of 64 runs, so chance (1e-20) does not decide.
     """
     epsilon, horizon = USUAL
+    horizon = LONGER.get(name, horizon)
     trace = easy_trace(name, epsilon, horizon)
     middle = int(np.searchsorted(trace.rounds, horizon // 2))
     first, second = trace.regret[middle], trace.regret[-1] - trace.regret[middle]
