@@ -68,7 +68,7 @@ class AdaPKLUCB(BatchLearner):
     epsilon
         The claimed privacy of one round's outcome.
     alpha
-        The exponent of the index's level; Theorem 8 has alpha > 3.
+        The exponent of the index's level; Theorem 8 has alpha > 3, the experiments 3.1.
 
     Raises
     ------
@@ -76,8 +76,6 @@ class AdaPKLUCB(BatchLearner):
         If epsilon or alpha is not a finite number above 0.
     """
 
-    default_alpha: ClassVar[float] = 3.1
-    """The paper's experiments'."""
     batches: DoublingEpisodes
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
@@ -86,7 +84,7 @@ class AdaPKLUCB(BatchLearner):
         source="Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8",
     )
 
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, alpha: float = default_alpha) -> None:
+    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, alpha: float = 3.1) -> None:
         super().__init__(structure, gate)
         if not 0 < alpha < math.inf:
             raise ValueError(f"alpha={alpha!r}: must be a finite number above 0")

@@ -19,29 +19,13 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ONE_ROUND_CENTRAL, ClaimForm, View
+from algorithms.estimates.elimination_epochs import epoch_pulls
 from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
-
-
-def epoch_pulls(epoch: FloatArray, arms: FloatArray, *, epsilon: float, horizon: int) -> FloatArray:
-    """Return R_e, not rounded, of an epoch with so many arms left, at beta = 1 / T.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> float(np.round(epoch_pulls(np.array(1.0), np.array(2.0), epsilon=0.01, horizon=100)))
-    10696.0
-    """
-    gap = 2.0**-epoch
-    counted = arms * epoch**2 * horizon
-    sampling = 32.0 * np.log(8.0 * counted) / gap**2
-    privacy = 8.0 * np.log(4.0 * counted) / (epsilon * gap)
-    result: FloatArray = np.maximum(sampling, privacy) + 1.0
-    return result
 
 
 class DPSE(HorizonLearner[Arms]):

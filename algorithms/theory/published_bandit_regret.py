@@ -30,9 +30,11 @@ import numpy as np
 import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
-from algorithms.published.adap_klucb import AdaPKLUCB
-from algorithms.published.dp_se import epoch_pulls
+from algorithms.estimates.elimination_epochs import epoch_pulls
 from algorithms.theory.regret_bound import Delta, L, R_max, RegretBound, T, epsilon
+
+_ALPHA = 3.1
+"""Of AdaP-KLUCB, as its default."""
 
 _SUMMED = 10_000
 """Up to which round the terms of failures are added one by one; an integral bounds the others."""
@@ -60,7 +62,7 @@ def episode_plays(horizon: float, arms: float, epsilon: float, gap: float) -> fl
     horizon, arms, epsilon, gap
         As for `elimination_plays`.
     """
-    level = AdaPKLUCB.default_alpha * math.log(horizon)
+    level = _ALPHA * math.log(horizon)
     plays, played = 1.0, 1.0
     while played <= horizon and 2 * math.sqrt(level / played) + 4 * level / (epsilon * played) >= gap:
         plays, played = 2 * played, 2 * played
@@ -69,7 +71,7 @@ def episode_plays(horizon: float, arms: float, epsilon: float, gap: float) -> fl
 
 def _failures(horizon: float, arms: float) -> float:
     """Return at least ``sum 3 (1 + log2 t) t^(1 - alpha)`` over t from arms + 1 to T."""
-    power = AdaPKLUCB.default_alpha - 1
+    power = _ALPHA - 1
     rounds = np.arange(arms + 1, min(horizon, _SUMMED) + 1)
     failures = float(np.sum(3 * (1 + np.log2(rounds)) * rounds**-power))
     if (
