@@ -18,6 +18,8 @@ PATHS = ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
 CASES = {
     "dp-bandit": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "dp-bandit-gaussian": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
+    "published/adap-klucb": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
+    "published/dp-imed": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "cucb-batch": SemiBandit(TopK(5, 3), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "cucb-batch-all": SemiBandit(PATHS, [0.3, 0.6, 0.7]),
     "cucb-batch-gaussian": SemiBandit(TopK(4, 2), [0.2, 0.9, 0.5, 0.4]),
