@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accountant.audit.losing_most import losing_most
-from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Counted, Group, Releases, maximal
-from accountant.filters.theorems import EXACT, theorem_table
+from accountant.audit.losing_most import AttackAccuracy, Sums, TruePositiveRate, advantages, losing_most
+from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Counted, Group, Releases
+from accountant.filters.conversions import deltas_of_renyi, epsilons_of_renyi
+from accountant.filters.theorems import EXACT, RENYI_ORDERS, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import compose
+from accountant.losses.composed_loss import ComposedLoss
 from accountant.losses.deadline import deadline, time_is_over
-from accountant.losses.risk import Risk, risk_of
+from accountant.losses.risk import FALSE_POSITIVE_RATES, Risk
 from accountant.losses.running_loss import RunningLoss
+from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 
 
@@ -51,10 +52,18 @@ class Question:
         assert number is not None
         return number
 
-    def answer(self, counted: Counted) -> CertifiedInterval:
+    def of(self, loss: ComposedLoss) -> CertifiedInterval:
         """Return the answer for one composition."""
-        loss = compose(counted)
         return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
+
+    def at_most(self, sums: Sums) -> FloatArray:
+        """Return what the answers of some groups are at most."""
+        if self.delta == 0.0:
+            return sums.largest_losses
+        if self.epsilon == 0.0:
+            return advantages(sums)
+        convert = epsilons_of_renyi if self.asked == "epsilon" else deltas_of_renyi
+        return convert(RENYI_ORDERS, sums.divergences, self.given)
 
 
 @dataclass(frozen=True)
@@ -186,21 +195,11 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
 
 
 def _risk(releases: Releases) -> Risk:
-    """Return what attacks can reach on any record: no single number says of two curves which is worse."""
-    return _largest_risk([risk_of(compose(releases.counted(group))) for group in maximal(releases.groups)])
-
-
-def _largest_risk(risks: Sequence[Risk]) -> Risk:
     """Return the largest of each number over all groups of records."""
     return Risk(
-        functools.reduce(CertifiedInterval.largest, [one.advantage for one in risks]),
-        functools.reduce(CertifiedInterval.largest, [one.accuracy for one in risks]),
-        {
-            rate: functools.reduce(
-                CertifiedInterval.largest, [one.true_positive_rates[rate] for one in risks]
-            )
-            for rate in risks[0].true_positive_rates
-        },
+        losing_most(releases, Question(epsilon=0.0))[0],
+        losing_most(releases, AttackAccuracy())[0],
+        {rate: losing_most(releases, TruePositiveRate(rate))[0] for rate in FALSE_POSITIVE_RATES},
     )
 
 

@@ -1,56 +1,130 @@
 """The group of records that loses most, without composing the releases of every group.
 
-A platform has a group for nearly every record. What a group can lose at most is known at once from Rényi divergences,
-which add up: one product of matrices for all groups. Exact compositions are asked for in the order of that bound, until
-no group that is left can lose more than one was shown to.
+A platform has a group for nearly every record. What a group can lose at most is known at once from numbers that add up
+(Rényi divergences, largest losses, squares of μ of Gaussian DP): one product of matrices for all groups. Exact
+compositions are asked for in the order of that bound, until no group that is left can lose more than one was shown to.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+from scipy.special import erf, ndtr, ndtri
 
 from accountant.audit.releases import Group, Releases, is_within
-from accountant.filters.conversions import deltas_of_renyi, epsilons_of_renyi
+from accountant.filters.conversions import deltas_of_renyi, gaussian_dp_of
 from accountant.filters.theorems import RENYI_ORDERS
 from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import ComposedLoss, compose
 from accountant.losses.deadline import time_is_over
+from accountant.losses.risk import attack_accuracy, true_positive_rate
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from accountant.audit.audit_of_releases import Question
 
 _AT_ONCE = 4_096  # groups
 _UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
 
 
-def losing_most(releases: Releases, question: Question) -> tuple[CertifiedInterval, Group]:
-    """Return the answer for the group that loses most, and the group.
+@dataclass(frozen=True)
+class Sums:
+    """What adds up over releases, for some groups, rounded up; infinite where a release has no such number.
 
-    Both ends are proved of the largest answer over all groups. When the time of `accountant.losses.deadline` is over,
-    groups that were not composed count with what they can lose at most.
+    Attributes
+    ----------
+    divergences
+        Rényi divergences at `RENYI_ORDERS`, shape (groups, orders).
+    largest_losses
+        Shape (groups,).
+    squared_mus
+        Squares of μ of Gaussian DP, shape (groups,).
+    """
+
+    divergences: FloatArray
+    largest_losses: FloatArray
+    squared_mus: FloatArray
+
+
+class LossNumber(Protocol):
+    """A number of a composition that grows with what is lost: an epsilon, a delta, what an attack can reach."""
+
+    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+        """Return the number of a composition."""
+
+    def at_most(self, sums: Sums) -> FloatArray:
+        """Return upper bounds on the numbers of some groups."""
+
+
+@dataclass(frozen=True)
+class TruePositiveRate:
+    """The largest true positive rate of any attack at a false positive rate."""
+
+    false_positive_rate: float
+
+    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+        """See `true_positive_rate`."""
+        return true_positive_rate(loss, self.false_positive_rate)
+
+    def at_most(self, sums: Sums) -> FloatArray:
+        """The least of two bounds.
+
+        P(E) <= (Q(E) exp(D_α(P‖Q)))^((α-1)/α): processing raises no divergence (van Erven, Harremoës 2014, Thm 9).
+        P(E) <= Φ(Φ⁻¹(Q(E)) + μ): Gaussian DP (Dong, Roth, Su 2022, Def. 2.6 and Cor. 3.3).
+        """
+        k = self.false_positive_rate
+        logs = (RENYI_ORDERS - 1.0) / RENYI_ORDERS * (math.log(k) + sums.divergences)
+        renyi = np.exp(np.minimum(0.0, logs.min(axis=1)))
+        least: FloatArray = np.minimum(renyi, ndtr(ndtri(k) + np.sqrt(sums.squared_mus)))
+        return np.minimum(1.0, least * _UP)
+
+
+@dataclass(frozen=True)
+class AttackAccuracy:
+    """The largest share of right answers of any attack if the record takes part in half of all cases."""
+
+    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+        """See `attack_accuracy`."""
+        return attack_accuracy(loss)
+
+    def at_most(self, sums: Sums) -> FloatArray:
+        """Half of 1 + the total variation."""
+        return (0.5 + 0.5 * advantages(sums)) * _UP
+
+
+def advantages(sums: Sums) -> FloatArray:
+    """Return upper bounds on the total variation: by Rényi divergences, and Φ(μ/2) - Φ(-μ/2)."""
+    renyi = deltas_of_renyi(RENYI_ORDERS, sums.divergences, 0.0)
+    gaussian = erf(np.sqrt(sums.squared_mus / 8.0)) * _UP
+    return np.minimum(renyi, gaussian)
+
+
+def losing_most(
+    releases: Releases, number: LossNumber, factor: float = 1.0
+) -> tuple[CertifiedInterval, Group]:
+    """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
+
+    Both ends are proved of the largest number. When the time of `accountant.losses.deadline` is over, groups that were
+    not composed count with what they can lose at most.
     """
     groups = releases.groups
-    most = at_most(releases, question) if len(groups) > 1 else np.array([math.inf])
+    most = at_most(releases, number, factor) if len(groups) > 1 else np.array([math.inf])
     composed: list[tuple[CertifiedInterval, Group]] = []
     lower = 0.0
-    for number in np.argsort(-most, kind="stable").tolist():
-        group = groups[number]
-        if composed and most[number] <= lower:
+    for position in np.argsort(-most, kind="stable").tolist():
+        group = groups[position]
+        if composed and most[position] <= lower:
             break
         if any(is_within(group, other) for _, other in composed):
             continue
         if composed and time_is_over():
             answer, worst = _largest(composed)
-            if most[number] > answer.upper:
-                answer = replace(answer, upper=float(most[number]), upper_by="Renyi DP of every group left")
+            if most[position] > answer.upper:
+                answer = replace(answer, upper=float(most[position]), upper_by="Renyi DP of every group left")
             return answer, worst
-        answer = question.answer(releases.counted(group))
+        answer = number.of(compose(releases.counted(group, factor)))
         composed.append((answer, group))
         lower = max(lower, answer.lower)
     return _largest(composed)
@@ -60,38 +134,28 @@ def _largest(composed: Sequence[tuple[CertifiedInterval, Group]]) -> tuple[Certi
     return max(composed, key=lambda pair: (pair[0].upper, pair[0].lower))
 
 
-def at_most(releases: Releases, question: Question) -> FloatArray:
-    """Return an upper bound on the answer for each group, shape (groups,); infinite (or a delta of 1) where unknown."""
-    profiles = [kind.build(1.0) for kind in releases.kinds]
-    if question.asked == "epsilon" and question.given == 0.0:
-        curves = np.array([[_largest_loss(profile)] for profile in profiles])
-    else:
-        curves = np.array([_renyi(profile) for profile in profiles])
-    unknown = np.isinf(curves)
-    known = np.where(unknown, 0.0, curves)
+def at_most(releases: Releases, number: LossNumber, factor: float = 1.0) -> FloatArray:
+    """Return an upper bound on the number of each group, shape (groups,); infinite or 1 where it is unknown."""
+    columns = np.array([_summands(kind.build(factor)) for kind in releases.kinds])
+    unknown = np.isinf(columns)
+    known = np.where(unknown, 0.0, columns)
     bounds: list[FloatArray] = []
     for start in range(0, len(releases.groups), _AT_ONCE):
         some = releases.groups[start : start + _AT_ONCE]
-        counts = np.zeros((len(some), len(profiles)))
+        counts = np.zeros((len(some), len(columns)))
         for row, group in enumerate(some):
             counts[row, list(group.counts)] = list(group.counts.values())
         total = counts @ known * _UP
         total[(counts > 0).astype(np.float64) @ unknown > 0] = math.inf
-        bounds.append(_answers(total, question))
+        bounds.append(number.at_most(Sums(total[:, 2:], total[:, 0], total[:, 1])))
     return np.concatenate(bounds)
 
 
-def _answers(divergences: FloatArray, question: Question) -> FloatArray:
-    """Return the answers that curves of shape (groups, orders) imply."""
-    if question.asked == "delta":
-        return deltas_of_renyi(RENYI_ORDERS, divergences, question.given)
-    if question.given == 0.0:
-        return divergences[:, 0]
-    return epsilons_of_renyi(RENYI_ORDERS, divergences, question.given)
-
-
-def _largest_loss(profile: PrivacyProfile) -> float:
-    return math.inf if profile.pure_epsilon is None else float(profile.pure_epsilon) * _UP
+def _summands(profile: PrivacyProfile) -> FloatArray:
+    """Return the largest loss, the square of μ and the divergences of one release."""
+    largest = math.inf if profile.pure_epsilon is None else float(profile.pure_epsilon)
+    mu = gaussian_dp_of(profile)
+    return np.array([largest, math.inf if mu is None else mu**2, *_renyi(profile)])
 
 
 def _renyi(profile: PrivacyProfile) -> FloatArray:

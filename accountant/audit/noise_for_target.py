@@ -6,8 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from accountant.audit.releases import Counted, Releases, maximal
-from accountant.losses.composed_loss import compose
+import numpy as np
+
+from accountant.audit.audit_of_releases import Question
+from accountant.audit.losing_most import LossNumber, TruePositiveRate, at_most, losing_most
+from accountant.audit.releases import Counted, Group, Releases, is_within
 from accountant.losses.deadline import OutOfTime, deadline, time_is_over
 from accountant.losses.least_noise import Compositions, OutOfReach, least_noise, least_noise_for_risk
 from mechanisms.neighbouring import Neighbouring
@@ -60,7 +63,9 @@ def calibrate(
     if not 0 <= delta < 1:
         raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
-    found = _calibrated(releases, lambda at: least_noise(at, epsilon, delta), target, delta, time_limit)
+    number, limit = (Question(delta=0.0), epsilon) if delta == 0.0 else (Question(epsilon=epsilon), delta)
+    goal = _Goal(target, lambda at: least_noise(at, epsilon, delta), number, limit)
+    found = _calibrated(releases, goal, delta, time_limit)
     return replace(found, epsilon=min(epsilon, found.epsilon))
 
 
@@ -84,9 +89,9 @@ def calibrate_advantage(
     """
     if not 0 < advantage < 1:
         raise ValueError(f"advantage={advantage!r}: must lie in (0, 1)")
-    return _calibrated(
-        releases, lambda at: least_noise(at, 0.0, advantage), f"advantage={advantage:g}", delta, time_limit
-    )
+    target = f"advantage={advantage:g}"
+    goal = _Goal(target, lambda at: least_noise(at, 0.0, advantage), Question(epsilon=0.0), advantage)
+    return _calibrated(releases, goal, delta, time_limit)
 
 
 def calibrate_risk(
@@ -112,33 +117,63 @@ def calibrate_risk(
         If the rates are not 0 < false_positive < true_positive < 1, delta outside [0, 1), no noise is enough, or
         none was proved to be within the time limit.
     """
-    return _calibrated(
-        releases,
-        lambda at: least_noise_for_risk(at, true_positive, false_positive),
+    goal = _Goal(
         f"a true positive rate of {true_positive:g} at a false positive rate of {false_positive:g}",
-        delta,
-        time_limit,
+        lambda at: least_noise_for_risk(at, true_positive, false_positive),
+        TruePositiveRate(false_positive),
+        true_positive,
     )
+    return _calibrated(releases, goal, delta, time_limit)
 
 
-def _calibrated(
-    releases: Releases, search: Callable[[Compositions], float], target: str, delta: float, time_limit: float
-) -> Calibration:
+@dataclass(frozen=True)
+class _Goal:
+    words: str
+    search: Callable[[Compositions], float]
+    """The least factor with which some compositions meet it."""
+    number: LossNumber
+    limit: float
+    """What the number may be at most."""
+
+
+def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float) -> Calibration:
     if not 0 <= delta < 1:
         raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
-    groups = maximal(releases.groups)
-
-    def compositions(factor: float) -> list[Counted]:
-        return [releases.counted(group, factor) for group in groups]
-
     try:
         with deadline(time_limit):
-            factor = search(compositions)
+            factor = _least_factor(releases, goal)
             complete = not time_is_over()
-            reached = max(compose(one).epsilon(delta).upper for one in compositions(factor))
+            reached = losing_most(releases, Question(delta=delta), factor)[0].upper
     except OutOfReach:
-        raise ValueError(f"no amount of noise gives {target}") from None
+        raise ValueError(f"no amount of noise gives {goal.words}") from None
     except OutOfTime:
-        raise ValueError(f"time_limit={time_limit:g}: no noise was proved to give {target} by then") from None
+        raise ValueError(
+            f"time_limit={time_limit:g}: no noise was proved to give {goal.words} by then"
+        ) from None
     parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
     return Calibration(factor, parameters, reached, delta, releases.neighbouring, complete)
+
+
+def _least_factor(releases: Releases, goal: _Goal) -> float:
+    """Search with few groups, until all others meet the goal at the factor that these need.
+
+    The factor is then the least for all: it is enough for every group, and less is not enough for the few.
+    """
+    left = releases.groups
+    worst = left[int(np.argmax(at_most(releases, goal.number)))]
+    few: list[Group] = []
+
+    def compositions(factor: float) -> list[Counted]:
+        return [releases.counted(group, factor) for group in few]
+
+    while True:
+        few.append(worst)
+        left = tuple(group for group in left if not is_within(group, worst))
+        factor = goal.search(compositions)
+        if not left:
+            return factor
+        number, worst = losing_most(replace(releases, groups=left), goal.number, factor)
+        if number.upper <= goal.limit:
+            return factor
+        if time_is_over():
+            raise OutOfTime("the groups that need most noise were not found within the time limit")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -193,15 +193,6 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
     if not kinds:
         raise ParameterError("composition: must have at least one mechanism")
     return Releases(tuple(kinds), (Group(EVERYONE, 1, counts),))
-
-
-def maximal(groups: Sequence[Group]) -> list[Group]:
-    """Leave out groups that take part in no kind of release more often than some other group does."""
-    kept: list[Group] = []
-    for group in sorted(groups, key=lambda one: -sum(one.counts.values())):
-        if not any(is_within(group, other) for other in kept):
-            kept.append(group)
-    return kept
 
 
 def is_within(group: Group, other: Group) -> bool:

@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from accountant.audit import audit_of_releases
+from accountant.audit import losing_most as losing_most_of_all
 from accountant.audit.audit_of_releases import Question, audit
-from accountant.audit.losing_most import at_most, losing_most
+from accountant.audit.losing_most import AttackAccuracy, LossNumber, TruePositiveRate, at_most, losing_most
 from accountant.audit.releases import Group, Releases, from_mechanisms
 from accountant.losses.composed_loss import compose
 from accountant.losses.deadline import deadline
+from accountant.losses.risk import risk_of
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
@@ -23,7 +24,15 @@ KINDS: list[Mechanism] = [
     DiscreteLaplace(scale=7),
     Gaussian(sigma=12.0, sensitivity=UNIT),
 ]
-QUESTIONS = [Question(delta=1e-6), Question(epsilon=1.5), Question(delta=0.3), Question(epsilon=0.0)]
+QUESTIONS: list[LossNumber] = [
+    Question(delta=1e-6),
+    Question(epsilon=1.5),
+    Question(delta=0.3),
+    Question(epsilon=0.0),
+    TruePositiveRate(0.01),
+    TruePositiveRate(0.3),
+    AttackAccuracy(),
+]
 PURE = [True, False, True, True, False]
 
 
@@ -44,15 +53,17 @@ def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
     ("question", "pure"),
     [*((question, False) for question in QUESTIONS), (Question(delta=0.0), True)],
 )
-def test_it_is_the_largest_of_all(question: Question, pure: bool) -> None:
+def test_it_is_the_largest_of_all(question: LossNumber, pure: bool) -> None:
     releases = platform(30, pure=pure)
-    answers = [question.answer(releases.counted(group)) for group in releases.groups]
+    answers = [question.of(compose(releases.counted(group))) for group in releases.groups]
     answer, worst = losing_most(releases, question)
     assert answer.upper == max(each.upper for each in answers)
     assert answer == answers[releases.groups.index(worst)]
     bounds = at_most(releases, question)
     assert all(bound >= each.lower for bound, each in zip(bounds, answers, strict=True))
-    assert bounds.max() < (answer.upper + 1.0 if question.asked == "epsilon" else 1.0 + 1e-9)
+    assert bounds.max() < (
+        answer.upper + 1.0 if question in (Question(delta=1e-6), Question(delta=0.0)) else 1.0 + 1e-9
+    )
 
 
 def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,11 +73,22 @@ def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
         made.append(releases)
         return compose(releases)
 
-    monkeypatch.setattr(audit_of_releases, "compose", counted)
+    monkeypatch.setattr(losing_most_of_all, "compose", counted)
     releases = platform(20_000)
     answer, worst = losing_most(releases, Question(delta=1e-6))
     assert len(made) < 200
-    assert answer == Question(delta=1e-6).answer(releases.counted(worst))
+    assert answer == Question(delta=1e-6).of(compose(releases.counted(worst)))
+
+
+def test_what_attacks_reach_is_the_largest_of_each_number() -> None:
+    releases = platform(12)
+    risk = audit(releases, Question(delta=1e-6), risk=True).risk
+    assert risk is not None
+    every = [risk_of(compose(releases.counted(group))) for group in releases.groups]
+    assert risk.advantage.upper == max(one.advantage.upper for one in every)
+    assert risk.accuracy.upper == max(one.accuracy.upper for one in every)
+    for rate, found in risk.true_positive_rates.items():
+        assert found.upper == max(one.true_positive_rates[rate].upper for one in every)
 
 
 def test_what_no_divergence_bounds_is_composed() -> None:

@@ -1,12 +1,21 @@
 """The least noise with which a release file meets a target."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from release_files import GROUPS
 
-from accountant.audit import calibrate, read_releases
-from mechanisms import GaussianProfile
+from accountant.audit import calibrate, losing_most, read_releases
+from accountant.audit.noise_for_target import calibrate_advantage, calibrate_risk
+from accountant.audit.releases import Group, Release, Releases
+from accountant.losses import least_noise
+from accountant.losses.composed_loss import compose
+from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
+
+Build = Callable[[float], PrivacyProfile]
 
 
 def test_calibrating_gaussians_meets_the_closed_form(file):
@@ -32,6 +41,55 @@ def test_calibrating_up_and_down(file):
 def test_every_group_meets_the_target(file):
     releases = read_releases(file(GROUPS))
     result = calibrate(releases, 1.0, 1e-6)
+    assert result.epsilon == pytest.approx(1.0, abs=1e-6)
+
+
+def platform(groups: int, first: Build) -> Releases:
+    """Two kinds of noise; who has much of one has little of the other, and no group is within another."""
+    kinds = {"first": first, "laplace": lambda f: LaplaceProfile(1.0, 3.0 * f)}
+    return Releases(
+        tuple(Release(name, build) for name, build in kinds.items()),
+        tuple(Group(f"record {i}", 1, {0: i + 1, 1: groups - i}) for i in range(groups)),
+    )
+
+
+def gaussian(factor: float) -> PrivacyProfile:
+    return GaussianProfile(0.5 / factor)
+
+
+def laplace(factor: float) -> PrivacyProfile:
+    return LaplaceProfile(1.0, 2.0 * factor)
+
+
+@pytest.mark.parametrize(
+    ("calibrated", "first"),
+    [
+        (lambda releases: calibrate(releases, 2.0, 1e-6), gaussian),
+        (lambda releases: calibrate(releases, 2.0, 0.0), laplace),
+        (lambda releases: calibrate_advantage(releases, 0.3, 1e-6), gaussian),
+        (lambda releases: calibrate_risk(releases, 0.05, 0.01, 1e-6), gaussian),
+    ],
+)
+def test_the_factor_is_the_largest_that_a_group_needs(calibrated, first):
+    releases = platform(4, first)
+    alone = [calibrated(replace(releases, groups=(group,))).factor for group in releases.groups]
+    assert calibrated(releases).factor == pytest.approx(max(alone), rel=1e-6)
+
+
+def test_many_groups_are_calibrated_by_few(monkeypatch):
+    made = []
+
+    def counted(releases):
+        made.append(releases)
+        return compose(releases)
+
+    for module in (losing_most, least_noise):
+        monkeypatch.setattr(module, "compose", counted)
+    counts = np.random.default_rng(0).poisson(5.0, (20_000, 2))
+    groups = tuple(Group(f"record {i}", 1, dict(enumerate(row))) for i, row in enumerate(counts.tolist()))
+    releases = replace(platform(1, gaussian), groups=groups)
+    result = calibrate(releases, 1.0, 1e-6)
+    assert len(made) < 300
     assert result.epsilon == pytest.approx(1.0, abs=1e-6)
 
 

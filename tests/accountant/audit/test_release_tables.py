@@ -10,6 +10,7 @@ from accountant.audit import Question
 from accountant.audit.release_file import read_releases
 from accountant.audit.release_tables import EVERYONE
 from accountant.audit.releases import ReleaseFileError
+from accountant.losses.composed_loss import compose
 from mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -343,7 +344,7 @@ ASKED = [
 def test_a_sampled_gaussian_costs_what_its_relation_says(read, neighbours, more, epsilon):
     """Issue 12, point 10, to eight digits and more."""
     releases = read(GAUSSIAN.format(neighbours=neighbours, more=more))
-    answer = Question(delta=1e-6).answer(releases.counted(releases.groups[0]))
+    answer = Question(delta=1e-6).of(compose(releases.counted(releases.groups[0])))
     assert answer.upper == pytest.approx(epsilon, abs=2e-10, rel=5e-11)
     assert answer.width < 1e-9
     assert releases.neighbouring.value == neighbours
