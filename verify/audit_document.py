@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from accountant.audit import About, Audit, Releases
+from accountant.audit import About, Audit
 from accountant.losses.risk import Risk
 from verify.document.blocks import Block, Bullets, Code, Document, Facts, Paragraph, Section, Table, Tone
-from verify.provenance import Provenance
 from verify.sentences import number
 from verify.verdict.verification_document import provenance_section, references_section
 
@@ -19,56 +18,35 @@ _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
 _NO_BUDGET: tuple[str, Tone] = ("AUDITED", "open")
 
 
-def audit_document(
-    audited: Audit, releases: Releases, name: str, command: str, provenance: Provenance, **files: str
-) -> Document:
-    """Return what is said of an audit.
-
-    Parameters
-    ----------
-    audited, releases
-        The audit, and what it is of.
-    name, command
-        What the releases are called, and the command that audits them again.
-    provenance
-        When and by which code it was made.
-    files
-        Digests of what the releases were read from, by name.
-    """
+def audit_document(audited: Audit, **files: str) -> Document:
+    """Return what is said of an audit; `files` are digests of what it was read from, by name."""
     asked, given = audited.question.asked, audited.question.given
     symbol, other = ("ε", "δ") if asked == "epsilon" else ("δ", "ε")
     answer = audited.answer
     said = f"{symbol} at {other} = {given:g} is at most {_digits(answer.upper)} and at least {_digits(answer.lower)}"
     verdict, tone = _NO_BUDGET
     if audited.remaining is not None:
-        verdict, tone = _VERDICTS[within_budget(audited)]
+        verdict, tone = _VERDICTS[audited.within]
         said += f"; the budget is {audited.remaining.budget:g}"
     sections = [
         _about(audited.about),
         _meaning(audited, symbol, other),
-        _released(audited, releases),
+        _released(audited),
         _theorems(audited),
         _risk(audited.risk) if audited.risk is not None else None,
-        _left(audited, releases),
+        _left(audited),
         _rests_on(audited),
-        Section("See it again", (Code(command),)),
-        provenance_section(provenance, **files),
+        Section("See it again", (Code(audited.repeat),)) if audited.repeat else None,
+        provenance_section(audited.provenance, **files),
         references_section(tuple(audited.theorems)),
     ]
     return Document(
         verdict,
         tone,
-        name,
+        audited.name or "releases",
         f"{said}. Neighbours: {audited.neighbouring}.",
         tuple(section for section in sections if section is not None),
     )
-
-
-def within_budget(audited: Audit) -> bool | None:
-    """Whether the releases are within the budget, as far as one was given; None if both are possible."""
-    if audited.remaining is None or audited.answer.upper <= audited.remaining.budget:
-        return True
-    return False if audited.answer.lower > audited.remaining.budget else None
 
 
 def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:
@@ -115,11 +93,8 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
     return Section("What the releases cost", (Paragraph(plain), facts))
 
 
-def _released(audited: Audit, releases: Releases) -> Section:
-    rows = tuple(
-        (kind.name, f"{audited.worst.counts.get(i, 0):,}", kind.movement)
-        for i, kind in enumerate(releases.kinds)
-    )
+def _released(audited: Audit) -> Section:
+    rows = tuple((each.name, f"{each.count:,}", each.movement) for each in audited.released)
     heading = ("release", "how often, for these records", "sensitivity")
     return Section("What was released", (Table(heading, rows),))
 
@@ -143,16 +118,16 @@ def _risk(risk: Risk) -> Section:
     )
 
 
-def _left(audited: Audit, releases: Releases) -> Section | None:
+def _left(audited: Audit) -> Section | None:
     remaining = audited.remaining
     if remaining is None:
         return None
     rows = tuple(
         (
-            kind.name,
-            "over a trillion" if math.isinf(remaining.more[kind.name]) else f"{remaining.more[kind.name]:,}",
+            name,
+            "over a trillion" if math.isinf(more) else f"{more:,.0f}",
         )
-        for kind in releases.kinds
+        for name, more in remaining.more.items()
     )
     said = f"Of the budget ε = {number(remaining.budget)} at least {_digits(remaining.epsilon)} is left."
     return Section(

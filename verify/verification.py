@@ -14,6 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from accountant.provenance import made_now
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
@@ -34,7 +35,6 @@ from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
 from verify.linear.linear_subject import is_linear, linear_rounds
 from verify.options import Options, takes
-from verify.provenance import made_now
 from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError

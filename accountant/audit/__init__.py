@@ -15,7 +15,8 @@ A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Ac
 {'1: laplace scale=4': {'scale': 8.0}}
 """
 
-from accountant.audit.audit_of_releases import Audit, Question, Remaining, audit
+from accountant.audit.audit_of_releases import audit
+from accountant.audit.audit_result import Audit, Released, Remaining
 from accountant.audit.dp_events import dp_event_as_dict, from_dp_event, to_dp_event
 from accountant.audit.loss_distributions import (
     from_loss_distribution,
@@ -25,6 +26,7 @@ from accountant.audit.loss_distributions import (
 from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
 from accountant.audit.opacus_history import from_opacus
 from accountant.audit.plot_privacy import plot_privacy, trade_off
+from accountant.audit.question import Question
 from accountant.audit.release_file import read_releases
 from accountant.audit.releases import (
     About,
@@ -47,6 +49,7 @@ __all__ = [
     "Question",
     "Release",
     "ReleaseFileError",
+    "Released",
     "Releases",
     "Remaining",
     "audit",

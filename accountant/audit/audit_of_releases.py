@@ -3,135 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 
-from accountant.audit.losing_most import AttackAccuracy, Sums, TruePositiveRate, advantages, losing_most
-from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Counted, Group, Releases
-from accountant.filters.conversions import deltas_of_renyi, epsilons_of_renyi
-from accountant.filters.theorems import EXACT, RENYI_ORDERS, theorem_table
+from accountant.audit.audit_result import Audit, Released, Remaining
+from accountant.audit.losing_most import AttackAccuracy, TruePositiveRate, losing_most
+from accountant.audit.question import Question
+from accountant.audit.releases import Counted, Group, Releases
+from accountant.filters.theorems import EXACT, theorem_table
 from accountant.losses.certified_interval import CertifiedInterval
-from accountant.losses.composed_loss import ComposedLoss
 from accountant.losses.deadline import deadline, time_is_over
 from accountant.losses.risk import FALSE_POSITIVE_RATES, Risk
 from accountant.losses.running_loss import RunningLoss
-from mechanisms.arrays import FloatArray
-from mechanisms.neighbouring import Neighbouring
-
-
-@dataclass(frozen=True)
-class Question:
-    """Epsilon at a delta, or delta at an epsilon: exactly one of the two is given.
-
-    Raises
-    ------
-    ValueError
-        If both or none is given, delta is outside [0, 1) or epsilon is not a number of at least 0.
-    """
-
-    delta: float | None = None
-    epsilon: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.delta is None) == (self.epsilon is None):
-            raise ValueError("give delta or epsilon, one of the two")
-        if self.delta is not None and not 0 <= self.delta < 1:
-            raise ValueError(f"delta={self.delta!r}: must lie in [0, 1)")
-        if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
-            raise ValueError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
-
-    @property
-    def asked(self) -> str:
-        """What is asked for: ``"epsilon"`` or ``"delta"``."""
-        return "epsilon" if self.delta is not None else "delta"
-
-    @property
-    def given(self) -> float:
-        """The number that is given."""
-        number = self.delta if self.delta is not None else self.epsilon
-        assert number is not None
-        return number
-
-    def of(self, loss: ComposedLoss) -> CertifiedInterval:
-        """Return the answer for one composition."""
-        return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
-
-    def at_most(self, sums: Sums) -> FloatArray:
-        """Return what the answers of some groups are at most."""
-        if self.delta == 0.0:
-            return sums.largest_losses
-        if self.epsilon == 0.0:
-            return advantages(sums)
-        convert = epsilons_of_renyi if self.asked == "epsilon" else deltas_of_renyi
-        return convert(RENYI_ORDERS, sums.divergences, self.given)
-
-
-@dataclass(frozen=True)
-class Remaining:
-    """What is left of an epsilon budget for the records of the worst group.
-
-    Attributes
-    ----------
-    budget
-        The budget.
-    epsilon
-        Budget - what is certainly not exceeded, at least 0.
-    more
-        How many more of each kind of release fit, by the kind's name; inf if more than a trillion do. After a time
-        limit at least so many.
-    """
-
-    budget: float
-    epsilon: float
-    more: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The answer to a question about a file of releases.
-
-    Attributes
-    ----------
-    question
-        What was asked.
-    answer
-        For the worst group, between two certified bounds.
-    theorems
-        The same by every theorem by itself.
-    worst
-        The group with the largest answer.
-    groups
-        How many groups there are.
-    remaining
-        What is left of a budget; None if none was given.
-    neighbouring
-        The neighbouring relation of every number.
-    chosen_under
-        For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
-    risk
-        What attacks can reach, the largest over all groups of records; None if it was not asked for.
-    complete
-        Whether all was done before the time limit; if not, intervals are wider, and theorems may be missing.
-    about
-        What the file says about itself.
-    """
-
-    question: Question
-    answer: CertifiedInterval
-    theorems: Mapping[str, CertifiedInterval]
-    worst: Group
-    groups: int
-    remaining: Remaining | None
-    neighbouring: Neighbouring
-    chosen_under: ChosenUnder | None
-    risk: Risk | None = None
-    complete: bool = True
-    about: About = NOTHING_SAID
-
-    @property
-    def best(self) -> str:
-        """The theorem with the smallest upper bound."""
-        return min(self.theorems, key=lambda name: self.theorems[name].upper)
+from accountant.provenance import made_now
 
 
 def audit(
@@ -182,7 +64,10 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
     return Audit(
         question=question,
         answer=answer,
-        theorems=_theorems(counted, question, answer),
+        theorems={
+            name: found.stated_for(releases.neighbouring)
+            for name, found in _theorems(counted, question, answer).items()
+        },
         worst=worst,
         groups=len(releases.groups),
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
@@ -191,15 +76,24 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
         risk=_risk(releases) if risk else None,
         complete=not time_is_over(),
         about=releases.about,
+        released=tuple(
+            Released(kind.name, worst.counts.get(i, 0), kind.movement)
+            for i, kind in enumerate(releases.kinds)
+        ),
+        provenance=made_now(),
     )
 
 
 def _risk(releases: Releases) -> Risk:
     """Return the largest of each number over all groups of records."""
+
+    def largest(asked: Question | AttackAccuracy | TruePositiveRate) -> CertifiedInterval:
+        return losing_most(releases, asked)[0].stated_for(releases.neighbouring)
+
     return Risk(
-        losing_most(releases, Question(epsilon=0.0))[0],
-        losing_most(releases, AttackAccuracy())[0],
-        {rate: losing_most(releases, TruePositiveRate(rate))[0] for rate in FALSE_POSITIVE_RATES},
+        largest(Question(epsilon=0.0)),
+        largest(AttackAccuracy()),
+        {rate: largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
     )
 
 

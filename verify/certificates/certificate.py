@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from verify.document.html_page import fragment
 from verify.findings import UpperBound
-from verify.json_object import FromJson, JsonError, JsonObject
 from verify.options import Options, each_option
-from verify.provenance import Provenance
 from verify.reproduction import repeating
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, read_upper

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from accountant.json_object import JsonError
+from accountant.provenance import file_digest, made_now, package_digests
 from mechanisms import ParameterError
 from verify.certificates.certificate import INFORMATIVE, Certificate, certifying, differences
 from verify.certificates.certification import certificate_of
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.json_object import JsonError
-from verify.provenance import file_digest, made_now, package_digests
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import file_of, is_registered, names_file
 from verify.verdict.answer import SubjectKind

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from accountant.json_object import JsonObject
+from accountant.provenance import Provenance, file_digest, package_digests
 from verify.certificates.certificate import (
     Accounted,
     Certificate,
@@ -11,10 +13,8 @@ from verify.certificates.certificate import (
     read_accounted,
     said_options,
 )
-from verify.json_object import JsonObject
 from verify.learners.learner_subject import plan_proof
 from verify.options import Options, takes
-from verify.provenance import Provenance, file_digest, package_digests
 from verify.subjects.resolve import file_of, registered_name
 from verify.verdict.result import Verification
 from verify.verification import verified

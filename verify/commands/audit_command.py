@@ -18,7 +18,6 @@ from accountant.audit import (
     Calibration,
     Question,
     Releases,
-    audit,
     calibrate,
     calibrate_advantage,
     calibrate_risk,
@@ -26,11 +25,11 @@ from accountant.audit import (
     read_releases,
 )
 from accountant.budget import Budget
-from accountant.losses.certified_interval import CertifiedInterval
 from accountant.losses.risk import Risk
 from mechanisms.neighbouring import Neighbouring
-from verify.audit_document import risk_rows, within_budget
+from verify.audit_document import risk_rows
 from verify.commands.audit_comparison import digits, render_side_by_side
+from verify.commands.audit_file import audit_file
 from verify.commands.command_options import check_plot, json_option, show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.printable import printable
@@ -102,93 +101,29 @@ def audit_command(
         if len(files) > 1:
             raise click.UsageError("--plot draws one file")
         check_plot(plot)
-    read = [read_releases(file, neighbours) for file in files]
-    results = [audit(releases, question, budget, risk=risk, time_limit=time_limit) for releases in read]
+    read, results = zip(
+        *(audit_file(file, question, budget, neighbours, risk=risk, time_limit=time_limit) for file in files),
+        strict=True,
+    )
     if plot is not None:
         title = printable(f"{files[0].name}: {results[0].worst.name}", _TITLE)
         plot_privacy(read[0].counted(results[0].worst), title, plot)
     if len(files) == 1:
-        show(as_json, partial(_audit_json, results[0]), partial(_render, results[0], read[0]))
+        show(as_json, results[0].json, partial(_render, results[0], read[0]))
     else:
         names = [str(file) for file in files]
         show(
             as_json,
             lambda: {
-                "files": [
-                    {"file": name, **_audit_json(one)} for name, one in zip(names, results, strict=True)
-                ]
+                "files": [{"file": name, **one.json()} for name, one in zip(names, results, strict=True)]
             },
             partial(render_side_by_side, names, results, read),
         )
-    ctx.exit(max((_BUDGET_CODES[within_budget(result)] for result in results), key=_SEVERITY.index))
+    ctx.exit(max((_BUDGET_CODES[result.within] for result in results), key=_SEVERITY.index))
 
 
 _SEVERITY = (GOOD, OPEN, BAD)
 _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
-
-
-def _audit_json(result: Audit) -> dict[str, Any]:
-    """Return an audit as the stable JSON object; infinity is the string ``"inf"``."""
-    asked, given = result.question.asked, result.question
-    return {
-        **_about_json(result.about),
-        "neighbours": result.neighbouring.value,
-        "delta": given.delta if asked == "epsilon" else _interval(result.answer),
-        "epsilon": given.epsilon if asked == "delta" else _interval(result.answer),
-        "theorems": {
-            name: {"lower": _number(found.lower), "upper": _number(found.upper)}
-            for name, found in result.theorems.items()
-        },
-        "best": result.best,
-        "worst": {"group": result.worst.name, "alike": result.worst.records, "groups": result.groups},
-        "complete": result.complete,
-        "chosen_under": None
-        if result.chosen_under is None
-        else {
-            "theorem": result.chosen_under.theorem,
-            "epsilon": _number(result.chosen_under.budget.epsilon),
-            "delta": result.chosen_under.budget.delta,
-        },
-        "risk": None if result.risk is None else _risk_json(result.risk),
-        "remaining": None
-        if result.remaining is None
-        else {
-            "budget": result.remaining.budget,
-            "within": within_budget(result),
-            "epsilon": result.remaining.epsilon,
-            "more": {name: _number(count) for name, count in result.remaining.more.items()},
-        },
-    }
-
-
-def _about_json(about: About) -> dict[str, Any]:
-    dates = {"date": about.date, "first": about.first, "last": about.last}
-    return {
-        "title": about.title,
-        "notes": about.notes,
-        **{key: None if date is None else date.isoformat() for key, date in dates.items()},
-    }
-
-
-def _risk_json(risk: Risk) -> dict[str, Any]:
-    return {
-        "advantage": _interval(risk.advantage),
-        "accuracy": _interval(risk.accuracy),
-        "true_positive_rates": [
-            {"false_positive_rate": rate, **_interval(found)}
-            for rate, found in risk.true_positive_rates.items()
-        ],
-    }
-
-
-def _interval(found: CertifiedInterval) -> dict[str, Any]:
-    same = found.lower_by == found.upper_by
-    method = found.upper_by if same else f"at least: {found.lower_by}; at most: {found.upper_by}"
-    return {"lower": _number(found.lower), "upper": _number(found.upper), "method": method}
-
-
-def _number(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value
 
 
 def _render(result: Audit, releases: Releases, console: Console) -> None:
@@ -237,7 +172,7 @@ def _render(result: Audit, releases: Releases, console: Console) -> None:
         False: f"the budget {budget:g} is exceeded",
         None: f"whether the budget {budget:g} is exceeded is not known",
     }
-    console.print(f"{left[within_budget(result)]} ({relation})")
+    console.print(f"{left[result.within]} ({relation})")
     table = Table("release", "in it", "more that fit", title=Text(f"For {worst}"), title_justify="left")
     for i, kind in enumerate(releases.kinds):
         count = result.remaining.more[kind.name]

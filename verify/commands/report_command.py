@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -10,19 +9,21 @@ from typing import Any
 
 import click
 
-from accountant.audit import Question, audit, read_releases
+from accountant.audit import Audit, Question
+from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.data_files import from_json
+from accountant.json_object import JsonError, loaded
+from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
 from verify.audit_document import audit_document
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import DEFAULT_DELTA, neighbours_option
+from verify.commands.audit_file import audit_file
 from verify.document.blocks import Document
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
-from verify.json_object import JsonError, loaded
-from verify.provenance import file_digest, made_now
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import FORMAT as REGRET
 from verify.regret_claims.regret_report import RegretReport
@@ -33,6 +34,7 @@ from verify.verdict.verification_document import verification_document
 _LOADS: dict[str, Callable[[Any, str], Document]] = {
     VERIFICATION: lambda data, digest: verification_document(Verification.from_json(data), file=digest),
     REGRET: lambda data, digest: regret_document(RegretReport.from_json(data), file=digest),
+    AUDIT: lambda data, digest: audit_document(Audit.from_json(data), result=digest),
     CERTIFICATE: lambda data, digest: certificate_document(Certificate.from_json(data), file=digest),
 }
 
@@ -59,7 +61,7 @@ _LOADS: dict[str, Callable[[Any, str], Document]] = {
 def report_command(
     files: tuple[Path, ...], output: Path | None, delta: float, budget: float | None, neighbours: str | None
 ) -> None:
-    """Make one report of FILES: results of verify and regret in JSON, certificates, releases, ledgers and stores.
+    """Make one report of FILES: results in JSON, certificates, releases, ledgers and stores.
 
     The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
     that repeats it. An HTML file needs nothing else: pictures are in it, and no script.
@@ -82,12 +84,8 @@ def _document(file: Path, delta: float, budget: float | None, neighbours: str | 
         result = loaded(file, lambda text: _result(from_json(text), file))
         if result is not None:
             return result
-    releases = read_releases(file, neighbours)
-    audited = audit(releases, Question(delta=delta), budget, risk=True)
-    again = ["dpwitness", "audit", str(file), "--delta", f"{delta:g}", "--risk"]
-    again += [] if budget is None else ["--budget", f"{budget:g}"]
-    again += [] if neighbours is None else ["--neighbours", neighbours]
-    return audit_document(audited, releases, file.name, shlex.join(again), made_now(), file=file_digest(file))
+    _, audited = audit_file(file, Question(delta=delta), budget, neighbours, risk=True)
+    return audit_document(audited)
 
 
 def _result(data: Any, file: Path) -> Document | None:
@@ -95,13 +93,13 @@ def _result(data: Any, file: Path) -> Document | None:
     if not isinstance(data, dict):
         return None
     known = data.get("format", "")
-    if str(known).startswith(("dpwitness verif", "dpwitness regret", "dpwitness certif")):
+    if str(known).startswith(("dpwitness verif", "dpwitness regret", "dpwitness certif", "dpwitness audit")):
         if known not in _LOADS:
             raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
         return _LOADS[known](data, file_digest(file))
-    if "verdict" in data:
+    if "files" in data:
+        raise JsonError("holds the audits of several files; name those files, or audit each by itself")
+    if "verdict" in data or "theorems" in data:
         known = " or ".join(map(repr, _LOADS))
         raise JsonError(f"has no format; a result of this version has {known}")
-    if "theorems" in data:
-        raise JsonError("is the answer of an audit; name the file that was audited instead")
     return None

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
 from verify.document.html_page import fragment
-from verify.json_object import FromJson, JsonError, JsonObject
-from verify.provenance import Provenance, made_now
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.verdict.json_form import json_able

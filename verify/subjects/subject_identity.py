@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from accountant.provenance import LIBRARY
 from algorithms.code_fingerprint import code_digests
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
-from verify.provenance import LIBRARY
 from verify.subjects.python_file import IMPORTED_AS
 from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject

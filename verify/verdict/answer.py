@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Any
 
+from accountant.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from mechanisms import Assumption, AssumptionKind, Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.json_object import JsonError, JsonObject
 from verify.verdict.evidence import Evidence
 from verify.verdict.json_form import json_able
 

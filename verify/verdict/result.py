@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from accountant.json_object import FromJson, JsonError, JsonObject, checked_text
+from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption
 from verify.document.html_page import fragment
 from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.json_object import FromJson, JsonError, JsonObject, checked_text
 from verify.printable import printable
-from verify.provenance import Provenance
 from verify.verdict.answer import (
     SubjectKind,
     read_assumption,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from accountant.json_object import JsonObject
 from algorithms.claim import Claim
-from verify.json_object import JsonObject
 from verify.verdict.answer import read_claim
 
 

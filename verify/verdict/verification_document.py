@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from verify.document.blocks import (
     Block,
@@ -21,7 +22,6 @@ from verify.document.blocks import (
     Tone,
 )
 from verify.document.charts import Area, Axis, Curve, chart, interval
-from verify.provenance import Provenance
 from verify.sentences import number
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
@@ -47,6 +47,7 @@ from verify.verdict.words import (
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
 _DIGESTS = {
     "dpwitness": "SHA-256 of all code of dpwitness",
+    "file": "SHA-256 of file",
     "subject": "SHA-256 of the subject's own code and parameters (16 digits)",
 }
 _LEAST_DELTA = 1e-7  # the least decade of the curve

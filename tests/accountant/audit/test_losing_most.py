@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from accountant.audit import losing_most as losing_most_of_all
-from accountant.audit.audit_of_releases import Question, audit
+from accountant.audit.audit_of_releases import audit
 from accountant.audit.losing_most import AttackAccuracy, LossNumber, TruePositiveRate, at_most, losing_most
+from accountant.audit.question import Question
 from accountant.audit.releases import Group, Releases, from_mechanisms
 from accountant.losses.composed_loss import compose
 from accountant.losses.deadline import deadline

@@ -80,16 +80,17 @@ def test_audit_json_has_the_stable_keys(run, file):
     assert set(result) == {
         *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining", "risk"),
         *("complete", "title", "date", "notes", "first", "last"),
+        *("format", "name", "released", "repeat", "made"),
     }
     assert result["chosen_under"] is None
     assert result["neighbours"] == "add or remove one"
     assert result["delta"] == 1e-5
-    assert set(result["epsilon"]) == {"lower", "upper", "method"}
-    assert all(set(found) == {"lower", "upper"} for found in result["theorems"].values())
+    assert set(result["epsilon"]) == {"lower", "upper", "method", "lower_by", "upper_by"}
+    assert all(set(found) == set(result["epsilon"]) for found in result["theorems"].values())
     assert set(result["remaining"]) == {"budget", "within", "epsilon", "more"}
     inverse = json.loads(run("audit", file(GROUPS), "--epsilon", "3", "--json")[1])
     assert inverse["epsilon"] == 3
-    assert set(inverse["delta"]) == {"lower", "upper", "method"}
+    assert set(inverse["delta"]) == {"lower", "upper", "method", "lower_by", "upper_by"}
     assert inverse["remaining"] is None
 
 

@@ -36,7 +36,7 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
         "# CERTIFICATE: ",
         "| mechanism | Laplace scale=1.0 |",
         "No assumption",
-        "| digest of file |",
+        "| SHA-256 of file |",
     ):
         assert words in page
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from accountant import Accountant, Budget
+from accountant.audit import Question, audit, from_mechanisms
 from algorithms.claim import ClaimForm, View
 from mechanisms import Interval, Laplace
 from verify.commands.command_group import cli
@@ -66,6 +67,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "verified.json").write_text(json.dumps(VERIFIED.json()))
     (folder / "regret.json").write_text(json.dumps(REGRET.json()))
     (folder / "releases.toml").write_text(RELEASES)
+    audited = audit(from_mechanisms([(Laplace(scale=4.0), 2)]), Question(delta=0.0), 1.0)
+    (folder / "audit.json").write_text(json.dumps(audited.json()))
     accountant = Accountant(Budget(1.0))
     accountant.release(Laplace(scale=4.0), accountant.private([0.5], Interval(0, 1), record="ann"))
     accountant.export(folder / "ledger.json")
@@ -80,14 +83,14 @@ def report(folder: Path, *arguments: str) -> Any:
 
 
 def test_every_kind_of_result_in_one_page(folder: Path) -> None:
-    files = ("verified.json", "regret.json", "releases.toml", "ledger.json")
+    files = ("verified.json", "regret.json", "releases.toml", "ledger.json", "audit.json")
     done = report(folder, *files, "-o", "report.html", "--budget", "2")
     assert (done.exit_code, done.output) == (0, "")
     text = (folder / "report.html").read_text(encoding="utf-8")
-    assert re.findall(r'href="(#result-.)"', text) == ["#result-1", "#result-2", "#result-3", "#result-4"]
+    assert re.findall(r'href="(#result-.)"', text) == [f"#result-{i}" for i in range(1, 6)]
     for words in ("CERTIFIED", "regret of mine", "WITHIN THE BUDGET", "What it rests on", "<svg"):
         assert words in text
-    assert text.count("SHA-256 of file") == 4
+    assert (text.count("SHA-256 of file"), text.count("SHA-256 of result")) == (4, 1)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "<script" not in text
 
@@ -96,7 +99,7 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
     shown = report(folder, "releases.toml", "--delta", "0", "--budget", "0.4")
     assert shown.exit_code == 0
     assert shown.output.startswith("# OVER THE BUDGET: releases.toml\n\n**ε at δ = 0 is at most 0.5")
-    assert "releases.toml --delta 0 --risk --budget 0.4" in shown.output
+    assert "releases.toml --delta 0 --budget 0.4 --risk" in shown.output
     assert "| title | A quarter |\n| date | 2026-03-31 |\n| notes | first line |" in shown.output
     assert report(folder, "releases.toml", "--delta", "0", "--budget", "0.4", "-o", "same.md").exit_code == 0
     assert (folder / "same.md").read_text().splitlines()[:3] == shown.output.splitlines()[:3]
@@ -106,7 +109,8 @@ def test_markdown_by_default_and_by_name(folder: Path) -> None:
     ("content", "message"),
     [
         ('{"verdict": "certified"}', "has no format; a result of this version has"),
-        ('{"theorems": {}}', "is the answer of an audit; name the file that was audited instead"),
+        ('{"theorems": {}}', "has no format; a result of this version has"),
+        ('{"files": []}', "holds the audits of several files"),
         ('{"format": "dpwitness verification, version 9"}', "format must be one of"),
         ('{"format": "dpwitness verification, version 1"}', "the result has no verdict"),
         ("[]", "must hold `release` tables"),

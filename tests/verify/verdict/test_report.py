@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.provenance import Provenance
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import ASCII, draw_bounds
 from verify.verdict.report import render

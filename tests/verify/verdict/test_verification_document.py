@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
 from verify.document.html_page import page
 from verify.document.markdown_text import markdown
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.provenance import Provenance
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from verify.json_object import JsonObject
+from accountant.json_object import JsonObject
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
@@ -63,16 +63,22 @@ def made_now(**digests: str) -> Provenance:
     digests
         Of inputs, by what they are; those that are "" are not known, and left out.
     """
-    versions = {"python": sys.version.split()[0], **{name: metadata.version(name) for name in _VERSIONS}}
     known = {name: digest for name, digest in digests.items() if digest}
     return Provenance(
-        datetime.now(UTC).isoformat(timespec="seconds"), versions, {"dpwitness": _library_digest(), **known}
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        _versions(),
+        {"dpwitness": _library_digest(), **known},
     )
 
 
 def file_digest(path: str | Path) -> str:
     """Return the SHA-256 of a file."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+@functools.cache
+def _versions() -> Mapping[str, str]:
+    return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in _VERSIONS}}
 
 
 @functools.cache

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from verify.json_object import JsonObject
-from verify.provenance import Provenance, file_digest, made_now
+from accountant.json_object import JsonObject
+from accountant.provenance import Provenance, file_digest, made_now
 
 
 def test_what_is_made_now_says_so_and_comes_back():

@@ -1,0 +1,307 @@
+"""What an audit answers, and its JSON form, from which it loads back."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from accountant.audit.question import Question
+from accountant.audit.releases import NOTHING_SAID, About, ChosenUnder, Group
+from accountant.budget import Budget
+from accountant.json_object import FromJson, JsonError, JsonObject
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.risk import Risk
+from accountant.provenance import Provenance
+from mechanisms.neighbouring import Neighbouring
+
+FORMAT = "dpwitness audit, version 1"
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of an epsilon budget for the records of the worst group.
+
+    Attributes
+    ----------
+    budget
+        The budget.
+    epsilon
+        Budget - what is certainly not exceeded, at least 0.
+    more
+        How many more of each kind of release fit, by the kind's name; inf if more than a trillion do. After a time
+        limit at least so many.
+    """
+
+    budget: float
+    epsilon: float
+    more: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Released:
+    """One kind of release of an audited file.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    count
+        How often the worst group is part of it.
+    movement
+        Of a sampled release, what its sensitivity is of, in words.
+    """
+
+    name: str
+    count: int
+    movement: str = ""
+
+
+@dataclass(frozen=True)
+class Audit(FromJson):
+    """The answer to a question about a file of releases.
+
+    Attributes
+    ----------
+    question
+        What was asked.
+    answer
+        For the worst group, between two certified bounds.
+    theorems
+        The same by every theorem by itself.
+    worst
+        The group with the largest answer.
+    groups
+        How many groups there are.
+    remaining
+        What is left of a budget; None if none was given.
+    neighbouring
+        The neighbouring relation of every number.
+    chosen_under
+        For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
+    risk
+        What attacks can reach, the largest over all groups of records; None if it was not asked for.
+    complete
+        Whether all was done before the time limit; if not, intervals are wider, and theorems may be missing.
+    about
+        What the file says about itself.
+    released
+        Every kind of release, and how often the worst group is part of it.
+    name, repeat
+        What the releases are called, and the command that audits them again; empty where there is none.
+    provenance
+        When and by which code it was made.
+    """
+
+    question: Question
+    answer: CertifiedInterval
+    theorems: Mapping[str, CertifiedInterval]
+    worst: Group
+    groups: int
+    remaining: Remaining | None
+    neighbouring: Neighbouring
+    chosen_under: ChosenUnder | None
+    risk: Risk | None = None
+    complete: bool = True
+    about: About = NOTHING_SAID
+    released: tuple[Released, ...] = ()
+    name: str = ""
+    repeat: str = ""
+    provenance: Provenance = field(default_factory=Provenance, compare=False)
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the releases are within the budget, as far as one was given; None if both are possible."""
+        if self.remaining is None or self.answer.upper <= self.remaining.budget:
+            return True
+        return False if self.answer.lower > self.remaining.budget else None
+
+    @property
+    def best(self) -> str:
+        """The theorem with the smallest upper bound."""
+        return min(self.theorems, key=lambda name: self.theorems[name].upper)
+
+    def json(self) -> dict[str, Any]:
+        """Return the audit as the stable JSON object; infinity is the string ``"inf"``."""
+        given = self.question
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            **_about_data(self.about),
+            "neighbours": self.neighbouring.value,
+            "delta": given.delta if given.asked == "epsilon" else _interval(self.answer),
+            "epsilon": given.epsilon if given.asked == "delta" else _interval(self.answer),
+            "theorems": {name: _interval(found) for name, found in self.theorems.items()},
+            "best": self.best,
+            "worst": {"group": self.worst.name, "alike": self.worst.records, "groups": self.groups},
+            "released": [
+                {"name": each.name, "count": each.count, "sensitivity": each.movement}
+                for each in self.released
+            ],
+            "complete": self.complete,
+            "chosen_under": None
+            if self.chosen_under is None
+            else {
+                "theorem": self.chosen_under.theorem,
+                "epsilon": _number(self.chosen_under.budget.epsilon),
+                "delta": self.chosen_under.budget.delta,
+            },
+            "risk": None if self.risk is None else _risk_data(self.risk),
+            "remaining": None
+            if self.remaining is None
+            else {
+                "budget": self.remaining.budget,
+                "within": self.within,
+                "epsilon": self.remaining.epsilon,
+                "more": {name: _number(count) for name, count in self.remaining.more.items()},
+            },
+            "repeat": self.repeat,
+            "made": self.provenance.json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Audit:
+        """Return the audit that `json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing, unknown or of another type, a value is out of range, or what is said does not follow
+            from the numbers.
+        """
+        read = JsonObject(data, "the audit")
+        read.one_of("format", [FORMAT])
+        relation = Neighbouring(read.one_of("neighbours", [each.value for each in Neighbouring]))
+        read_interval = functools.partial(_read_interval, relation=relation)
+        if isinstance(data.get("delta"), dict):
+            question = Question(epsilon=read.number("epsilon"))
+            answer = read.object("delta", read_interval)
+        else:
+            question = Question(delta=read.number("delta"))
+            answer = read.object("epsilon", read_interval)
+        worst = read.object("worst", lambda one: (one.text("group"), one.whole("alike"), one.whole("groups")))
+        released = tuple(
+            read.entries(
+                "released",
+                lambda one: Released(one.text("name"), one.whole("count"), one.text("sensitivity")),
+            )
+        )
+        within, remaining = read.perhaps("remaining", _read_remaining) or (True, None)
+        best = read.text("best")
+        theorems = JsonObject(read.mapping("theorems"), "theorems")
+        audit = cls(
+            question=question,
+            answer=answer,
+            theorems={name: theorems.object(name, read_interval) for name in data["theorems"]},
+            worst=Group(worst[0], worst[1], {i: one.count for i, one in enumerate(released) if one.count}),
+            groups=worst[2],
+            remaining=remaining,
+            neighbouring=relation,
+            chosen_under=read.perhaps("chosen_under", _read_chosen),
+            risk=read.perhaps("risk", functools.partial(_read_risk, relation=relation)),
+            complete=read.flag("complete"),
+            about=_read_about(read),
+            released=released,
+            name=read.text("name"),
+            repeat=read.text("repeat"),
+            provenance=read.object("made", Provenance.read),
+        )
+        read.end()
+        if not audit.theorems or best != audit.best:
+            raise JsonError("best of the audit must be the theorem with the least upper end")
+        if within != audit.within:
+            raise JsonError(f"within of remaining must follow from the answer and the budget: {audit.within}")
+        if remaining is not None and remaining.more.keys() != {one.name for one in released}:
+            raise JsonError("more of remaining must name what is released")
+        return audit
+
+
+def _about_data(about: About) -> dict[str, Any]:
+    dates = {"date": about.date, "first": about.first, "last": about.last}
+    return {
+        "title": about.title,
+        "notes": about.notes,
+        **{key: None if date is None else date.isoformat() for key, date in dates.items()},
+    }
+
+
+def _read_about(read: JsonObject) -> About:
+    return About(
+        read.text("title"), read.text("notes"), _date(read, "date"), _date(read, "first"), _date(read, "last")
+    )
+
+
+def _date(read: JsonObject, key: str) -> datetime.date | None:
+    written = read.take(key, str, type(None))
+    try:
+        return None if written is None else datetime.date.fromisoformat(written)
+    except ValueError:
+        raise JsonError(f"{key} of the audit must be a date, year-month-day") from None
+
+
+def _risk_data(risk: Risk) -> dict[str, Any]:
+    return {
+        "advantage": _interval(risk.advantage),
+        "accuracy": _interval(risk.accuracy),
+        "true_positive_rates": [
+            {"false_positive_rate": rate, **_interval(found)}
+            for rate, found in risk.true_positive_rates.items()
+        ],
+    }
+
+
+def _read_risk(read: JsonObject, relation: Neighbouring) -> Risk:
+    interval = functools.partial(_read_interval, relation=relation)
+    return Risk(
+        read.object("advantage", interval),
+        read.object("accuracy", interval),
+        dict(
+            read.entries(
+                "true_positive_rates", lambda one: (one.number("false_positive_rate"), interval(one))
+            )
+        ),
+    )
+
+
+def _interval(found: CertifiedInterval) -> dict[str, Any]:
+    return {
+        "lower": _number(found.lower),
+        "upper": _number(found.upper),
+        "method": _method(found),
+        "lower_by": found.lower_by,
+        "upper_by": found.upper_by,
+    }
+
+
+def _method(found: CertifiedInterval) -> str:
+    same = found.lower_by == found.upper_by
+    return found.upper_by if same else f"at least: {found.lower_by}; at most: {found.upper_by}"
+
+
+def _read_interval(read: JsonObject, relation: Neighbouring) -> CertifiedInterval:
+    lower, upper = read.number("lower"), read.number("upper")
+    if not 0 <= lower <= upper:
+        raise JsonError(f"lower and upper must be 0 <= lower <= upper, got {lower!r} and {upper!r}")
+    found = CertifiedInterval(lower, upper, read.text("lower_by"), read.text("upper_by"), relation)
+    read.one_of("method", [_method(found)])
+    return found
+
+
+def _read_chosen(read: JsonObject) -> ChosenUnder:
+    return ChosenUnder(read.text("theorem"), Budget(read.number("epsilon"), read.number("delta")))
+
+
+def _read_remaining(read: JsonObject) -> tuple[bool | None, Remaining]:
+    within = read.take("within", bool, type(None))
+    more = read.mapping("more")
+    counts = JsonObject(more, "more")
+    return within, Remaining(
+        read.number("budget"), read.number("epsilon"), {name: counts.number(name) for name in more}
+    )
+
+
+def _number(value: float) -> float | str:
+    return "inf" if math.isinf(value) else value

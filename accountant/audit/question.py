@@ -1,0 +1,60 @@
+"""What an audit is asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from accountant.audit.losing_most import Sums, advantages
+from accountant.filters.conversions import deltas_of_renyi, epsilons_of_renyi
+from accountant.filters.theorems import RENYI_ORDERS
+from accountant.losses.certified_interval import CertifiedInterval
+from accountant.losses.composed_loss import ComposedLoss
+from mechanisms.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Question:
+    """Epsilon at a delta, or delta at an epsilon: exactly one of the two is given.
+
+    Raises
+    ------
+    ValueError
+        If both or none is given, delta is outside [0, 1) or epsilon is not a number of at least 0.
+    """
+
+    delta: float | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.delta is None) == (self.epsilon is None):
+            raise ValueError("give delta or epsilon, one of the two")
+        if self.delta is not None and not 0 <= self.delta < 1:
+            raise ValueError(f"delta={self.delta!r}: must lie in [0, 1)")
+        if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
+            raise ValueError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
+
+    @property
+    def asked(self) -> str:
+        """What is asked for: ``"epsilon"`` or ``"delta"``."""
+        return "epsilon" if self.delta is not None else "delta"
+
+    @property
+    def given(self) -> float:
+        """The number that is given."""
+        number = self.delta if self.delta is not None else self.epsilon
+        assert number is not None
+        return number
+
+    def of(self, loss: ComposedLoss) -> CertifiedInterval:
+        """Return the answer for one composition."""
+        return loss.epsilon(self.given) if self.asked == "epsilon" else loss.delta(self.given)
+
+    def at_most(self, sums: Sums) -> FloatArray:
+        """Return what the answers of some groups are at most."""
+        if self.delta == 0.0:
+            return sums.largest_losses
+        if self.epsilon == 0.0:
+            return advantages(sums)
+        convert = epsilons_of_renyi if self.asked == "epsilon" else deltas_of_renyi
+        return convert(RENYI_ORDERS, sums.divergences, self.given)
