@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from accountant.audit.audit_of_releases import Question
 from accountant.audit.losing_most import LossNumber, TruePositiveRate, at_most, losing_most
+from accountant.audit.question import Question
 from accountant.audit.releases import Counted, Group, Releases, is_within
 from accountant.losses.deadline import OutOfTime, deadline, time_is_over
 from accountant.losses.least_noise import Compositions, OutOfReach, least_noise, least_noise_for_risk
