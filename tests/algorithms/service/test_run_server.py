@@ -1,0 +1,92 @@
+"""A learner's service as a process: what is left of actions and feedback when it is killed."""
+
+import itertools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import Server, answered, killing, told
+
+from accountant import Accountant, Budget
+from accountant.service.keys import KeyFile, Scope
+from accountant.stores.opening import verify_store
+from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_named_run
+
+DIRECTLY = """
+import sys
+from functools import partial
+from pathlib import Path
+from accountant.service.keys import KeyFile
+from accountant.service.limits import Limits
+from accountant.service.server import serve
+from algorithms.catalogue.named_run import load_named_run
+from algorithms.service.run_part import run_at
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+load = partial(load_named_run, options["--run"])
+serve([partial(run_at, "web", load)], KeyFile(Path(options["--keys"])), port=int(options["--port"]),
+      limits=Limits(rate=1e6), ready=lambda address: print("serving on", address, flush=True))
+"""  # without what other commands import
+
+
+def visits(pipe: Any, key: str, number: int, ports: Sequence[int]) -> None:
+    """Ask for actions, and send feedback late and out of order, until killed; tell what was answered."""
+    choose = random.Random(number)
+    waiting: list[tuple[str, str]] = []
+    for turn in itertools.count():
+        request, record = f"act-{number}-{turn}", f"record-{number}-{turn}"
+        body = {"request": request, "record": record}
+        status, found = answered(ports, choose, key, "/v1/runs/web/act", body)
+        assert status == 200, found
+        told(pipe, "acted", body, found)
+        waiting.append((found["ticket"], record))
+        while len(waiting) > 3 or (waiting and choose.random() < 0.5):
+            ticket, record = waiting.pop(choose.randrange(len(waiting)))
+            feedback = [float(choose.random() < 0.5) for _ in range(2)]
+            body = {"request": f"observe-{ticket}", "ticket": ticket, "record": record, "feedback": feedback}
+            told(pipe, "observing", ticket)
+            status, found = answered(ports, choose, key, "/v1/runs/web/observe", body)
+            assert status == 200, found
+            told(pipe, "observed", body, found)
+
+
+@pytest.mark.slow
+def test_no_ticket_and_no_feedback_is_lost_in_two_hundred_kills(tmp_path: Path) -> None:
+    """Two servers, of which one has the run and the other takes over, and kill -9 of them and of eight clients."""
+    folder, keys = tmp_path / "run", KeyFile(tmp_path / "keys")
+    learner = NamedLearner("cucb-ldp-bit", "top-k", 1.0, 10**6, settings={"arms": 5, "size": 2})
+    begin_named_run(folder, learner, Accountant(Budget(1.0))).close()
+    key = keys.add("web", [Scope.ACT, Scope.OBSERVE])
+    options = ("--run", folder, "--keys", keys.path)
+    servers = [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)]
+    facts, clients = killing(
+        servers, lambda pipe, number, ports: visits(pipe, key, number, ports), clients=8, kills=200, seed=0
+    )
+    acted = [(body, found) for kind, body, found in (fact for fact in facts if fact[0] == "acted")]
+    observed = [(body, found) for kind, body, found in (fact for fact in facts if fact[0] == "observed")]
+    asked = {fact[1] for fact in facts if fact[0] == "observing"}
+    assert len(observed) > 200
+    choose, ports = random.Random(1), [server.port for server in servers]
+    for path, answers in (("act", acted), ("observe", observed)):
+        for body, found in choose.sample(answers, min(len(answers), 200)):
+            assert answered(ports, choose, key, f"/v1/runs/web/{path}", body) == (200, found)
+    for server in servers:
+        server.stop()
+    verify_store(folder / "ledger.db")
+    with load_named_run(folder) as run:
+        waiting = run.learner.waiting
+        assert (
+            len({found["ticket"] for _, found in acted})
+            == len(acted)
+            <= waiting.issued
+            <= len(acted) + clients
+        )
+        still_open = {ticket.name for ticket in waiting.tickets.values()}
+        assert {found["ticket"] for _, found in acted} - asked <= still_open
+        assert not {body["ticket"] for body, _ in observed} & still_open
+        paid = {entry.records[0] for entry in run.accountant.ledger.entries}
+        assert len(run.accountant.ledger.entries) == len(paid)  # nobody paid twice
+        assert {body["record"] for body, _ in observed} <= paid
+        assert len(paid) - len(observed) <= clients  # who was killed had asked for one more
+        assert waiting.issued == len(still_open) + len(paid)
