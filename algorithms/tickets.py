@@ -50,8 +50,9 @@ class OpenActions:
         The word for this run; drawn with the first ticket.
     issued
         How many tickets were.
-    tickets
-        Those that are open, by their numbers.
+    open
+        The numbers of those that are open, ascending, and their actions: one array each, since every save of a run
+        writes them all, and both in one step, since an interruption may fall on any line.
     asked
         How many calls of `act` returned the last action and were not observed.
     overtaken
@@ -61,9 +62,25 @@ class OpenActions:
     def __init__(self) -> None:
         self.run = ""
         self.issued = 0
-        self.tickets: dict[int, Ticket] = {}
+        none: IntArray = np.zeros(0, dtype=np.int64)
+        self.open: tuple[IntArray, IntArray] = none, none.copy()
         self.asked = 0
         self.overtaken = 0
+
+    def __len__(self) -> int:
+        """How many are open."""
+        return int(self.open[0].size)
+
+    @property
+    def tickets(self) -> dict[int, Ticket]:
+        """The open tickets, by their numbers."""
+        return {int(number): self._ticket(i) for i, number in enumerate(self.open[0])}
+
+    def _ticket(self, at: int) -> Ticket:
+        numbers, actions = self.open
+        ticket = Ticket(self.run, int(numbers[at]), actions[at].copy())
+        ticket.action.flags.writeable = False
+        return ticket
 
     def ask(self, action: IntArray, last: IntArray | None) -> None:
         """Note that an action is returned without a ticket, after `last`."""
@@ -90,10 +107,10 @@ class OpenActions:
         if not self.run:
             self.run = os.urandom(8).hex()
         self.issued += 1
-        ticket = Ticket(self.run, self.issued, action.copy())
-        ticket.action.flags.writeable = False
-        self.tickets[self.issued] = ticket
-        return ticket
+        numbers, actions = self.open
+        own = action[None].copy()
+        self.open = np.append(numbers, self.issued), np.concatenate([actions, own]) if numbers.size else own
+        return self._ticket(-1)
 
     def find(self, ticket: Ticket | str) -> Ticket:
         """Return this run's own open ticket of that name.
@@ -107,16 +124,19 @@ class OpenActions:
         run, _, number = str(name).rpartition("-")
         if not self.run or run != self.run or not number.isdecimal():
             self._refuse(name, "it is not of this run")
-        found = self.tickets.get(int(number))
-        if found is None:
+        numbers, wanted = self.open[0], min(int(number), self.issued + 1)
+        at = int(np.searchsorted(numbers, wanted))
+        if at == numbers.size or numbers[at] != wanted:
             self._refuse(
                 name, "it was used or withdrawn" if 0 < int(number) <= self.issued else "it was never issued"
             )
-        return found
+        return self._ticket(at)
 
     def close(self, ticket: Ticket) -> None:
         """Let a ticket be used, or withdrawn."""
-        del self.tickets[ticket.number]
+        numbers, actions = self.open
+        kept = numbers != ticket.number
+        self.open = numbers[kept], actions[kept]
 
     def _refuse(self, name: object, why: str) -> NoReturn:
         raise TicketRefused(f"ticket={str(name)!r}: {why}; open tickets are those in `learner.tickets`")

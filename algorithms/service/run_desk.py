@@ -81,7 +81,7 @@ class RunDesk:
         """Return an action for a record, with the ticket that its feedback is to come with."""
 
         def act(turn: _Turn) -> dict[str, Any]:
-            if len(turn.run.learner.tickets) >= self._most_open:
+            if len(turn.run.learner.waiting) >= self._most_open:
                 words = f"{self._most_open} actions wait for their feedback: observe or withdraw some first"
                 raise Problem(429, "too-many-open", words)
             ticket = turn.run.learner.issue()
@@ -180,7 +180,10 @@ class RunDesk:
             return {
                 "run": self.name,
                 "learner": type(run.learner).__name__,
-                "tickets": {"issued": run.learner.waiting.issued, "open": len(run.learner.tickets)},
+                "tickets": {
+                    "issued": run.learner.waiting.issued,
+                    "open": len(run.learner.waiting),
+                },
                 "summary": summary_json(run.accountant),
             }
 
