@@ -43,6 +43,7 @@ from mechanisms.privatizer import CentralGaussian, Communication, LocalGaussian,
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
 from mechanisms.randomness import BLOCK, LaneStreams, Randomness
+from mechanisms.regression_moments import RegressionMoments
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.sensitivity import Sensitivity
@@ -133,6 +134,7 @@ __all__ = [
     "RandomRounding",
     "RandomizedResponse",
     "Randomness",
+    "RegressionMoments",
     "RelatedProfile",
     "Repeated",
     "RunningSum",

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.choices import Categories, Integers, OneHot
 from mechanisms.domain import Ball, Box, Domain, Interval
+from mechanisms.regression_moments import RegressionMoments
 from mechanisms.rounding import add_up, multiply_up
 
 GRID_BITS = 26
@@ -237,7 +238,7 @@ def _grid_of(domain: Any) -> _Grid:
     return _cached_grid(domain) if type(domain) in _KINDS else _Grid(_foreign_bounds(domain), rounds=False)
 
 
-_KINDS = (Interval, Box, Ball, Integers, OneHot, Categories)
+_KINDS = (Interval, Box, Ball, Integers, OneHot, Categories, RegressionMoments)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,6 +7,7 @@ from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.identical_paths import DisjointPaths, IdenticalPaths
 from algorithms.problems.linear import LinearBandit
+from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.linear_problems import linear_problems
 from algorithms.problems.logged_users import LoggedUsers
@@ -37,6 +38,7 @@ __all__ = [
     "GraphicMatroid",
     "IdenticalPaths",
     "LinearBandit",
+    "LinearContexts",
     "LinearMatroid",
     "LoggedUsers",
     "Matroid",

@@ -1,0 +1,62 @@
+"""Contextual linear bandits to play on: actions drawn anew in every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from algorithms.problems.problem_errors import ProblemError
+from mechanisms import Randomness
+from mechanisms.arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LinearContexts:
+    """Every round offers actions that are uniform on the unit sphere; rewards are 1 or -1, of mean ``theta* . x``.
+
+    Parameters
+    ----------
+    parameter
+        theta*, (d,), of norm at most 1.
+    actions
+        How many are offered.
+
+    Raises
+    ------
+    ProblemError
+        If the parameter is no finite vector of norm at most 1, or the actions are no whole number of at least 1.
+    """
+
+    parameter: FloatArray
+    actions: int
+
+    def __post_init__(self) -> None:
+        checked = np.array(self.parameter, dtype=np.float64)
+        if checked.ndim != 1 or not checked.size or not np.linalg.norm(checked) <= 1.0 + 1e-12:
+            raise ProblemError(f"parameter={self.parameter!r}: must be a vector of norm at most 1")
+        if isinstance(self.actions, bool) or not isinstance(self.actions, int) or self.actions < 1:
+            raise ProblemError(f"actions={self.actions!r}: must be a whole number of at least 1")
+        checked.flags.writeable = False
+        object.__setattr__(self, "parameter", checked)
+
+    @property
+    def features(self) -> int:
+        """D."""
+        return self.parameter.size
+
+    def draw_contexts(self, randomness: Randomness, lanes: int) -> FloatArray:
+        """Draw the actions offered in each lane, (lanes, actions, d)."""
+        drawn = randomness.standard_normal((lanes, self.actions, self.features))
+        return np.asarray(drawn / np.linalg.norm(drawn, axis=2, keepdims=True))
+
+    def draw_rewards(self, played: FloatArray, randomness: Randomness) -> FloatArray:
+        """Draw the rewards of actions (lanes, d); (lanes,)."""
+        ones = randomness.random((len(played),)) < (1.0 + played @ self.parameter) / 2.0
+        return np.where(ones, 1.0, -1.0)
+
+    def regrets(self, contexts: FloatArray) -> FloatArray:
+        """Return how much less than the best each action offered earns in expectation, (lanes, actions)."""
+        means = contexts @ self.parameter
+        regrets: FloatArray = means.max(axis=1, keepdims=True) - means
+        return regrets

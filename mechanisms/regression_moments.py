@@ -1,0 +1,147 @@
+"""What one record adds to a linear regression: the square of its features, and its features times its outcome."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.domain import as_values
+from mechanisms.parameters import DomainError, ParameterError, whole
+from mechanisms.sensitivity import Sensitivity
+
+_OUTWARDS = 1.0 + 1e-12  # more than what the few operations on norms round off
+_MOST_FEATURES = 1024  # so that rounding and tolerance stay far below 1
+
+
+@dataclass(frozen=True)
+class RegressionMoments:
+    """The moments ``(x x', x y)`` of features x with ``|x|_2 <= 1`` and an outcome ``|y| <= 1``, and all between them.
+
+    A value is the upper triangle of a symmetric matrix M by rows, entries off the diagonal times sqrt(2) (so that its
+    L2 norm is M's Frobenius norm), and then a vector u, with ``M - u u'`` positive semidefinite and ``tr M <= 1``. That
+    set is convex and holds the moments of every record.
+
+    Its diameter in L2 is ``sqrt(4.5)``: with c = u'v of two members (M, u) and (N, v), ``|M - N|^2 + |u - v|^2 <= 4 - 2
+    <M, N> - 2 c <= 4 - 2 c^2 - 2 c <= 4.5``, as ``|M| <= tr M``, ``|u|^2 <= tr M`` and ``<M, N> >= u' N u >= c^2``. It
+    is attained by unit vectors at an angle of 60 degrees with outcomes 1 and -1.
+
+    So that moments that were rounded, as every gate does, still pass, `check` allows eigenvalues down to ``-t``, t =
+    ``features 2^-24``, and a trace up to 1 + t; `sensitivity` counts this in: with ``M + t I`` for M and ``a = 1 +
+    (features + 2) t`` for 1 above, the square is ``2 a^2 + 2 a + 1/2``.
+
+    Parameters
+    ----------
+    features
+        The length d of x, from 1 to 1024.
+
+    Raises
+    ------
+    ParameterError
+        If it is no whole number from 1 to 1024.
+
+    Examples
+    --------
+    >>> domain = RegressionMoments(2)
+    >>> domain.of([0.6, 0.8], 1.0).round(2).tolist()
+    [0.36, 0.68, 0.64, 0.6, 0.8]
+    >>> round(domain.sensitivity.l2, 4)
+    2.1213
+    """
+
+    features: int
+    lower: ClassVar[float] = -1.0
+    upper: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", whole("features", self.features, least=1))
+        if self.features > _MOST_FEATURES:
+            raise ParameterError(f"features = {self.features!r}: must be at most {_MOST_FEATURES}")
+
+    @property
+    def _tolerance(self) -> float:
+        return self.features * 2.0**-24
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(features (features + 3) / 2,)``."""
+        return (self.features * (self.features + 3) // 2,)
+
+    @property
+    def widths(self) -> FloatArray:
+        """2 for every coordinate: none is beyond -1 or 1."""
+        return np.full(self.shape, 2.0)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """``sqrt(4.5)`` in L2, and a little for what is rounded; see above."""
+        a = 1.0 + (self.features + 2) * self._tolerance
+        l2 = math.sqrt(2.0 * a * a + 2.0 * a + 0.5) * _OUTWARDS
+        l1 = l2 * math.sqrt(self.shape[0]) * _OUTWARDS
+        return Sensitivity(l1, l2, 2.0)
+
+    @cached_property
+    def _triangle(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]:
+        rows, columns = np.triu_indices(self.features)
+        return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2.0))
+
+    def of(self, features: npt.ArrayLike, outcome: npt.ArrayLike) -> FloatArray:
+        """Return the moments of records; features outside the ball are shortened, outcomes clipped to [-1, 1].
+
+        Parameters
+        ----------
+        features
+            Shape (..., d).
+        outcome
+            Shape (...).
+
+        Returns
+        -------
+        ndarray
+            Shape (..., d (d + 3) / 2).
+        """
+        x = as_values(features, (self.features,), "features", self)
+        x = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1.0)
+        y = np.clip(np.asarray(outcome, dtype=np.float64), -1.0, 1.0)[..., np.newaxis]
+        rows, columns, factor = self._triangle
+        return np.concatenate([x[..., rows] * x[..., columns] * factor, x * y], axis=-1)
+
+    def parts(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the matrices, (..., d, d), and the vectors, (..., d), of values or of sums of them."""
+        rows, columns, factor = self._triangle
+        matrix = np.empty((*values.shape[:-1], self.features, self.features))
+        matrix[..., rows, columns] = matrix[..., columns, rows] = values[..., : rows.size] / factor
+        return matrix, values[..., rows.size :]
+
+    def check(self, values: npt.ArrayLike, name: str = "value") -> FloatArray:
+        """Return the values as float64; raise `DomainError` on NaN, a wrong shape or a value that is no moment."""
+        array = as_values(values, self.shape, name, self)
+        inside = np.abs(array).max(initial=0.0) <= self.upper  # not of NaN
+        if inside:
+            matrix, vector = self.parts(array)
+            least = np.linalg.eigvalsh(matrix - vector[..., :, np.newaxis] * vector[..., np.newaxis, :])
+            trace = np.trace(matrix, axis1=-2, axis2=-1)
+            inside = (least >= -self._tolerance).all() and (trace <= 1.0 + self._tolerance).all()
+        if not inside:
+            raise DomainError(f"{name} holds numbers that are no record's moments: outside {self}")
+        return array
+
+    def clip(self, values: npt.ArrayLike) -> FloatArray:
+        """Raise TypeError: records are clipped before their moments are taken, by `of`."""
+        raise TypeError(
+            f"moments have no nearest value in {self}: give features and outcome to `of`, which clips"
+        )
+
+    def extremes(self) -> FloatArray:
+        """Return the moments of the unit vectors with outcomes 1 and -1, and of two records as far apart as can be."""
+        axes = np.eye(self.features)
+        points = [self.of(axes, np.ones(self.features)), self.of(axes, -np.ones(self.features))]
+        if self.features > 1:
+            turned = math.cos(math.pi / 3) * axes[:1] + math.sin(math.pi / 3) * axes[1:2]
+            points.append(self.of(turned, [-1.0]))
+        return np.concatenate(points)

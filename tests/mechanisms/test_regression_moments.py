@@ -1,0 +1,87 @@
+"""The moments of a regression's record: how far two can be apart, and which vectors are some."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechanisms import DomainError, ParameterError, RegressionMoments
+from mechanisms.float_bounds import on_grid
+
+ROOT = math.sqrt(4.5)
+
+
+def records(rng, features, count):
+    x = rng.standard_normal((count, features))
+    x *= (rng.random((count, 1)) ** rng.choice([0.0, 0.5, 3.0])) / np.linalg.norm(x, axis=1, keepdims=True)
+    return x, rng.choice([-1.0, 1.0], count) * rng.random(count) ** rng.choice([0.0, 1.0])
+
+
+@given(seed=st.integers(0, 2**32 - 1), features=st.integers(1, 8))
+def test_no_two_records_or_mixtures_of_them_are_further_apart_than_it_says(seed, features):
+    domain, rng = RegressionMoments(features), np.random.default_rng(seed)
+    moments = domain.of(*records(rng, features, 24))
+    shares = rng.dirichlet(np.full(24, 0.2), 8)  # mixtures: the set is convex
+    members = on_grid(domain, np.concatenate([moments, shares @ moments]))
+    domain.check(members)
+    apart = np.linalg.norm(members[:, None] - members[None], axis=2)
+    sensitivity = domain.sensitivity
+    assert apart.max() <= sensitivity.l2
+    assert np.abs(members[:, None] - members[None]).sum(axis=2).max() <= sensitivity.l1
+    assert ROOT < sensitivity.l2 < ROOT * (1 + 1e-4)
+
+
+def test_the_largest_distance_is_attained():
+    domain = RegressionMoments(3)
+    extremes = domain.check(domain.extremes())
+    assert np.linalg.norm(extremes[:, None] - extremes[None], axis=2).max() == pytest.approx(ROOT, rel=1e-12)
+
+
+def test_the_norm_of_the_triangle_is_that_of_the_matrix():
+    domain, rng = RegressionMoments(5), np.random.default_rng(1)
+    x, y = records(rng, 5, 7)
+    moments = domain.of(x, y)
+    matrix, vector = domain.parts(moments)
+    np.testing.assert_allclose(matrix, x[:, :, None] * x[:, None], atol=1e-15)
+    np.testing.assert_allclose(vector, x * y[:, None], atol=1e-15)
+    np.testing.assert_allclose(
+        np.linalg.norm(moments, axis=1),
+        np.sqrt(np.linalg.norm(matrix, axis=(1, 2)) ** 2 + np.linalg.norm(vector, axis=1) ** 2),
+    )
+
+
+def test_what_lies_outside_is_shortened_before_it_is_squared():
+    domain = RegressionMoments(2)
+    np.testing.assert_allclose(domain.of([3.0, 4.0], 7.0), domain.of([0.6, 0.8], 1.0), atol=1e-15)
+    np.testing.assert_array_equal(domain.of([0.0, 0.0], 1.0), np.zeros(5))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [1.0, 0.0, 1.0, 0.0, 0.0],  # a trace of 2
+        [0.25, 0.0, 0.0, 0.0, 0.5],  # u is not in the matrix's range
+        [0.25, 0.0, 0.0, 0.6, 0.0],  # u u' exceeds the matrix
+        [-0.1, 0.0, 0.1, 0.0, 0.0],
+        [0.1, 0.9, 0.1, 0.0, 0.0],  # not positive semidefinite
+        [math.nan, 0.0, 0.0, 0.0, 0.0],
+        [math.inf, 0.0, 0.0, 0.0, 0.0],
+        [0.1, 0.0, 0.1, 0.0],
+    ],
+)
+def test_what_is_no_moment_is_refused(wrong):
+    with pytest.raises(DomainError):
+        RegressionMoments(2).check(wrong)
+
+
+@pytest.mark.parametrize("features", [0, -1, 1.5, True, 1025])
+def test_a_number_of_features_out_of_range_is_refused(features):
+    with pytest.raises(ParameterError, match="features"):
+        RegressionMoments(features)
+
+
+def test_there_is_no_nearest_moment():
+    with pytest.raises(TypeError, match="of"):
+        RegressionMoments(2).clip(np.ones(5))
