@@ -29,8 +29,8 @@ With probability ``1 - 2 / T`` at least, ``|theta_j - theta*|_(V_j) <= beta_j`` 
 eigenvalue of H has mean at most ``sqrt(2 d j) s`` (Sudakov and Fernique) and is Lipschitz with constant ``sqrt(j) s``
 in independent standard normals; so is -H's, and ``|h|``, of mean at most ``sqrt(d j) s`` (Gaussian concentration).
 Then ``lam I <= V - G <= (2 op + lam) I``. With e the rewards' errors, 1-sub-Gaussian as rewards are in [-1, 1],
-``V (theta_j - theta*) = sum x e - (V - G) theta* + h``. In the norm of V^-1 the first term is at most what it is in that
-of ``(G + lam I)^-1``, so at most ``sqrt(2 ln(J T) + ln det(G / lam + I))`` but with probability ``1 / (J T)``
+``V (theta_j - theta*) = sum x e - (V - G) theta* + h``. In the norm of V^-1 the first term is at most what it is in
+that of ``(G + lam I)^-1``, so at most ``sqrt(2 ln(J T) + ln det(G / lam + I))`` but with probability ``1 / (J T)``
 (Abbasi-Yadkori, Pal & Szepesvari 2011), and ``det(G + lam I) <= det V``; the second is at most ``sqrt(2 op + lam) S``,
 as ``V - G <= V``; the third ``gam / sqrt(lam)``, as ``lam I <= V``. QED (The gate rounds moments to 2^-25, which is not
 in it.)
