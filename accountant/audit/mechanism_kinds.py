@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from mechanisms import (
     BoundedRangeProfile,
     BuiltInMechanism,
     NoPrivacy,
+    ParameterError,
     PrivacyProfile,
     PureProfile,
     Sensitivity,
@@ -48,12 +50,16 @@ class Kind:
         From the parameters, the sensitivity and the neighbouring relation to the profile.
     moves
         Whether it depends on how far a record moves the value; a privacy notion already says what that costs.
+    whole, optional
+        The keys that take whole numbers, and those that may be null.
     """
 
     keys: tuple[str, ...]
     required: tuple[str, ...]
     profile: Callable[[Mapping[str, Any], Sensitivity, Neighbouring], PrivacyProfile]
     moves: bool = True
+    whole: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
 
 
 def _built_in(mechanism: type[Any]) -> Kind:
@@ -70,7 +76,9 @@ def _built_in(mechanism: type[Any]) -> Kind:
         return found
 
     aliases = [alias for alias, name in ALIASES.items() if name in keys]
-    return Kind((*keys, *aliases), required, profile)
+    whole = {name for name in keys if str(fields[name].type).startswith("int")}
+    optional = {name for name in keys if fields[name].default is None}
+    return Kind((*keys, *aliases), required, profile, whole=frozenset(whole), optional=frozenset(optional))
 
 
 def _notion(
@@ -86,24 +94,30 @@ def _notion(
     return name, Kind(keys, keys, profile, moves=False)
 
 
+def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
+    epsilon = nonnegative("epsilon", parameters["epsilon"])
+    if math.isinf(epsilon):
+        raise ParameterError("epsilon = inf: must be finite; what has no finite epsilon is 'declassified'")
+    return Fraction(epsilon)
+
+
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return PureProfile(Fraction(nonnegative("epsilon", parameters["epsilon"])))
+    return PureProfile(_epsilon(parameters))
 
 
 def _bounded_range(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return BoundedRangeProfile(Fraction(nonnegative("epsilon", parameters["epsilon"])))
+    return BoundedRangeProfile(_epsilon(parameters))
 
 
 def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    epsilon = Fraction(nonnegative("epsilon", parameters["epsilon"]))
-    return ApproximateProfile(epsilon, delta_of_approximate("delta", parameters["delta"]))
+    return ApproximateProfile(_epsilon(parameters), delta_of_approximate("delta", parameters["delta"]))
 
 
 def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return ZeroConcentratedProfile(nonnegative("rho", parameters["rho"]))
 
 
-def _kinds() -> dict[str, Kind]:
+def mechanism_kinds() -> dict[str, Kind]:
     """Return every mechanism that is described by numbers alone, and privacy notions: the last gives none."""
     simple = (int, float, str)
     found = {}
@@ -129,10 +143,12 @@ def kind_of(name: Any) -> Kind:
     TableError
         If there is none; the message suggests the closest.
     """
-    kinds = _kinds()
+    kinds = mechanism_kinds()
     if not isinstance(name, str):
         raise TableError("mechanism", f"mechanism = {name!r}: must be a name")
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
+    spelt = (name, re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name))  # zCDP, and DiscreteLaplace
+    plain, parted = (each.lower().replace("_", "-").replace(" ", "-") for each in spelt)
+    plain = plain if plain in kinds else parted
     if plain not in kinds:
         raise TableError(
             "mechanism", f"unknown mechanism {name!r}{hint(plain, kinds)}; known: {', '.join(kinds)}"

@@ -40,7 +40,8 @@ from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole
 from mechanisms.sampling import Sampling, sampled
 
-_MOST = 10**12  # counts beyond serve nobody, and floats no longer hold them exactly
+MOST = 10**12
+"""The largest count: more serve nobody, and floats no longer hold them exactly."""
 _COMMON = (
     "mechanism",
     "sensitivity",
@@ -299,8 +300,8 @@ def _checked(key: str, check: Callable[[], Any]) -> Any:
 
 def _count(table: Mapping[str, Any]) -> int:
     found: int = _checked("count", lambda: whole("count", table.get("count", 1), least=1))
-    if found > _MOST:
-        raise TableError("count", f"count = {found}: must be at most {_MOST:,}")
+    if found > MOST:
+        raise TableError("count", f"count = {found}: must be at most {MOST:,}")
     return found
 
 

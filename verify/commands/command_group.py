@@ -17,6 +17,7 @@ from verify.commands.regret_command import regret_command
 from verify.commands.report_command import report_command
 from verify.commands.reproduce_command import reproduce_command
 from verify.commands.run_command import run_group
+from verify.commands.schema_command import schema_command
 from verify.commands.serve_command import keys_group, serve_command
 from verify.commands.simulate_command import simulate_command
 from verify.commands.verify_command import verify_command
@@ -63,6 +64,7 @@ for command in (
     audit_command,
     calibrate_command,
     report_command,
+    schema_command,
     serve_command,
 ):
     cli.add_command(_with_debug(command))

@@ -1,0 +1,113 @@
+"""What a release file's schema refuses, the reader refuses, and the other way round where a schema can say it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from accountant.audit.mechanism_kinds import mechanism_kinds
+from accountant.audit.release_schema import release_schema
+from accountant.audit.release_tables import from_tables
+
+PLAIN: dict[str, dict[str, Any]] = {
+    "laplace": {"scale": 1.0},
+    "gaussian": {"sigma": 1.0},
+    "discrete-laplace": {"scale": 1},
+    "discrete-gaussian": {"sigma": 1},
+    "binomial": {"trials": 400, "shift": 3},
+    "randomized-response": {"k": 3, "epsilon": 1},
+    "pure": {"epsilon": 1},
+    "bounded-range": {"epsilon": 1},
+    "approximate": {"epsilon": 1, "delta": 0.1},
+    "zcdp": {"rho": 1},
+    "declassified": {},
+}
+VALUES = [-1, 0, 0.5, 1.5, 3, "1", True, None, 10**13, [], ["a", 1], {"l1": 1}, {"l1": 1, "l2": 1, "linf": 1}]
+KEYS = [
+    "count",
+    "sampling_rate",
+    "sensitivity",
+    "delta",
+    "size",
+    "coordinates",
+    "records",
+    "name",
+    "date",
+    "more",
+]
+
+
+@functools.cache
+def validator() -> Draft202012Validator:
+    Draft202012Validator.check_schema(release_schema())
+    return Draft202012Validator(release_schema())
+
+
+def is_read(content: Any) -> bool:
+    try:
+        from_tables("it", content)
+    except ValueError:
+        return False
+    return True
+
+
+def test_every_mechanism_is_in_the_schema() -> None:
+    assert PLAIN.keys() == mechanism_kinds().keys()
+    for name, parameters in PLAIN.items():
+        content = {"release": [{"mechanism": name, **parameters}]}
+        assert is_read(content)
+        validator().validate(content)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
+    beyond = {  # what depends on more than one value, or on whole numbers of another kind
+        ("discrete-laplace", "sensitivity", 0.5),
+        ("discrete-gaussian", "sensitivity", 0.5),
+        ("binomial", "trials", 3),
+        ("binomial", "shift", 10**13),
+        *(("randomized-response", "size", value) for value in (3, 10**13)),  # k is given, too
+        *((one, "sampling_rate", 0.5) for one in PLAIN),  # needs a relation
+    }
+    for key in dict.fromkeys([*PLAIN[name], *KEYS]):
+        for value in VALUES:
+            content = {"release": [{"mechanism": name, **PLAIN[name], key: value}]}
+            if (name, key, value if isinstance(value, int | float) else None) not in beyond:
+                assert validator().is_valid(content) == is_read(content), (key, value)
+
+
+@pytest.mark.parametrize(
+    "name", ["LAPLACE", "discrete_laplace", "DiscreteLaplace", "discreteLaplace", "nothing"]
+)
+def test_names_are_spelt_alike(name: str) -> None:
+    content = {"release": [{"mechanism": name, "scale": 1}]}
+    assert validator().is_valid(content) == is_read(content) == (name != "nothing")
+
+
+def test_the_usual_spelling_of_zcdp_is_read() -> None:
+    content = {"release": [{"mechanism": "zCDP", "rho": 1.0}], "neighbours": "Add-or-remove one"}
+    assert is_read(content)
+    validator().validate(content)
+
+
+@pytest.mark.parametrize("name", ["pure", "bounded-range", "approximate", "zcdp"])
+def test_an_infinite_loss_is_no_number_of_a_notion(name: str) -> None:
+    key = "rho" if name == "zcdp" else "epsilon"
+    content = {"release": [{"mechanism": name, **PLAIN[name], key: float("inf")}]}
+    assert not is_read(content)
+
+
+def test_what_is_outside_of_tables() -> None:
+    release = [{"mechanism": "pure", "epsilon": 1}]
+    for content in (
+        {},
+        {"release": []},
+        {"release": release, "owner": 1},
+        {"release": release, "title": 1},
+        [],
+    ):
+        assert not validator().is_valid(content)
+        assert not is_read(content)

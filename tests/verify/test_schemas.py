@@ -1,0 +1,78 @@
+"""Whatever is written keeps to its schema, what lacks a key does not, and the published schemas are the package's."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from accountant.audit import Question, audit, from_mechanisms
+from accountant.json_schema import schema_of
+from mechanisms import Laplace
+from verify import certify, verify
+from verify.commands.command_group import cli
+from verify.regret_claims.outcome import Checkpoint
+from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.schemas import SCHEMAS
+
+PUBLISHED = Path(__file__).parent.parent.parent / "docs" / "schemas"
+QUICK: dict[str, Any] = {"effort": "quick", "samples": 5_000}
+pytestmark = pytest.mark.usefixtures("small_searches")
+
+
+def written(name: str) -> list[Any]:
+    laplace, short = Laplace(scale=1.0), {**QUICK, "horizon": 4}
+    match name:
+        case "verification":
+            return [verify(laplace, epsilon=0.5, **QUICK).json()]
+        case "certificate":
+            return [
+                certify(laplace, epsilon=1.0, **QUICK).json(),
+                certify("cucb-ldp2", epsilon=1.0, **short).json(),
+            ]
+        case "regret":
+            theorem = TheoremValue("Theorem 3", "every T", True, math.inf, 90.0, dominant=("x/2", 10.0))
+            check, point = ProofCheck("radii", 1.0, 0.0, "none"), Checkpoint(10, 5.0, 4.0, 6.0, 20.0, 90.0)
+            asked = ("mine", "arms", 1.0, 0.1, "replace one", 10, 8, 0, 1e-4)
+            return [RegretReport(*asked, theorem, (check,), (point,), "dpwitness regret mine").json()]
+        case "audit":
+            releases = from_mechanisms([(laplace, 2)])
+            asked = (
+                audit(releases, Question(delta=0.0), 1.0, risk=True),
+                audit(releases, Question(epsilon=1.0)),
+            )
+            return [each.json() for each in asked]
+    return [{"release": [{"mechanism": "laplace", "scale": 1.0}]}]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_what_is_written_keeps_to_its_schema_and_what_lacks_a_key_does_not(name: str) -> None:
+    schema = SCHEMAS[name]()
+    Draft202012Validator.check_schema(schema)
+    keeps = Draft202012Validator(schema)
+    for data in json.loads(json.dumps(written(name))):
+        keeps.validate(data)
+        for key in data:
+            assert not keeps.is_valid({one: value for one, value in data.items() if one != key}) or (
+                name == "verification" and key not in schema["required"]  # details
+            )
+            assert not keeps.is_valid({**data, key: {"other": [1]}}) or key not in schema["required"]
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_published_schema_is_what_the_command_prints(name: str) -> None:
+    printed = CliRunner().invoke(cli, ["schema", name]).output
+    assert printed == (PUBLISHED / f"{name}.json").read_text(), (
+        f"dpwitness schema {name} > docs/schemas/{name}.json"
+    )
+
+
+def test_a_type_without_a_schema_is_refused() -> None:
+    with pytest.raises(TypeError, match="bytes"):
+        schema_of(list[bytes])

@@ -1,0 +1,193 @@
+"""The JSON schemas of release files, of results and of certificates: what ``dpwitness schema`` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
+
+from accountant.audit.audit_result import FORMAT as AUDIT
+from accountant.audit.audit_result import Released
+from accountant.audit.release_schema import release_schema
+from accountant.json_schema import Schema, closed, nullable, schema_of, titled
+from accountant.provenance import Provenance
+from algorithms.claim import Claim
+from mechanisms import Assumption, Neighbouring
+from verify.certificates.certificate import FORMAT as CERTIFICATE
+from verify.certificates.certificate import SAID, Proof
+from verify.findings import Finding, LowerBound, UpperBound, Witness
+from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
+from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.regret_report import FORMAT as REGRET
+from verify.regret_claims.regret_report import RegretReport, RegretVerdict
+from verify.verdict.answer import SubjectKind
+from verify.verdict.result import FORMAT as VERIFICATION
+from verify.verdict.verdict import Verdict
+
+_TEXT, _FLAG, _COUNT, _NUMBER = schema_of(str), schema_of(bool), schema_of(int), schema_of(float)
+_TEXTS = schema_of(list[str])
+_RELATION = schema_of(Neighbouring)
+
+
+def _verification() -> Schema:
+    event = schema_of(Witness)
+    return titled(
+        "A verification: what `dpwitness verify --json` prints; further keys are details",
+        closed(
+            {
+                "format": {"const": VERIFICATION},
+                "subject": _TEXT,
+                "kind": schema_of(SubjectKind),
+                "claim": _claim(),
+                "verdict": {"enum": list(get_args(Verdict))},
+                "reasons": _TEXTS,
+                "upper": nullable(schema_of(UpperBound)),
+                "lower": nullable(schema_of(LowerBound)),
+                "witness": nullable(event),
+                "best_event": nullable(event),
+                "findings": schema_of(list[Finding]),
+                "assumptions": schema_of(list[Assumption]),
+                "seed": _COUNT,
+                **_provenance(),
+            },
+            open_ended=True,
+        ),
+    )
+
+
+def _regret() -> Schema:
+    hints = get_type_hints(RegretReport)
+    own = {
+        one.name: schema_of(hints[one.name]) for one in fields(RegretReport) if one.name not in _STATED_APART
+    }
+    return titled(
+        "A regret report: what `dpwitness regret --json` prints",
+        closed(
+            {
+                "format": {"const": REGRET},
+                "verdict": {"enum": list(get_args(RegretVerdict))},
+                **own,
+                "neighbours": _RELATION,
+                "proof": {"type": "array", "items": _with(schema_of(ProofCheck), violated=_FLAG)},
+                "outcome": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": _with(
+                        schema_of(Checkpoint), verdict={"enum": list(get_args(CheckpointVerdict))}
+                    ),
+                },
+                "reasons": _TEXTS,
+                **_provenance(),
+            }
+        ),
+    )
+
+
+_STATED_APART = ("provenance", "proof", "outcome")
+"""The fields of a regret report that its JSON has in another form."""
+
+
+def _audit() -> Schema:
+    interval = closed(
+        {"lower": _NUMBER, "upper": _NUMBER, "method": _TEXT, "lower_by": _TEXT, "upper_by": _TEXT}
+    )
+    date = nullable({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
+    released = schema_of(Released)
+    named = {"name": released["properties"]["name"], "count": _COUNT, "sensitivity": _TEXT}
+    return titled(
+        "An audit: what `dpwitness audit --json` prints of one file",
+        {
+            **closed(
+                {
+                    "format": {"const": AUDIT},
+                    "name": _TEXT,
+                    "title": _TEXT,
+                    "notes": _TEXT,
+                    "date": date,
+                    "first": date,
+                    "last": date,
+                    "neighbours": _RELATION,
+                    "delta": {"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, interval]},
+                    "epsilon": {"anyOf": [{"type": "number", "minimum": 0}, interval]},
+                    "theorems": {"type": "object", "minProperties": 1, "additionalProperties": interval},
+                    "best": _TEXT,
+                    "worst": closed({"group": _TEXT, "alike": _COUNT, "groups": _COUNT}),
+                    "released": {"type": "array", "items": closed(named)},
+                    "complete": _FLAG,
+                    "chosen_under": nullable(
+                        closed({"theorem": _TEXT, "epsilon": _NUMBER, "delta": _NUMBER})
+                    ),
+                    "risk": nullable(
+                        closed(
+                            {
+                                "advantage": interval,
+                                "accuracy": interval,
+                                "true_positive_rates": {
+                                    "type": "array",
+                                    "items": _with(interval, false_positive_rate=_NUMBER),
+                                },
+                            }
+                        )
+                    ),
+                    "remaining": nullable(
+                        closed(
+                            {
+                                "budget": _NUMBER,
+                                "within": nullable(_FLAG),
+                                "epsilon": _NUMBER,
+                                "more": schema_of(Mapping[str, float]),
+                            }
+                        )
+                    ),
+                    "repeat": _TEXT,
+                    "made": schema_of(Provenance),
+                }
+            ),
+            "oneOf": [{"properties": {one: {"type": "object"}}} for one in ("delta", "epsilon")],
+        },
+    )
+
+
+def _certificate() -> Schema:
+    options: Schema = {"type": "object", "properties": {key: {} for key in SAID}, "required": ["seed"]}
+    return titled(
+        "A certificate: what `dpwitness certify` writes",
+        closed(
+            {
+                "format": {"const": CERTIFICATE},
+                "subject": _TEXT,
+                "kind": schema_of(SubjectKind),
+                "claim": _claim(),
+                "assumptions": {"type": "array", "maxItems": 0},
+                "proof": schema_of(Proof),
+                "options": {**options, "additionalProperties": False},
+                "repeat": _TEXT,
+                **_provenance(),
+            }
+        ),
+    )
+
+
+def _claim() -> Schema:
+    return _with(schema_of(Claim), neighbours=_TEXT, relation=_RELATION)
+
+
+def _provenance() -> dict[str, Any]:
+    """Return the three keys of `Provenance.json`."""
+    properties: dict[str, Any] = schema_of(Provenance)["properties"]
+    return properties
+
+
+def _with(schema: Schema, **further: Schema) -> Schema:
+    """Return the schema of an object with more keys, or others of the same name."""
+    return closed({**schema["properties"], **further})
+
+
+SCHEMAS: Mapping[str, Callable[[], Schema]] = {
+    "releases": release_schema,
+    "verification": _verification,
+    "regret": _regret,
+    "audit": _audit,
+    "certificate": _certificate,
+}
+"""How the schema of each kind of file is made, by name."""
