@@ -22,6 +22,7 @@ DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
 
 Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "linear"]
+"""The kinds of problems that learners are for."""
 
 
 class Learner(Protocol):

@@ -90,7 +90,7 @@ class BoundedRangeProfile(PrivacyProfile):
 
     Parameters
     ----------
-    epsilon : Fraction (or a float or int, taken exactly)
+    epsilon_bound : Fraction (or a float or int, taken exactly)
         The length of the interval, nonnegative and finite.
     """
 

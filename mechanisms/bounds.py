@@ -75,7 +75,7 @@ class PureProfile(PrivacyProfile):
 
     Parameters
     ----------
-    epsilon : Fraction (or a float or int, taken exactly)
+    epsilon_bound : Fraction (or a float or int, taken exactly)
         Nonnegative and finite.
     """
 

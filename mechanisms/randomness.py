@@ -11,7 +11,8 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.assumptions import Assumption, assumptions_of
 from mechanisms.parameters import ParameterError, whole
 
-BLOCK = 64  # lanes that share one generator
+BLOCK = 64
+"""How many lanes share one generator."""
 
 Size = int | tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""What the README shows runs: every Python block, and every dpwitness command that is not an installation."""
+"""What the README and the guides show runs: every Python block and dpwitness command that is no installation."""
 
 import re
 import runpy
@@ -11,38 +11,50 @@ import pytest
 
 from verify.command_line import main
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
-PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-FILES = {
-    block.split()[1]: block for block in re.findall(r"```toml\n(# .*?)```", README, flags=re.DOTALL)
-}  # their first line names them
-SHELL = [
-    line
-    for block in re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("dpwitness ")
+ROOT = Path(__file__).parent.parent
+PAGES = {
+    path.stem: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md")))
+}
+
+
+def blocks(language, text):
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
+PYTHON = [
+    pytest.param(block, id=f"{name}-{block.strip().splitlines()[-1][:40]}")
+    for name, text in PAGES.items()
+    for block in blocks("python", text)
 ]
+TEST_FILE = "# test_privacy.py\n"
 
 
-@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.strip().splitlines()[-1][:40])
+@pytest.mark.parametrize("block", PYTHON)
 def test_python_blocks_run(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    first = block.split()[:2]
-    if first[0] == "#" and first[1].startswith(
-        "test_"
-    ):  # such a block is a test file, run as its reader would
-        (tmp_path / first[1]).write_text(block)
-        command = [sys.executable, "-m", "pytest", "-q", "--dp-effort", "quick", "-k", "opendp", first[1]]
+    if block.startswith(TEST_FILE):  # a test file, run as its reader would
+        (tmp_path / "test_privacy.py").write_text(block)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--dp-effort",
+            "quick",
+            "-k",
+            "opendp",
+            "test_privacy.py",
+        ]
         assert subprocess.run(command, check=False).returncode == 0
     else:
         (tmp_path / "block.py").write_text(block)
         runpy.run_path("block.py", run_name="__main__")
 
 
-SCALE = (Path(__file__).parent.parent / "docs" / "scale.md").read_text()
+SCALE = (ROOT / "docs" / "scale.md").read_text()
 
 
-@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", SCALE, flags=re.DOTALL))
+@pytest.mark.parametrize("block", blocks("python", SCALE))
 def test_python_of_the_page_on_scale_runs(block, tmp_path, monkeypatch):
     test_python_blocks_run(block, tmp_path, monkeypatch)
 
@@ -68,19 +80,28 @@ FEWER = {"--horizon 20000": "--horizon 1000", "--runs 50": "--runs 4"}
 """Sizes that change what is drawn, and not whether it works."""
 
 
-def tiered(command):
+def tiered(page, command):
     marks = [pytest.mark.slow] if any(dear in command for dear in DEAR) else []
     for shown, fewer in FEWER.items():
         command = command.replace(shown, fewer)
-    return pytest.param(command, id=command, marks=marks)
+    return pytest.param(page, command, id=command, marks=marks)
 
 
-@pytest.mark.parametrize("command", [tiered(command) for command in SHELL])
-def test_commands_run(command, tmp_path, monkeypatch, capsys):
-    for name, text in FILES.items():
+SHELL = [
+    tiered(page, line)
+    for page, text in PAGES.items()
+    for block in blocks("sh", text)
+    for line in block.splitlines()
+    if line.startswith("dpwitness ")
+]
+
+
+@pytest.mark.parametrize(("page", "command"), SHELL)
+def test_commands_run(page, command, tmp_path, monkeypatch, capsys):
+    for name, text in re.findall(r"```toml\n# (\S+)\n(.*?)```", PAGES[page], flags=re.DOTALL):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    for each in (*writing_what_is_read_by(command), command):
+    for each in (*writing_what_is_read_by(page, command), command):
         monkeypatch.setattr(sys, "argv", shlex.split(each))
         with pytest.raises(SystemExit) as exit_:
             main()
@@ -88,15 +109,17 @@ def test_commands_run(command, tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().err == ""
 
 
-def writing_what_is_read_by(command):
-    """Return the commands of the README whose -o is a file that this one reads."""
-    written = {line.partition(" -o ")[2]: line for line in SHELL if " -o " in line}
+def writing_what_is_read_by(page, command):
+    """Return the commands of the page whose -o is a file that this one reads."""
+    written = {
+        line.partition(" -o ")[2]: line for block in blocks("sh", PAGES[page]) for line in block.splitlines()
+    }
     return [written[word] for word in shlex.split(command.partition(" -o ")[0]) if word in written]
 
 
 @pytest.mark.slow
-def test_the_whole_test_file_of_the_readme_passes(tmp_path):
-    (block,) = (block for block in PYTHON if block.startswith("# test_"))
+def test_the_whole_test_file_of_the_guide_passes(tmp_path):
+    (block,) = (block for block in blocks("python", PAGES["verify"]) if block.startswith(TEST_FILE))
     (tmp_path / "test_privacy.py").write_text(block)
     command = [sys.executable, "-m", "pytest", "-q", "--dp-effort", "quick", "test_privacy.py"]
     assert subprocess.run(command, check=False, cwd=tmp_path).returncode == 0

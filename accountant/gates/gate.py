@@ -25,6 +25,7 @@ from accountant.place import Place
 from mechanisms import Assumption, Domain, Mechanism, Randomness
 
 Mask = npt.NDArray[np.bool_]
+"""Which lanes take part: an array of truth values."""
 
 
 class Gate(Protocol):

@@ -20,6 +20,7 @@ from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of
 from mechanisms.rounding import add_up, multiply_up
 
 RecordId = int | str
+"""What names a record: a number or a word, such as a person's or a round's."""
 Movement = tuple[Sensitivity, Sequence[RecordId]]
 """A sensitivity and the records that move the value by it."""
 Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"]

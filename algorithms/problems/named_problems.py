@@ -401,3 +401,4 @@ problems: dict[str, ProblemEntry[Problem]] = {
         ),
     )
 }
+"""The problems of all other learners by name."""

@@ -11,6 +11,7 @@ from typing import Literal
 from algorithms.problems.problem_errors import SettingError
 
 Value = int | float | str
+"""What a parameter of a problem or a learner may be set to."""
 
 __all__ = ["Parameter", "Value", "known_name", "parse_settings"]
 
