@@ -133,6 +133,8 @@ class _Front:
         if not key.allows(operation.scope):
             scope = operation.scope.value
             raise Problem(403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}")
+        if not key.reaches(operation.run):
+            raise Problem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")
         return key.name
 
     def _presented(self, operation: Operation, request: Request) -> ApiKey | None:

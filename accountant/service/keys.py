@@ -47,15 +47,31 @@ class ApiKey:
         What it allows; `Scope.ADMIN` allows everything.
     digest
         SHA-256 of the key. Keys are 256 random bits, so that no slower hash is needed.
+    runs
+        The runs that it is for, and nothing else is; empty if it is for all, and for the ledger.
     """
 
     name: str
     scopes: frozenset[Scope]
     digest: bytes
+    runs: frozenset[str] = frozenset()
 
     def allows(self, scope: Scope) -> bool:
         """Whether it may be used for this."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def reaches(self, run: str | None) -> bool:
+        """Whether it may be used for a run, or for what is of none."""
+        return not self.runs or run in self.runs
+
+
+def check_name(parameter: str, name: str) -> None:
+    """Raise `ValueError` unless a key or a run may have this name."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{parameter}={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a "
+            "digit"
+        )
 
 
 class KeyFile:
@@ -107,18 +123,22 @@ class KeyFile:
                 found = key
         return found
 
-    def add(self, name: str, scopes: Iterable[Scope]) -> str:
+    def add(self, name: str, scopes: Iterable[Scope], runs: Iterable[str] = ()) -> str:
         """Make a key, and return it: nobody can find it out later.
+
+        Parameters
+        ----------
+        name, scopes, runs
+            As `ApiKey` has them.
 
         Raises
         ------
         ValueError
-            If the name is taken or no name, or there is no scope.
+            If the name is taken or no name, there is no scope, or a run's name is none.
         """
-        if not _NAME.fullmatch(name):
-            raise ValueError(
-                f"name={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
-            )
+        reached = frozenset(runs)
+        for parameter, word in (("name", name), *(("run", run) for run in sorted(reached))):
+            check_name(parameter, word)
         granted = frozenset(scopes)
         if not granted:
             raise ValueError(
@@ -129,7 +149,7 @@ class KeyFile:
             keys = self.known()
             if any(each.name == name for each in keys):
                 raise ValueError(f"name={name!r}: there is a key of this name; remove it first")
-            self._write((*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest())))
+            self._write((*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest(), reached)))
         return key
 
     def remove(self, name: str) -> None:
@@ -155,7 +175,12 @@ class KeyFile:
 
     def _write(self, keys: Iterable[ApiKey]) -> None:
         rows = [
-            {"name": key.name, "scopes": sorted(s.value for s in key.scopes), "sha256": key.digest.hex()}
+            {
+                "name": key.name,
+                "scopes": sorted(scope.value for scope in key.scopes),
+                "sha256": key.digest.hex(),
+                **({"runs": sorted(key.runs)} if key.runs else {}),
+            }
             for key in keys
         ]
         with whole_file(self.path) as file:
@@ -171,11 +196,14 @@ def _listed(saved: Any) -> list[Any]:
 
 
 def _key(saved: Any) -> ApiKey:
-    if not isinstance(saved, dict) or saved.keys() != {"name", "scopes", "sha256"}:
-        raise ValueError("a key must have a name, scopes and sha256, and nothing else")
+    if not isinstance(saved, dict) or saved.keys() - {"runs"} != {"name", "scopes", "sha256"}:
+        raise ValueError("a key must have a name, scopes and sha256, perhaps runs, and nothing else")
     if not isinstance(saved["name"], str) or not _NAME.fullmatch(saved["name"]):
         raise ValueError(f"name = {saved['name']!r}: is no name of a key")
     digest = bytes.fromhex(saved["sha256"])
     if len(digest) != 32:
         raise ValueError(f"sha256 of {saved['name']}: must be 64 hexadecimal digits")
-    return ApiKey(saved["name"], frozenset(map(Scope, saved["scopes"])), digest)
+    runs = saved.get("runs", [])
+    if not isinstance(runs, list) or ("runs" in saved and not runs):  # none would be all
+        raise ValueError(f"runs of {saved['name']}: must be a list of one or more")
+    return ApiKey(saved["name"], frozenset(map(Scope, saved["scopes"])), digest, frozenset(runs))

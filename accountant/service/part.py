@@ -32,6 +32,8 @@ class Operation:
         The names of the schemas of body and answer; the answer's may be a media type, if it is not JSON.
     browsers
         Whether a browser's own question for a name and a password (HTTP Basic) may present the key, too.
+    run
+        The run that it is of, if it is of one: keys may be for some runs only.
     """
 
     path: str
@@ -42,6 +44,7 @@ class Operation:
     takes: str | None = None
     answers: str | None = None
     browsers: bool = False
+    run: str | None = None
 
 
 @dataclass(frozen=True)

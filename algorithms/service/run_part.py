@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
-from accountant.service.keys import Scope
+from accountant.service.keys import Scope, check_name
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.limits import Limits
 from accountant.service.metrics import Gauge
@@ -16,9 +16,6 @@ from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, obj
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import Problem, invalid
 from algorithms.service.run_desk import Feedback, Run, RunDesk
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What a run may be called: a part of a path."""
 
 _FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
 _SCHEMAS: dict[str, Any] = {
@@ -55,10 +52,7 @@ def run_at(name: str, load: Callable[[], Run], limits: Limits) -> Iterator[Part]
     accountant.stores.refusals.StoreRefused, OSError
         If the run is not opened.
     """
-    if not NAME.fullmatch(name):
-        raise ValueError(
-            f"run={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a digit"
-        )
+    check_name("run", name)
     desk = RunDesk(name, load, limits.open_tickets)
     try:
         yield run_part(desk, limits)
@@ -84,16 +78,17 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
         return desk.withdraw(client, read_request(body), read_name(body, "ticket"))
 
     path = f"/v1/runs/{desk.name}"
+    operation = partial(Operation, run=desk.name)
     operations = [
-        Operation(f"{path}/act", "POST", Scope.ACT, act,
+        operation(f"{path}/act", "POST", Scope.ACT, act,
                   "Hand out an action, and the ticket that its feedback comes with.", "Act", "Acted"),
-        Operation(f"{path}/observe", "POST", Scope.OBSERVE, observe,
+        operation(f"{path}/observe", "POST", Scope.OBSERVE, observe,
                   "Learn from the feedback on an action; its record pays.", "Observe", "Used"),
-        Operation(f"{path}/withdraw", "POST", Scope.OBSERVE, withdraw,
+        operation(f"{path}/withdraw", "POST", Scope.OBSERVE, withdraw,
                   "Forget an action whose feedback will not come.", "Withdraw", "Used"),
-        Operation(f"{path}/left", "POST", Scope.READ, lambda _, body: desk.left(read_records(body, limits)),
+        operation(f"{path}/left", "POST", Scope.READ, lambda _, body: desk.left(read_records(body, limits)),
                   "What records have spent and have left in this run.", "Records", "Left"),
-        Operation(path, "GET", Scope.READ, lambda _, __: desk.state(),
+        operation(path, "GET", Scope.READ, lambda _, __: desk.state(),
                   "How far the run has come, and who paid what in it.", answers="Run"),
     ]  # fmt: skip
 

@@ -150,16 +150,21 @@ def keys_group() -> None:
     type=click.Choice(["read", "spend", "act", "observe", "admin"]),
     help="What the key allows; may be given more than once.",
 )
+@click.option(
+    "--run", "runs", multiple=True, help="The run that the key is for, and nothing else [default: all]."
+)
 @_store_option
 @_keys_option
-def add(name: str, scopes: tuple[str, ...], store: str | None, keys: Path | None) -> None:
+def add(
+    name: str, scopes: tuple[str, ...], runs: tuple[str, ...], store: str | None, keys: Path | None
+) -> None:
     """Make a key, and print it: once, as only its hash is stored.
 
     NAME stands beside every charge that is made with it.
     """
     from accountant.service.keys import Scope
 
-    click.echo(_key_file(keys, store).add(name, map(Scope, scopes)))
+    click.echo(_key_file(keys, store).add(name, map(Scope, scopes), runs))
 
 
 @keys_group.command("list")
@@ -167,13 +172,16 @@ def add(name: str, scopes: tuple[str, ...], store: str | None, keys: Path | None
 @_keys_option
 @json_option
 def list_(store: str | None, keys: Path | None, as_json: bool) -> None:
-    """List names and scopes."""
-    found = {key.name: sorted(scope.value for scope in key.scopes) for key in _key_file(keys, store).known()}
+    """List names, scopes, and the runs that keys are for."""
+    found = {
+        key.name: {"scopes": sorted(scope.value for scope in key.scopes), "runs": sorted(key.runs)}
+        for key in _key_file(keys, store).known()
+    }
 
     def render(console: Console) -> None:
-        table = Table("name", "scopes")
-        for name, scopes in found.items():
-            table.add_row(name, ", ".join(scopes))
+        table = Table("name", "scopes", "runs")
+        for name, each in found.items():
+            table.add_row(name, ", ".join(each["scopes"]), ", ".join(each["runs"]) or "all, and the ledger")
         console.print(table if found else "no keys")
 
     show(as_json, lambda: {"keys": found}, render)

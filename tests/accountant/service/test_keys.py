@@ -73,6 +73,8 @@ def test_a_file_that_others_may_write_is_not_believed(keys: KeyFile) -> None:
         lambda saved: {**saved, "keys": {}},
         lambda saved: {**saved, "keys": [{}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "scopes": ["all"]}]},
+        lambda saved: {**saved, "keys": [{**saved["keys"][0], "runs": []}]},
+        lambda saved: {**saved, "keys": [{**saved["keys"][0], "runs": "shop"}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "sha256": "00"}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "sha256": 7}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "name": "a:b"}]},
@@ -83,3 +85,13 @@ def test_damaged_files_are_named(keys: KeyFile, change) -> None:  # type: ignore
     keys.path.write_text(json.dumps(change(json.loads(keys.path.read_text()))))
     with pytest.raises(ValueError, match="keys: is no file of keys"):
         KeyFile(keys.path).known()
+
+
+def test_a_key_may_be_for_some_runs_only(keys: KeyFile) -> None:
+    keys.add("web", [Scope.ACT], ["shop", "news"])
+    keys.add("ann", [Scope.ACT])
+    web, ann = KeyFile(keys.path).known()
+    assert [web.reaches(run) for run in ("shop", "news", "other", None)] == [True, True, False, False]
+    assert [ann.reaches(run) for run in ("shop", None)] == [True, True]
+    with pytest.raises(ValueError, match=r"run='\.\.': must be 1 to 64 letters"):
+        keys.add("bob", [Scope.ACT], [".."])

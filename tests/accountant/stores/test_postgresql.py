@@ -114,15 +114,25 @@ def test_reservations_with_keys_and_who_has_spent_most(url: str) -> None:
     closed(second)
 
 
-def test_two_processes_of_three_threads_overspend_nothing(url: str) -> None:
+def check_shared(url: str, processes: int, per_process: int, charges: int, records: int) -> None:
+    """Let clients charge, and look for an order that explains what each was told."""
     closed(Accountant(Budget(LIMIT), store=url))
-    clients = [forked(threads, url, 100 * i, 3, 30, 4) for i in range(2)]
+    clients = [forked(threads, url, 100 * i, per_process, charges, records) for i in range(processes)]
     history = [one for each in clients for sent in each.sent() for one in sent]
-    assert len(history) == 180
+    assert len(history) == processes * per_process * charges
     assert contradiction(history, int(LIMIT / 0.25)) is None
     paid = Counter(one.record for one in history if one.position is not None)
     assert max(paid.values()) == LIMIT / 0.25
     assert len(verify_store(url).reserved) == sum(paid.values())
+
+
+def test_two_processes_of_three_threads_overspend_nothing(url: str) -> None:
+    check_shared(url, 2, 3, 30, 4)
+
+
+@pytest.mark.slow
+def test_four_processes_of_eight_threads_overspend_nothing(url: str) -> None:
+    check_shared(url, 4, 8, 3_125, 64)
 
 
 def test_a_copy_of_the_database_spends_nothing_until_it_is_adopted(url: str) -> None:

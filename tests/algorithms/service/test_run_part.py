@@ -220,13 +220,59 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Return a service with a used ticket, a withdrawn one, and a request that is taken."""
     folder = tmp_path_factory.mktemp("shared") / "run"
     begin_named_run(folder, LEARNER, Accountant(Budget(1.0))).close()
-    served = Served(folder, rate=1e6)
+    served = Served(folder, rate=1e6, body=10_000, records=10)
     used, gone = (served.act("cid").json()["ticket"] for _ in range(2))
     assert served.observe(used, "cid", request="taken").status_code == 200
     served.withdraw(gone)
     served.used, served.gone = used, gone  # type: ignore[attr-defined]
     yield served
     served.close()
+
+
+ACT = {"request": "a", "record": "ann"}
+ABUSE = {
+    "no key": (401, "no-key", "act", ACT, None, {}),
+    "a made-up key": (401, "no-key", "act", ACT, "dpw_made-up", {}),
+    "a key in the address": (401, "no-key", "act?key=dpw_made-up", ACT, None, {}),
+    "the wrong scope": (403, "wrong-scope", "act", ACT, "log", {}),
+    "spending with a ledger's key": (403, "wrong-scope", "observe", ACT, "ann", {}),
+    "another method": (405, "method", "act", None, "web", {}),
+    "a form of another site's": (415, "not-json", "act", b"request=a", "web", {"Content-Type": "text/plain"}),
+    "no JSON": (400, "malformed", "act", b"{", "web", {}),
+    "no object": (400, "malformed", "act", b"[]", "web", {}),
+    "a key twice": (400, "malformed", "act", b'{"request": "a", "request": "b"}', "web", {}),
+    "deep nesting": (400, "malformed", "act", b"[" * 5_000, "web", {}),
+    "no number": (400, "malformed", "observe", b'{"feedback": [NaN]}', "log", {}),
+    "a body beyond measure": (413, "too-large", "act", b" " * 20_000, "web", {}),
+    "a path out of the run": (404, "unknown-path", "/v1/runs/web/../../ledger", ACT, "web", {}),
+    "a coded path": (404, "unknown-path", "/v1/runs/web%2f..%2fact", ACT, "web", {}),
+    "SQL in a run's name": (404, "unknown-path", "/v1/runs/web';DROP TABLE kept;--/act", ACT, "web", {}),
+    "a name beyond measure": (422, "invalid", "act", {**ACT, "record": "x" * 201}, "web", {}),
+    "half a surrogate": (422, "invalid", "act", b'{"request": "a", "record": "\\ud800"}', "web", {}),
+    "an object for a name": (422, "invalid", "act", {**ACT, "record": {"$ne": 1}}, "web", {}),
+    "too many records": (422, "invalid", "left", {"records": ["a"] * 11}, "eve", {}),
+}
+
+
+@pytest.mark.parametrize("case", ABUSE)
+def test_abuse_is_refused_and_logged(shared: Served, caplog: pytest.LogCaptureFixture, case: str) -> None:
+    status, kind, what, body, who, headers = ABUSE[case]
+    before = shared.state()
+    caplog.set_level(logging.INFO)
+    caplog.clear()
+    key = shared.words.get(who, who) if who else None
+    headers = {"Content-Type": "application/json", **headers} | (
+        {"Authorization": f"Bearer {key}"} if key else {}
+    )
+    content = json.dumps(body) if isinstance(body, dict) else body
+    path = what if what.startswith("/") else f"/v1/runs/web/{what}"
+    answer = shared.http.request("GET" if body is None else "POST", path, content=content, headers=headers)
+    refused(answer, status, kind)
+    (line,) = (vars(line)["facts"] for line in caplog.records if line.name == "dpwitness.service")
+    named = who in shared.words and status not in (404, 405)  # where nothing is, no key is looked at
+    assert (line["status"], line["kind"], line["key"]) == (status, kind, who if named else None)
+    assert not any(word in json.dumps(line) for word in ("made-up", "DROP", "xxx", "ledger"))
+    assert shared.state() == before
 
 
 @pytest.mark.parametrize(
@@ -353,3 +399,13 @@ def test_metrics_and_the_document_know_the_run(served: Served) -> None:
     text = json.dumps(document)
     for name in {each.partition('"')[0] for each in text.split("#/components/schemas/")[1:]}:
         assert name in document["components"]["schemas"]
+
+
+def test_a_key_of_one_run_is_for_nothing_else(served: Served) -> None:
+    body = {"request": "a", "record": "ann"}
+    for name, run, status in (("mine", "web", 200), ("other", "shop", 403)):
+        served.words[name] = served.keys.add(name, [Scope.ADMIN], [run])
+        answer = served.ask("act", body, name)
+        assert answer.status_code == status
+        refused(served.ask("/metrics", who=name), 403, "wrong-run")
+    assert "for shop only" in refused(answer, 403, "wrong-run")

@@ -40,7 +40,10 @@ def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
     assert found is not None
     assert found.name == "ann"
     code, out, _ = run("keys", "list", "--keys", f"{store}.keys", "--json")
-    assert json.loads(out) == {"keys": {"ann": ["read", "spend"]}}
+    assert json.loads(out) == {"keys": {"ann": {"scopes": ["read", "spend"], "runs": []}}}
+    assert run("keys", "add", "web", "--scope", "act", "--run", "shop", "--store", store)[0] == 0
+    assert json.loads(run("keys", "list", "--store", store, "--json")[1])["keys"]["web"]["runs"] == ["shop"]
+    assert run("keys", "remove", "web", "--store", store)[0] == 0
     assert "ann" in run("keys", "list", "--store", store)[1]
     assert run("keys", "remove", "ann", "--store", store)[0] == 0
     code, _, err = run("keys", "remove", "ann", "--store", store)
