@@ -17,7 +17,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
-from algorithms import DPLinUCB, HorizonPassed
+from algorithms import DPLinUCB, DurableRun, HorizonPassed
 from algorithms.claim import View
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.problems import LinearContexts, ProblemError
@@ -220,3 +220,34 @@ def test_the_environment():
             LinearContexts(wrong, 5)
     with pytest.raises(ProblemError, match="actions="):
         LinearContexts([0.5], 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stops", [(7,), (0, 3, 8, 20)])
+def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(stops, tmp_path):
+    problem = LinearContexts(THETA, 4)
+
+    def build(gate):
+        return made(gate, epsilon=20.0)
+
+    def play(stops):
+        accountant = Accountant(
+            Budget(20.0, 1e-3), composition=GaussianComposition(), noise=np.random.default_rng(1), seed=2
+        )
+        run = DurableRun(build, accountant)
+        environment, shown = LaneStreams(3, 64), []
+        for user in range(25):
+            if user in stops:
+                run.save(tmp_path / "run")
+                run.close()
+                run = DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(99))
+            learner = run.learner
+            contexts = problem.draw_contexts(environment, 64)[:1]
+            chosen = learner.policy.choose(contexts)
+            shown.append(int(chosen[0]))
+            moments = learner.feedback_domain.of(contexts[0, chosen], [1.0])
+            learner.observe(run.accountant.private(moments, learner.feedback_domain, user))
+        assert run.learner.releases > 2
+        return shown, run.learner.policy.estimate.tolist(), float(run.accountant.worst()[1].epsilon)
+
+    assert play(stops) == play(())
