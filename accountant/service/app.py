@@ -22,7 +22,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
@@ -33,7 +33,7 @@ from accountant.service.keys import ApiKey, KeyFile, Scope
 from accountant.service.limits import Limits, Rate
 from accountant.service.metrics import CONTENT_TYPE, Metrics
 from accountant.service.openapi import openapi
-from accountant.service.page import CONTENT_SECURITY
+from accountant.service.page import CONTENT_SECURITY, page
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import Problem
 
@@ -70,11 +70,17 @@ def _of_all(parts: Sequence[Part], metrics: Metrics) -> list[Operation]:
         gauges = [gauge for part in parts for gauge in part.gauges(client)]
         return PlainTextResponse(metrics.text(gauges), media_type=CONTENT_TYPE)
 
+    def shown(client: str, body: Body) -> Response:
+        sections = [section for part in parts for section in part.shown(client)]
+        return HTMLResponse(page([part.name for part in parts], sections))
+
     def described(client: str, body: Body) -> Mapping[str, Any]:
         return openapi([*(each for part in parts for each in part.operations), *own], schemas)
 
+    for_people = "A page for people; also with the key as the password of HTTP Basic."
     words = "What Prometheus asks for; also with HTTP Basic."
     own = [
+        Operation("/", "GET", Scope.READ, shown, for_people, answers="text/html", browsers=True),
         Operation("/metrics", "GET", Scope.READ, measured, words, answers="text/plain", browsers=True),
         Operation("/health", "GET", None, health, "Whether all can be read and nothing is shut.", answers="Health"),
         Operation("/openapi.json", "GET", None, described, "This document."),

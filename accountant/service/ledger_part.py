@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-
-from starlette.responses import HTMLResponse, Response
+from xml.etree.ElementTree import Element
 
 from accountant.service.asked import check_keys, read_records, read_release, read_request
 from accountant.service.desk import Desk
@@ -13,7 +12,7 @@ from accountant.service.keys import Scope
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.limits import Limits
 from accountant.service.metrics import Gauge
-from accountant.service.page import page
+from accountant.service.page import ledger_sections
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import invalid
 
@@ -41,9 +40,9 @@ def ledger_part(desk: Desk, limits: Limits) -> Part:
         found = desk.reservations(client).items()
         return {"reservations": [{"reservation": position, "held_by": holder} for position, holder in found]}
 
-    def shown(client: str, body: Body) -> Response:
+    def shown(client: str) -> list[Element]:
         found, most = desk.summary(client), desk.most_spent(_SHOWN, client)
-        return HTMLResponse(page(desk.store.name, found, most, len(desk.reservations(client))))
+        return ledger_sections(desk.store.name, found, most, len(desk.reservations(client)))
 
     def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
         return lambda client, body: do(client, read_release(body, limits, values=values))
@@ -63,8 +62,6 @@ def ledger_part(desk: Desk, limits: Limits) -> Part:
                   "Who paid what for which release.", answers="Summary"),
         Operation("/v1/reservations", "GET", admin, reservations, "Open reservations.", answers="Reservations"),
         Operation("/v1/give-back", "POST", admin, give_back, "Give anybody's reservation back.", "GiveBack", "Settled"),
-        Operation("/", "GET", read, shown, "A page for people; also with the key as the password of HTTP Basic.",
-                  answers="text/html", browsers=True),
     ]  # fmt: skip
 
     def gauges(client: str) -> list[Gauge]:
@@ -75,4 +72,4 @@ def ledger_part(desk: Desk, limits: Limits) -> Part:
         words = "Reservations that are neither drawn nor given back."
         return [*known, Gauge("dpwitness_open_reservations", words, len(desk.reservations(client)))]
 
-    return Part(operations, LEDGER_SCHEMAS, desk.check, gauges)
+    return Part(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges)

@@ -16,7 +16,7 @@ STYLE = """
 :root { color-scheme: light; }
 body { font: 1rem/1.5 system-ui, sans-serif; color: #1a1a1a; background: #ffffff; margin: 2rem auto; max-width: 75rem;
   padding: 0 1rem; }
-h1, h2 { line-height: 1.2; }
+h1, h2, h3 { line-height: 1.2; }
 .scrolls { overflow-x: auto; }
 .scrolls:focus-visible { outline: 3px solid #0b57d0; }
 table { border-collapse: collapse; width: 100%; }
@@ -36,13 +36,35 @@ CONTENT_SECURITY = (
 Spent = tuple[RecordId, str, str, float | None]
 
 
-def page(store: str, summary: Summary, most: Sequence[Spent], reservations: int) -> str:
+def page(names: Iterable[str], sections: Iterable[Element]) -> str:
     """Return the page as HTML.
 
     Parameters
     ----------
+    names
+        What is served.
+    sections
+        What is shown of it.
+    """
+    html = Element("html", lang="en")
+    head, body = SubElement(html, "head"), SubElement(html, "body")
+    SubElement(head, "meta", charset="utf-8")
+    SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
+    _text(head, "title", f"Privacy budgets: {', '.join(names)}")
+    _text(head, "style", STYLE)
+    main = SubElement(body, "main")
+    _text(main, "h1", "Privacy budgets")
+    main.extend(sections)
+    return "<!doctype html>\n" + tostring(html, encoding="unicode", method="html")
+
+
+def ledger_sections(store: str, summary: Summary, most: Sequence[Spent], reservations: int) -> list[Element]:
+    """Return what is shown of a ledger.
+
+    Parameters
+    ----------
     store
-        What the ledger is called.
+        What it is called.
     summary
         Who paid what for which release.
     most
@@ -50,41 +72,55 @@ def page(store: str, summary: Summary, most: Sequence[Spent], reservations: int)
     reservations
         How many are open.
     """
-    html = Element("html", lang="en")
-    head, body = SubElement(html, "head"), SubElement(html, "body")
-    SubElement(head, "meta", charset="utf-8")
-    SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
-    _text(head, "title", f"Privacy budgets: {store}")
-    _text(head, "style", STYLE)
-    main = SubElement(body, "main")
-    _text(main, "h1", "Privacy budgets")
-    _terms(main, store, summary, reservations)
-    _nearly_spent(main, most)
-    _paid_for(main, summary)
-    return "<!doctype html>\n" + tostring(html, encoding="unicode", method="html")
+    facts = _terms(Element("dl"), summary, ("Ledger", store), ("Open reservations", str(reservations)))
+    paid = _paid_for(_section("paid", "Who paid for what"), "paid", summary)
+    return [facts, _nearly_spent(most), paid]
 
 
-def _terms(main: Element, store: str, summary: Summary, reservations: int) -> None:
+def run_section(name: str, learner: str, issued: int, waiting: int, summary: Summary) -> Element:
+    """Return what is shown of a learner's run: how many actions it has handed out, and how many are waited for."""
+    section = _section(f"run-{name}", f"Run {name}")
+    tickets = f"{issued}, of which {waiting} wait for their feedback"
+    _terms(SubElement(section, "dl"), summary, ("Learner", learner), ("Actions handed out", tickets))
+    SubElement(section, "h3", id=f"run-{name}-paid").text = _shown(f"Who paid for what in run {name}")
+    return _paid_for(section, f"run-{name}-paid", summary)
+
+
+def missing_section(name: str, why: str) -> Element:
+    """Return what is shown of a run that cannot be read here."""
+    section = _section(f"run-{name}", f"Run {name}")
+    _text(section, "p", why)
+    return section
+
+
+def _section(name: str, heading: str) -> Element:
+    section = Element("section", {"aria-labelledby": name})
+    SubElement(section, "h2", id=name).text = _shown(heading)
+    return section
+
+
+def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tuple[str, str]) -> Element:
     budget = summary.budget
     words = f"ε = {budget.epsilon:.6g}" + (f", δ = {budget.delta:.6g}" if budget.delta else "")
     facts = [
-        ("Ledger", store),
+        first,
         ("Budget of each record", f"{words} ({summary.composition}, {summary.trust.value} trust)"),
         ("Neighbouring data sets", str(summary.neighbouring)),
         ("Records charged", str(summary.records)),
-        ("Open reservations", str(reservations)),
+        last,
     ]
     if summary.assumptions:
         facts.append(("Rests on", "; ".join(map(str, summary.assumptions))))
-    listed = SubElement(main, "dl")
     for name, words in facts:
         _text(listed, "dt", name)
         _text(listed, "dd", words)
+    return listed
 
 
-def _nearly_spent(main: Element, most: Sequence[Spent]) -> None:
+def _nearly_spent(most: Sequence[Spent]) -> Element:
     caption = f"The {len(most)} records that have spent most, open reservations included."
-    rows = _table(main, "nearly", "Nearly spent", caption, ("Record", "Spent", "Left", "Share of budget"))
+    section, names = _section("nearly", "Nearly spent"), ("Record", "Spent", "Left", "Share of budget")
+    rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(json.dumps(record))
@@ -98,12 +134,13 @@ def _nearly_spent(main: Element, most: Sequence[Spent]) -> None:
         meter = SubElement(cell, "meter", min="0", max="1", high="0.8", value=f"{share:.6f}", title=percent)
         meter.set("aria-label", "share of the budget that is spent")
         meter.tail = f" {percent}"
+    return section
 
 
-def _paid_for(main: Element, summary: Summary) -> None:
+def _paid_for(section: Element, name: str, summary: Summary) -> Element:
     names = ("Asked by", "Mechanism", "Releases", "Records", "Largest charge", "Noise")
     caption = "All releases and reservations, by who asked for them and through which mechanism."
-    rows = _table(main, "paid", "Who paid for what", caption, names, numbers=(2, 3))
+    rows = _table(section, name, caption, names, numbers=(2, 3))
     for line in summary.lines:
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(line.where)
@@ -112,13 +149,12 @@ def _paid_for(main: Element, summary: Summary) -> None:
         SubElement(row, "td", {"class": "number"}).text = str(line.records)
         _text(row, "td", line.charge.words)
         _text(row, "td", line.noise)
+    return section
 
 
 def _table(
-    main: Element, name: str, heading: str, caption: str, names: Iterable[str], numbers: Sequence[int] = ()
+    section: Element, name: str, caption: str, names: Iterable[str], numbers: Sequence[int] = ()
 ) -> Element:
-    section = SubElement(main, "section", {"aria-labelledby": name})
-    SubElement(section, "h2", id=name).text = heading
     # what scrolls must be reached from the keyboard
     scrolls = SubElement(
         section, "div", {"class": "scrolls", "tabindex": "0", "role": "region", "aria-labelledby": name}

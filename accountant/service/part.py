@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from starlette.responses import Response
 
@@ -57,6 +58,10 @@ class Part:
         What may be asked for.
     schemas
         Those that the operations name, as OpenAPI has them.
+    name
+        What it is called on the page.
+    shown
+        What the page shows of it, to the key of this name.
     check
         Raises `Problem` if what it serves cannot be read, or is shut.
     gauges
@@ -65,5 +70,7 @@ class Part:
 
     operations: Sequence[Operation]
     schemas: Mapping[str, Any]
+    name: str
+    shown: Callable[[str], Sequence[Element]]
     check: Callable[[], None]
     gauges: Callable[[str], Sequence[Gauge]]

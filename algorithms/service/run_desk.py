@@ -15,6 +15,7 @@ from accountant.service.amounts_json import account_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
+from accountant.summary import Summary
 from algorithms.durable.durable_run import DurableRun
 from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import TicketRefused
@@ -186,6 +187,11 @@ class RunDesk:
                 },
                 "summary": summary_json(run.accountant),
             }
+
+    def summary(self) -> Summary:
+        """Summarise who paid what for which release."""
+        with self._reading() as run:
+            return run.accountant.summary()
 
     def check(self) -> None:
         """Refuse if the run is another process's, or shut.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
 from accountant.service.keys import Scope, check_name
@@ -13,6 +14,7 @@ from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.limits import Limits
 from accountant.service.metrics import Gauge
 from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, object_of, reference
+from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, Part
 from accountant.service.problem import Problem, invalid
 from algorithms.service.run_desk import Feedback, Run, RunDesk
@@ -92,6 +94,14 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
                   "How far the run has come, and who paid what in it.", answers="Run"),
     ]  # fmt: skip
 
+    def shown(_: str) -> list[Element]:
+        try:
+            state, summary = desk.state(), desk.summary()
+        except Problem as problem:
+            return [missing_section(desk.name, problem.message)]
+        tickets = state["tickets"]
+        return [run_section(desk.name, state["learner"], tickets["issued"], tickets["open"], summary)]
+
     def gauges(_: str) -> list[Gauge]:
         try:
             tickets = desk.state()["tickets"]
@@ -100,7 +110,7 @@ def run_part(desk: RunDesk, limits: Limits) -> Part:
         words = "Actions that were handed out and wait for their feedback."
         return [Gauge("dpwitness_open_tickets", words, tickets["open"], (("run", desk.name),))]
 
-    return Part(operations, _SCHEMAS, desk.check, gauges)
+    return Part(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
 
 
 def _values(feedback: Any, limits: Limits) -> tuple[float, ...]:

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -409,3 +410,22 @@ def test_a_key_of_one_run_is_for_nothing_else(served: Served) -> None:
         assert answer.status_code == status
         refused(served.ask("/metrics", who=name), 403, "wrong-run")
     assert "for shop only" in refused(answer, 403, "wrong-run")
+
+
+def test_the_page_shows_runs_and_who_has_them(served: Served) -> None:
+    served.observe(served.act().json()["ticket"])
+    served.act("bob")
+    html = served.ask("/", who="eve").text
+    assert "<title>Privacy budgets: run web</title>" in html
+    assert "<dd>2, of which 1 wait for their feedback</dd>" in html
+    assert "<dd>CUCBBatchLeast</dd>" in html
+    with_ids = re.findall(r' id="([^"]*)"', html)
+    assert len(with_ids) == len(set(with_ids))
+    assert set(re.findall(r'aria-labelledby="([^"]*)"', html)) <= set(with_ids)
+    other = Served(served.folder)
+    other.words = served.words
+    assert (
+        f"the run is held by this process, in another object (process {os.getpid()}"
+        in other.ask("/", who="eve").text
+    )
+    other.close()
