@@ -102,15 +102,15 @@ _PROFILE_OF: Mapping[str, Callable[[Any], PrivacyProfile]] = {
 }
 
 
-def _sensitivity_of(metric: str, d_in: float) -> Sensitivity | None:
-    """Return the largest norms of a movement of length d_in in an OpenDP metric on numbers."""
+def _sensitivity_of(metric: str, d_in: float) -> Sensitivity:
+    """Return the largest norms of a movement of length d_in in an OpenDP metric on numbers; of others no movement."""
     if metric.startswith(("L1Distance", "AbsoluteDistance", "DiscreteDistance")):
         return Sensitivity(d_in, d_in, d_in)
     if metric.startswith("L2Distance"):
         return Sensitivity(math.inf, d_in, d_in)
     if metric.startswith("LInfDistance"):
         return Sensitivity(math.inf, math.inf, d_in)
-    return None
+    return Sensitivity(0.0, 0.0, 0.0)
 
 
 def _is_integer(words: str) -> bool:
@@ -142,12 +142,13 @@ class OpenDPMeasurement(BuiltInMechanism):
     nominal_delta : float
         The δ at which ``epsilon`` reads the profile.
     declared_sensitivity : Sensitivity, optional
-        Needed only for input metrics that are not distances between numbers (e.g. SymmetricDistance).
+        How far a record moves the value, where the metric is no distance between numbers (e.g. SymmetricDistance, of a
+        query on data sets). By default not at all: it is audited, and releases no value that a record moves.
 
     Raises
     ------
     ParameterError
-        If the measure is not supported, or the metric needs a declared sensitivity.
+        If the measure is not supported.
     """
 
     opaque: ClassVar[bool] = True  # a measurement cannot be rebuilt
@@ -167,10 +168,6 @@ class OpenDPMeasurement(BuiltInMechanism):
         measure = str(self.measurement.output_measure)
         if measure not in _PROFILE_OF:
             raise ParameterError(f"output_measure = {measure}: must be one of {', '.join(_PROFILE_OF)}")
-        if self._metric_sensitivity is None and self.declared_sensitivity is None:
-            raise ParameterError(
-                f"input_metric = {self.measurement.input_metric}: pass declared_sensitivity, it is no norm"
-            )
 
     def __repr__(self) -> str:
         return f"from_opendp({' '.join(str(self.measurement).split())}, d_in={self.d_in!r})"
@@ -182,15 +179,13 @@ class OpenDPMeasurement(BuiltInMechanism):
         return own, *assumptions_of((self.d_in, self.nominal_delta, self.declared_sensitivity))
 
     @cached_property
-    def _metric_sensitivity(self) -> Sensitivity | None:
+    def _metric_sensitivity(self) -> Sensitivity:
         return _sensitivity_of(str(self.measurement.input_metric), float(self.d_in))
 
     @property
     def sensitivity(self) -> Sensitivity:
         """The movements that d_in covers (or the declared sensitivity)."""
-        found = self.declared_sensitivity or self._metric_sensitivity
-        assert found is not None
-        return found
+        return self.declared_sensitivity or self._metric_sensitivity
 
     @property
     def categorical(self) -> bool:

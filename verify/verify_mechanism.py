@@ -173,12 +173,18 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     if is_categorical(mechanism):
         return [(np.array([0]), np.array([1]))]
     allowed = mechanism.sensitivity
-    if not all(0.0 < norm < math.inf for norm in (allowed.l1, allowed.l2, allowed.linf)):
+    step = min(allowed.linf, allowed.l1, allowed.l2)
+    if step == 0.0 and isinstance(mechanism, OpenDPMeasurement):
+        raise ParameterError(
+            f"mechanism = {mechanism}: is a query on data sets; verify the function that calls it, and say which of "
+            "them are neighbours: verify.claimed(data=AddOrRemoveOne(...))"
+        )
+    if not 0.0 < step < math.inf:
         raise ParameterError(
             f"mechanism = {mechanism}: its sensitivity must be finite and above 0, as no value moves by {allowed}"
         )
-    step = min(allowed.linf, allowed.l1)
-    many = max(1, min(_MOST_COORDINATES, int(allowed.l1 / step), int((allowed.l2 / step) ** 2 + 1e-9)))
+    together = min(_MOST_COORDINATES, allowed.l1 / step, (allowed.l2 / step) ** 2 + 1e-9)
+    many = max(1, int(together))
     size = min(max(2, many), getattr(mechanism, "dimension", max(2, many)))
     size = 1 if _is_called_singly(mechanism) else size
     spread = np.zeros(size)

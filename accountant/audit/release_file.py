@@ -19,7 +19,7 @@ from mechanisms import NoPrivacy, PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 
 
-def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> Releases:
+def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None) -> Releases:
     """Read a release file, of any format that docs/release_files.md has.
 
     Parameters
@@ -39,7 +39,7 @@ def read_releases(path: Path, neighbours: Neighbouring | str | None = None) -> R
         If there is no such relation.
     """
     relation = None if neighbours is None else Neighbouring.named(neighbours)
-    releases = _read(path, relation)
+    releases = _read(Path(path), relation)
     if relation not in (None, releases.neighbouring):
         raise ReleaseFileError(
             f"{path}: neighbours = {str(relation)!r}: the file is for {releases.neighbouring.value!r}; "

@@ -29,6 +29,7 @@ from mechanisms import (
     to_opendp,
 )
 from mechanisms.measurement import _approximate_concentrated, _sensitivity_of
+from mechanisms.related_profile import stated
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -153,10 +154,10 @@ def test_approximate_concentrated_privacy_fails_with_probability_delta() -> None
         ("DiscreteDistance()", Sensitivity(2.0, 2.0, 2.0)),
         ("L2Distance(f64)", Sensitivity(math.inf, 2.0, 2.0)),
         ("LInfDistance(f64)", Sensitivity(math.inf, math.inf, 2.0)),
-        ("SymmetricDistance()", None),
+        ("SymmetricDistance()", Sensitivity(0.0, 0.0, 0.0)),
     ],
 )
-def test_a_distance_bounds_the_norms_that_it_dominates(metric: str, expected: Sensitivity | None) -> None:
+def test_a_distance_bounds_the_norms_that_it_dominates(metric: str, expected: Sensitivity) -> None:
     assert _sensitivity_of(metric, 2.0) == expected
 
 
@@ -171,11 +172,12 @@ def test_a_measurement_says_nothing_of_larger_movements_and_cannot_be_saved() ->
         from_opendp(wrapped.measurement, -1.0)
 
 
-def test_metrics_that_are_no_norm_need_a_declaration(dp: Any) -> None:
+def test_a_query_on_data_sets_has_a_cost_and_releases_nothing_that_a_record_moves(dp: Any) -> None:
     space = dp.vector_domain(dp.atom_domain(bounds=(0, 1))), dp.symmetric_distance()
     counting = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
-    with pytest.raises(ParameterError, match="declared_sensitivity"):
-        from_opendp(counting, 2)
+    query = from_opendp(counting, 1)
+    assert query.profile().epsilon(0.0) == pytest.approx(0.5)
+    assert query.profile(Sensitivity(1e-9, 1e-9, 1e-9)) == stated(NoPrivacy(), Neighbouring.ADD_OR_REMOVE)
 
 
 @pytest.mark.parametrize(

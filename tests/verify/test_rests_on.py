@@ -89,6 +89,19 @@ def test_a_measurement_of_one_number_is_drawn_from_one_call_at_a_time(epsilon: f
     assert result.verdict == verdict
 
 
+def test_a_measurement_of_vectors_of_any_length_is_drawn_from_and_a_query_says_how() -> None:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    real = dp.atom_domain(T=float, nan=False)
+    vectors = dp.m.make_gaussian(dp.vector_domain(real), dp.l2_distance(T=float), scale=0.5)
+    assert verify(from_opendp(vectors, 1.0), epsilon=0.2, delta=1e-3, samples=4_096).verdict == "refuted"
+    data = dp.vector_domain(dp.atom_domain(bounds=(0, 1))), dp.symmetric_distance()
+    query = data >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
+    with pytest.raises(ParameterError, match="is a query on data sets; verify the function that calls it"):
+        verify(from_opendp(query, 1), epsilon=1.0)
+
+
 @pytest.mark.parametrize("vector", [False, True])
 def test_a_measurement_of_integers_is_drawn_from_at_integers(vector: bool) -> None:
     dp = pytest.importorskip("opendp.prelude")
