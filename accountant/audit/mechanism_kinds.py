@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from accountant.audit.selections import (
+    exponential_mechanism,
+    noisy_max,
+    permute_and_flip,
+    propose_test_release,
+    sparse_vector,
+)
 from mechanisms import (
     ApproximateProfile,
     BoundedRangeProfile,
@@ -101,6 +108,22 @@ def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
     return Fraction(epsilon)
 
 
+def _selection(
+    name: str,
+    required: tuple[str, ...],
+    priced: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile],
+    *optional: str,
+) -> tuple[str, Kind]:
+    """Return a mechanism that is priced by a theorem as a kind."""
+
+    def profile(
+        parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+    ) -> PrivacyProfile:
+        return stated(priced(parameters, sensitivity), neighbouring)
+
+    return name, Kind((*required, *optional), required, profile, whole=frozenset({"positives"}))
+
+
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(_epsilon(parameters))
 
@@ -132,7 +155,19 @@ def mechanism_kinds() -> dict[str, Kind]:
         _notion("zcdp", ("rho",), _concentrated),
         _notion("declassified", (), lambda _: NoPrivacy()),
     )
-    return found | dict(notions)
+    of_scores = [
+        _selection(name, ("scale",), priced, "monotone")
+        for name, priced in (
+            ("exponential-mechanism", exponential_mechanism),
+            ("permute-and-flip", permute_and_flip),
+            ("noisy-max", noisy_max),
+        )
+    ]
+    sparse = _selection(
+        "sparse-vector", ("threshold_scale", "query_scale"), sparse_vector, "positives", "monotone"
+    )
+    tested = _selection("propose-test-release", ("test_scale", "epsilon", "delta"), propose_test_release)
+    return found | dict(notions) | dict((*of_scores, sparse, tested))
 
 
 def kind_of(name: Any) -> Kind:

@@ -21,9 +21,13 @@ _TEXT: Schema = {"type": "string"}
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 _NORM: Schema = {"type": "number", "minimum": 0}
 _BETWEEN: Schema = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-_NUMBERS: Mapping[str, Schema] = {
+_VALUES: Mapping[str, Schema] = {
     "scale": _POSITIVE,
     "sigma": _POSITIVE,
+    "threshold_scale": _POSITIVE,
+    "query_scale": _POSITIVE,
+    "test_scale": _POSITIVE,
+    "monotone": {"type": "boolean"},
     "epsilon": _POSITIVE,
     "delta": _BETWEEN,
     "probability": _BETWEEN,
@@ -91,7 +95,7 @@ def _parameter(name: str, kind: Kind) -> Schema:
     if name in kind.whole:
         schema: Schema = {"type": "integer", "minimum": 1}
     else:
-        schema = (_NUMBERS if kind.moves else _OF_NOTIONS).get(name, {"type": "number"})
+        schema = (_VALUES if kind.moves else _OF_NOTIONS).get(name, {"type": "number"})
     return nullable(schema) if name in kind.optional else schema
 
 

@@ -19,7 +19,15 @@ EVERYONE = "every record"
 Counted = tuple[tuple[PrivacyProfile, int], ...]
 """Profiles, each with how often it occurs."""
 
-POWER = {"scale": 1, "sigma": 1, "epsilon": -1, "rho": -2}
+POWER = {
+    "scale": 1,
+    "sigma": 1,
+    "threshold_scale": 1,
+    "query_scale": 1,
+    "test_scale": 1,
+    "epsilon": -1,
+    "rho": -2,
+}
 """The noise parameters, and how each follows a noise factor."""
 
 

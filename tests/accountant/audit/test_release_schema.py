@@ -24,6 +24,11 @@ PLAIN: dict[str, dict[str, Any]] = {
     "approximate": {"epsilon": 1, "delta": 0.1},
     "zcdp": {"rho": 1},
     "declassified": {},
+    "exponential-mechanism": {"scale": 1, "monotone": True},
+    "permute-and-flip": {"scale": 1, "monotone": True},
+    "noisy-max": {"scale": 1, "monotone": True},
+    "sparse-vector": {"threshold_scale": 1, "query_scale": 2, "positives": 3, "monotone": False},
+    "propose-test-release": {"test_scale": 1, "epsilon": 1, "delta": 0.1},
 }
 VALUES = [-1, 0, 0.5, 1.5, 3, "1", True, None, 10**13, [], ["a", 1], {"l1": 1}, {"l1": 1, "l2": 1, "linf": 1}]
 KEYS = [
