@@ -166,23 +166,24 @@ def test_dp_se(epsilon, recorded_run):
     assert run.learner.left[9].tolist() == [False, True, False]
 
 
-def test_dp_se_starts_in_turn_and_ends_its_first_epoch():
-    """The same loop on an accountant: with two arms and T = 1000 an epoch has ``1 + 128 ln 16,000`` pulls."""
-    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(1), seed=2)
-    problem = SemiBandit(Arms(2), [0.0, 1.0])
-    learner = DPSE(problem.structure, accountant, epsilon=1.0, horizon=1000)
-    pulls = math.ceil(128 * math.log(16_000) + 1)
-    literal = literal_dp_se(2, 1000, 1.0, lambda t, a: float(a), lambda t, a: 0.0)
-    for user in range(2 * pulls):
+def test_dp_se_starts_in_turn_and_removes_what_is_further_off_than_its_radii():
+    """On an accountant, at epsilon = 32: noise beyond a twentieth of the radii has a probability below 1e-50."""
+    epsilon, horizon = 32.0, 1000
+    accountant = Accountant(Budget(epsilon), noise=np.random.default_rng(1), seed=2)
+    learner = DPSE(Arms(3), accountant, epsilon=epsilon, horizon=horizon)
+    needed = 128 * math.log(24 * horizon) + 1
+    radii = math.sqrt(math.log(24 * horizon) / (2 * needed)) + math.log(12 * horizon) / (needed * epsilon)
+    means = [1.0, 1.0 - 1.9 * radii, 1.0 - 2.1 * radii]
+    literal = literal_dp_se(3, horizon, epsilon, lambda t, a: means[a], lambda t, a: 0.0)
+    learner.rounds.passed = True  # the horizon's warning has a test of its own
+    for user in range(3 * math.ceil(needed)):
         action = learner.act()
-        assert action[0, 0] == next(literal) == user % 2
-        outcome = accountant.private([float(action[0, 0])], learner.feedback_domain, user)
-        learner.rounds.passed = True  # the horizon's warning has a test of its own
+        assert action[0, 0] == next(literal) == user % 3
         assert len(accountant.ledger) == 0
-        learner.observe(outcome)
-    assert learner.left.tolist() == [[False, True]]
-    assert accountant.worst()[1].epsilon == 1
-    assert learner.act()[0, 0] == next(literal) == 1
+        learner.observe(accountant.private([means[action[0, 0]]], learner.feedback_domain, user))
+    assert learner.left.tolist() == [[True, True, False]]
+    assert accountant.worst()[1].epsilon == epsilon
+    assert [learner.act()[0, 0], next(literal)] == [0, 0]
 
 
 @settings(max_examples=20)
