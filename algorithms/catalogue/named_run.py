@@ -82,11 +82,18 @@ def begin_named_run(folder: str | Path, learner: NamedLearner, accountant: Accou
 
     Raises
     ------
-    ValueError, OSError
+    ValueError
+        If the learner starts on the outcomes of all arms; also as `DurableRun.save`.
+    OSError
         As `DurableRun.save`.
     """
     run = DurableRun(learner, accountant)
     try:
+        if hasattr(run.learner, "observe_initial"):
+            raise ValueError(
+                f"learner={learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
+                f"production; use {learners[learner.learner].certified_form}, or begin the run in Python"
+            )
         text = json.dumps({"format": _FORMAT, **asdict(learner)})
         run.save(folder, keep={_KEPT: text.encode()})
     except BaseException:

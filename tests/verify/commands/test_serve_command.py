@@ -98,6 +98,7 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
         (("cucb-batch-gaussian", "--epsilon", 1), "delta=None: must be given"),
         (("cucb-batch-least", "--epsilon", 1, "--problem", "cascade"), "plays"),
         (("cucb-batch-least", "--epsilon", 1, "--set", "arm=3"), "arm"),
+        (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
     ],
 )
 def test_what_is_no_run_is_refused_before_its_folder_is_made(
