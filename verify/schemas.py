@@ -15,6 +15,7 @@ from algorithms.claim import Claim
 from mechanisms import Assumption, Neighbouring
 from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import SAID, Proof
+from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.findings import Finding, LowerBound, UpperBound, Witness
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
@@ -168,6 +169,16 @@ def _certificate() -> Schema:
     )
 
 
+def _reproduction() -> Schema:
+    seen = closed({"says": _TEXT, "holds": nullable(_FLAG), "words": _TEXT})
+    files = dict.fromkeys(("name", "picture", "data", "report"), _TEXT)
+    one = {"format": {"const": REPRODUCTION}, **files, "seconds": _NUMBER}
+    return titled(
+        "A reproduction: each of the experiments that `dpwitness reproduce --json` prints",
+        closed({**one, "seen": {"type": "array", "items": seen}}),
+    )
+
+
 def _claim() -> Schema:
     return _with(schema_of(Claim), neighbours=_TEXT, relation=_RELATION)
 
@@ -189,5 +200,6 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "regret": _regret,
     "audit": _audit,
     "certificate": _certificate,
+    "reproduction": _reproduction,
 }
 """How the schema of each kind of file is made, by name."""

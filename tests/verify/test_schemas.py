@@ -16,6 +16,8 @@ from accountant.json_schema import schema_of
 from mechanisms import Laplace
 from verify import certify, verify
 from verify.commands.command_group import cli
+from verify.experiments.experiment import Seen
+from verify.experiments.reproduce import Reproduced
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
@@ -41,6 +43,11 @@ def written(name: str) -> list[Any]:
             check, point = ProofCheck("radii", 1.0, 0.0, "none"), Checkpoint(10, 5.0, 4.0, 6.0, 20.0, 90.0)
             asked = ("mine", "arms", 1.0, 0.1, "replace one", 10, 8, 0, 1e-4)
             return [RegretReport(*asked, theorem, (check,), (point,), "dpwitness regret mine").json()]
+        case "reproduction":
+            seen = (("regret grows", Seen(True, "3 of 3")), ("by log T", Seen(None, "")))
+            found = Reproduced("fig1", Path("a.png"), Path("a.csv"), Path("a.md"), seen, 2.5)
+            assert Reproduced.loads(json.dumps(found.json())) == found
+            return [found.json()]
         case "audit":
             releases = from_mechanisms([(laplace, 2)])
             asked = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -71,16 +69,15 @@ def reproduce_command(
     executor = make_executor(workers, backend, scheduler)
     done = []
     for experiment in chosen:
-        start = time.perf_counter()
         with shown_progress(experiment.name) as tell:
             found = reproduce(
                 experiment, out, scale=cast(Scale, scale), data=data, executor=executor, progress=tell
             )
-        done.append((found, time.perf_counter() - start))
+        done.append(found)
         if not as_json:
-            _render(experiment, *done[-1], Console())
+            _render(experiment, found, Console())
     if as_json:
-        show(True, lambda: {"experiments": [_data(*each) for each in done]}, lambda console: None)
+        show(True, lambda: {"experiments": [each.json() for each in done]}, lambda console: None)
 
 
 def _catalogue() -> dict[str, Any]:
@@ -114,21 +111,10 @@ def _render_list(console: Console) -> None:
     console.print(table)
 
 
-def _render(experiment: Experiment, found: Reproduced, seconds: float, console: Console) -> None:
-    console.print(Text.assemble((found.name, "bold"), f"  {experiment.title} ({seconds:.0f} s)"))
+def _render(experiment: Experiment, found: Reproduced, console: Console) -> None:
+    console.print(Text.assemble((found.name, "bold"), f"  {experiment.title} ({found.seconds:.0f} s)"))
     for says, seen in found.seen:
         word, style = _TOLD[seen.holds]
         console.print(Text.assemble("  - ", says, ": ", (word, style), f" ({seen.words})"))
     for path in (found.picture, found.data, found.text):
         console.print(Text(f"  {path}"), soft_wrap=True)
-
-
-def _data(found: Reproduced, seconds: float) -> Mapping[str, Any]:
-    return {
-        "name": found.name,
-        "picture": str(found.picture),
-        "data": str(found.data),
-        "report": str(found.text),
-        "seconds": seconds,
-        "seen": [{"says": says, "holds": seen.holds, "words": seen.words} for says, seen in found.seen],
-    }

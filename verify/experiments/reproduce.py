@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
+from accountant.json_object import FromJson, JsonObject
 from algorithms.blocks import Executor, Processes
 from verify.conduct.progress import Progress, silent
 from verify.experiments.csv_files import write_runs, write_table
@@ -13,13 +16,15 @@ from verify.experiments.experiment import Experiment, Figure, Results, Scale, Se
 from verify.experiments.markdown import report
 from verify.experiments.run_all import run_all, with_data
 
+FORMAT = "dpwitness reproduction, version 1"
+
 STAND_IN = (
     "Synthetic stand-in: movies and users are made up. --data FOLDER plays your copy of MovieLens-1M instead."
 )
 
 
 @dataclass(frozen=True)
-class Reproduced:
+class Reproduced(FromJson):
     """What was written and seen.
 
     Attributes
@@ -30,6 +35,8 @@ class Reproduced:
         The files: PNG, CSV and Markdown.
     seen
         What the paper says, and whether it is seen.
+    seconds
+        How long it took.
     """
 
     name: str
@@ -37,6 +44,45 @@ class Reproduced:
     data: Path
     text: Path
     seen: tuple[tuple[str, Seen], ...]
+    seconds: float = 0.0
+
+    def json(self) -> dict[str, Any]:
+        """Return it as JSON data, files by their paths."""
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "picture": str(self.picture),
+            "data": str(self.data),
+            "report": str(self.text),
+            "seconds": self.seconds,
+            "seen": [{"says": says, **asdict(seen)} for says, seen in self.seen],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Reproduced:
+        """Return what `json` wrote; the files need not be there.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing, unknown or of another type.
+        """
+        read = JsonObject(data, "the reproduction")
+        read.one_of("format", [FORMAT])
+        found = cls(
+            read.text("name"),
+            Path(read.text("picture")),
+            Path(read.text("data")),
+            Path(read.text("report")),
+            tuple(read.entries("seen", _read_seen)),
+            read.number("seconds"),
+        )
+        read.end()
+        return found
+
+
+def _read_seen(read: JsonObject) -> tuple[str, Seen]:
+    return read.text("says"), Seen(read.take("holds", bool, type(None)), read.text("words"))
 
 
 def reproduce(
@@ -76,6 +122,7 @@ def reproduce(
     OSError
         If a file cannot be written.
     """
+    start = time.perf_counter()
     size = experiment.sizes[scale] if size is None else size
     lines = experiment.lines(size)
     note = ""
@@ -97,4 +144,4 @@ def reproduce(
     words = report(experiment, scale, size, lines, results, note=note, content=content)
     text.write_text(words, encoding="utf-8")
     seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
-    return Reproduced(experiment.name, picture, table, text, seen)
+    return Reproduced(experiment.name, picture, table, text, seen, time.perf_counter() - start)
