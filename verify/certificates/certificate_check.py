@@ -102,7 +102,7 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
         "valid",
         (
             "The installed code is the certificate's, and proves the same again, every charge included.",
-            f"It is not signed: who wrote it, and its {informative}, are its bearer's word.",
+            f"Who wrote it, and its {informative}, are its bearer's word, unless its file is signed.",
         ),
     )
 
