@@ -48,6 +48,7 @@ from accountant.refusals import (
     GateBusy,
     GateClosed,
     OtherNeighbours,
+    PurposeRefused,
     RawRead,
     RecordWaiting,
     Refusal,
@@ -56,6 +57,8 @@ from accountant.refusals import (
     TheoremMissing,
     TrustViolation,
 )
+from accountant.rules import Rule
+from accountant.scope import spending_on
 from accountant.stores.refusals import InUse
 from accountant.summary import Line, Summary
 from accountant.trust import Trust, check_gate
@@ -96,6 +99,7 @@ __all__ = [
     "Plan",
     "Private",
     "PrivateSums",
+    "PurposeRefused",
     "Quote",
     "RawRead",
     "RecordId",
@@ -110,6 +114,7 @@ __all__ = [
     "Retelling",
     "Risk",
     "RoundingExceeded",
+    "Rule",
     "RunningLoss",
     "SensitivityExceeded",
     "Simulation",
@@ -131,6 +136,7 @@ __all__ = [
     "posterior",
     "reconstruction_success",
     "risk_of",
+    "spending_on",
     "theorem_table",
     "trade_off",
     "true_positive_rate",

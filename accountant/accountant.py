@@ -31,6 +31,7 @@ from accountant.place import Place, calling_place
 from accountant.plans.plan import Plan
 from accountant.quote import Quote, Reservation
 from accountant.refusals import ForeignValue, RecordWaiting
+from accountant.rules import Rule, checked_rules
 from accountant.summary import Summary, summarise
 from accountant.tenure import Tenure
 from accountant.terms import (
@@ -101,6 +102,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Where the ledger lives: in memory by default. A file's name, ``"ledger.db"``, makes or opens an SQLite database
         in which every charge is on the disk before anything is sampled, and which several accountants, threads and
         processes may share, each with its own `Accountant`; see `docs/ledger.md`.
+    rules
+        Limits beside the budget, which is the total that nobody exceeds: for purposes, tenants, any so many days,
+        groups (`Rule`). What a release is for is said around it, by `spending_on`. A store keeps the rules that it was
+        made with until ``dpwitness ledger rules`` changes them; None for those of the store.
 
     Raises
     ------
@@ -138,6 +143,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         seed: int | None = None,
         strict: bool = False,
         store: str | Path | SQLStore | None = None,
+        rules: Sequence[Rule] | None = None,
     ) -> None:
         terms = Terms(
             checked_budget(budget),
@@ -147,8 +153,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         )
         terms.composition.check(terms.budget)
         noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
-        opened = _opened(store, terms)
-        super().__init__(terms.budget, terms.composition, opened)
+        given = None if rules is None else checked_rules(rules, terms.composition)
+        opened = _opened(store, terms, given)
+        super().__init__(terms.budget, terms.composition, opened, given or ())
         self._trust = terms.trust
         self._noise = noise
         self._random = generator
@@ -365,7 +372,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         place = calling_place()
         own, private, where, assumptions = check_release(self, mechanism, private, where)
         entries = self._entries(own, private, where, place)
-        refused = self._first_refused(entries)
+        refused = self._first_refused(entries, place)
         kept = None if where is None else where.copy()
         return Quote(
             self,
@@ -602,9 +609,9 @@ def _decoded(answer: bytes) -> npt.NDArray[Any]:
     return outputs
 
 
-def _opened(store: object, terms: Terms) -> SQLStore | None:
+def _opened(store: object, terms: Terms, rules: Sequence[Rule] | None) -> SQLStore | None:
     if store is None:
         return None
     from accountant.stores.opening import opened  # loads SQLAlchemy, which takes 0.2 s
 
-    return opened(store, terms)
+    return opened(store, terms, rules)

@@ -15,9 +15,18 @@ from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition, UnsupportedCharge
 from accountant.gates.provenance import RecordId
 from accountant.ledger import Ledger
+from accountant.limits import NotPermitted
 from accountant.losses.certified_interval import CertifiedInterval
 from accountant.place import Place, calling_place
-from accountant.refusals import BudgetExceeded, OtherNeighbours, SensitivityExceeded, TheoremMissing
+from accountant.refusals import (
+    BudgetExceeded,
+    OtherNeighbours,
+    PurposeRefused,
+    SensitivityExceeded,
+    TheoremMissing,
+)
+from accountant.rules import Rule
+from accountant.scope import current_scope
 from accountant.store import CannotPay, Receipt, Store
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.mechanism import neighbouring_of
@@ -38,6 +47,8 @@ class Accounts:
         The theorem that adds up losses.
     store
         Where the accounts live: in memory by default.
+    rules
+        Limits beside the budget, of accounts in memory.
 
     Raises
     ------
@@ -45,12 +56,18 @@ class Accounts:
         If the theorem can guarantee nothing under this budget.
     """
 
-    def __init__(self, budget: Budget, composition: Composition, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        composition: Composition,
+        store: Store | None = None,
+        rules: Sequence[Rule] = (),
+    ) -> None:
         composition.check(budget)
         self._budget = budget
         self._composition = composition
         self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
-        self._ledger: Store = Ledger(composition) if store is None else store
+        self._ledger: Store = Ledger(composition, rules) if store is None else store
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
         self._charge_sums: dict[tuple[tuple[int, int], ...], Amount] = {}
 
@@ -109,19 +126,26 @@ class Accounts:
         """Charge all the records, or refuse and charge none."""
         try:
             with self._bookkeeping():
-                return self._ledger.charge(entries, self._fits, hold=hold, request=request)
+                return self._ledger.charge(
+                    entries, self._fits, hold=hold, request=request, scope=current_scope()
+                )
         except CannotPay as refused:
             raise self._refusal(refused, place) from None
+        except NotPermitted as refused:
+            raise PurposeRefused(str(refused), place) from None
 
     def _fits(self, total: Any) -> bool:
         return self.composition.fits(total, self.budget)
 
     def _refusal(self, refused: CannotPay, place: Place) -> BudgetExceeded:
-        left = self.composition.left(refused.spent, self.budget)
-        return BudgetExceeded(refused.record, *asked_and_left(refused.charge, left), place, self.neighbouring)
+        rule = refused.rule
+        left = self.composition.left(refused.spent, self.budget if rule is None else rule.budget)
+        words = asked_and_left(refused.charge, left)
+        limit = "its budget" if rule is None else str(rule)
+        return BudgetExceeded(refused.record, *words, place, self.neighbouring, limit, refused.again)
 
     def _check_budget(self, entries: Sequence[Entry], place: Place) -> None:
-        refused = self._first_refused(entries)
+        refused = self._first_refused(entries, place)
         if refused is not None:
             raise self._refusal(refused, place)
 
@@ -147,9 +171,12 @@ class Accounts:
             total = self._charge_sums[key] = functools.reduce(operator.add, charges)
         return total
 
-    def _first_refused(self, entries: Sequence[Entry]) -> CannotPay | None:
+    def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
-        return self._ledger.first_refused(entries, self._fits)
+        try:
+            return self._ledger.first_refused(entries, self._fits, current_scope())
+        except NotPermitted as refused:
+            raise PurposeRefused(str(refused), place) from None
 
     # --- what has been spent ---------------------------------------------------------------------
 
@@ -172,6 +199,20 @@ class Accounts:
         Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
         """
         return self.composition.left(self._ledger.spent(record), self.budget)
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """Limits beside the budget, now."""
+        return self._ledger.rules
+
+    def left_by_rule(self, record: RecordId) -> dict[Rule, Any]:
+        """Return what `record`, or its group, may still spend now under each rule that counts its charges.
+
+        A charge needs room in the budget (`left`) and in every rule that counts it.
+        """
+        return {
+            rule: self.composition.left(spent, rule.budget) for rule, spent in self._ledger.counted(record)
+        }
 
     def odometer(self, record: RecordId, delta: float | None = None) -> Cost:
         """Return the (epsilon, delta) that covers what `record` has lost so far, whenever one looks.

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from accountant.budget import Amount
+from accountant.clock import ProcessClock
 from accountant.entry import Entry
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
+from accountant.limits import Limits, Row
 from accountant.place import Place
-from accountant.store import CannotPay, Fits, KeyUsed, Receipt, Settled
+from accountant.rules import Rule
+from accountant.scope import Scope
+from accountant.store import ANY, CannotPay, Fits, KeyUsed, Receipt, Settled
 from accountant.totals import Totals
 from mechanisms import Assumption, Neighbouring
 
@@ -28,19 +32,33 @@ class Charged(NamedTuple):
         Whether they were a reservation when they were charged.
     request
         The key of the caller's, if there is one.
+    scope
+        What it was for.
+    at
+        When, if a rule looks at the time.
     """
 
     position: int
     entries: tuple[Entry, ...]
     reserved: bool = False
     request: str | None = None
+    scope: Scope = ANY
+    at: int | None = None
 
 
 class Settlement(NamedTuple):
-    """A reservation that was drawn, or given back."""
+    """A reservation that was drawn, or given back; when, if a rule looks at the time."""
 
     position: int
     returned: bool
+    at: int | None = None
+
+
+class DrawnAgain(NamedTuple):
+    """A request that was charged and never answered, drawn on a later day; when."""
+
+    request: str
+    at: int
 
 
 class Answered(NamedTuple):
@@ -50,7 +68,7 @@ class Answered(NamedTuple):
     answer: bytes
 
 
-Event = Charged | Settlement | Answered
+Event = Charged | Settlement | Answered | DrawnAgain
 
 
 class Ledger:
@@ -58,14 +76,26 @@ class Ledger:
 
     It lasts as long as its process. Whoever calls it from several threads holds a lock of their own.
 
+    Parameters
+    ----------
+    composition
+        The theorem.
+    rules
+        Limits beside the budget, checked.
+
     Attributes
     ----------
     events
         All that happened, in order: it is only added to.
     """
 
-    def __init__(self, composition: Composition) -> None:
+    def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
         self.events: list[Event] = []
+        self._limits = Limits(rules, composition) if rules else None
+        self._rows: dict[RecordId, Row] = {}
+        self._clock = ProcessClock()
+        self.begun = self._clock.now()
+        self._stamps: dict[int, int] = {}
         self._totals = Totals(composition)
         self._reserved: dict[int, tuple[Entry, ...]] = {}
         self._returned: set[int] = set()
@@ -77,6 +107,11 @@ class Ledger:
     def neighbouring(self) -> Neighbouring:
         """The neighbouring relation of every entry: one record is replaced, as movements are found for that."""
         return Neighbouring.REPLACE_ONE
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """Limits beside the budget."""
+        return () if self._limits is None else self._limits.rules
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -108,21 +143,53 @@ class Ledger:
         """Return what `record` would have spent after one more `charge`; changes nothing."""
         return self._totals.after(record, charge)
 
-    def first_refused(self, entries: Sequence[Entry], fits: Fits) -> CannotPay | None:
-        """Return what `charge` would raise; see `Store`."""
+    def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
+        """Return the `CannotPay` that `charge` would raise; see `Store`."""
         for entry in entries:
             for record in entry.records:
                 if not self._totals.affordable(record, entry.charge, fits):
                     return CannotPay(record, entry.charge, self.spent(record))
-        return None
+        return (
+            None if self._limits is None else self._no_room(self._limits, entries, scope, self._clock.now())
+        )
+
+    def _no_room(
+        self, limits: Limits, entries: Sequence[Entry], scope: Scope, now: int, *, windows_only: bool = False
+    ) -> CannotPay | None:
+        """Return why a rule has no room for a charge."""
+        counting = limits.counting(scope, windows_only=windows_only)
+        asked = [(record, entry.charge) for entry in entries for record in entry.records]
+        refused = limits.refused(asked, self._row, counting, now)
+        return (
+            None
+            if refused is None
+            else CannotPay(*asked[refused.which], refused.spent, refused.rule, refused.again)
+        )
+
+    def _row(self, record: RecordId) -> Row:
+        """Return what rules count of a record."""
+        assert self._limits is not None
+        return self._rows.get(record, self._limits.zero)
+
+    def counted(self, record: RecordId) -> list[tuple[Rule, Any]]:
+        """Return what each rule counts of `record` now; see `Store`."""
+        return [] if self._limits is None else self._limits.counts(record, self._row, self._clock.now())
 
     def charge(
-        self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
+        self,
+        entries: Sequence[Entry],
+        fits: Fits,
+        *,
+        hold: bool = False,
+        request: str | None = None,
+        scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
         if request is not None and request in self._requests:
             earlier = self._requests[request]
-            check_same_request(request, _release(earlier.entries) == _release(entries))
+            check_same_request(
+                request, _release(earlier.entries) == _release(entries) and earlier.scope == scope
+            )
             position = earlier.position
             state = (
                 "returned"
@@ -133,16 +200,38 @@ class Ledger:
             )
             if settles(request, position, state if earlier.reserved else None, hold):
                 self.draw(position)
+            elif request not in self._answers and not hold:
+                self._draw_again(earlier)
             return Receipt(earlier.position, True, self._answers.get(request))
-        refused = self.first_refused(entries, fits)
+        refused = self.first_refused(entries, fits, scope)
         if refused is not None:
             raise refused
-        return Receipt(self.commit(entries, hold=hold, request=request))
+        return Receipt(self.commit(entries, hold=hold, request=request, scope=scope))
 
-    def commit(self, entries: Sequence[Entry], *, hold: bool = False, request: str | None = None) -> int:
+    def commit(
+        self,
+        entries: Sequence[Entry],
+        *,
+        hold: bool = False,
+        request: str | None = None,
+        scope: Scope = ANY,
+    ) -> int:
         """Charge the entries' records, whatever they have left; return the number of the charge."""
         self._charges += 1
-        charged = Charged(self._charges, tuple(entries), hold, request)
+        now = None if self._limits is None else self._clock.now()
+        charged = Charged(self._charges, tuple(entries), hold, request, scope, now)
+        if self._limits is not None and now is not None:
+            counting = self._limits.counting(scope)
+            for entry in entries:
+                for record in entry.records:
+                    self._rows[record] = (
+                        self._limits.reserved(
+                            record, self._row(record), entry.charge, counting, self._charges
+                        )
+                        if hold
+                        else self._limits.charged(record, self._row(record), entry.charge, counting, now)
+                    )
+            self._stamps[self._charges] = now
         for entry in entries:
             for record in entry.records:
                 self._totals.add(record, entry.charge, held=hold)
@@ -162,17 +251,51 @@ class Ledger:
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        if self._reserved.pop(position, None) is None:
+        entries = self._reserved.get(position)
+        if entries is None:
             raise already_settled(position)
-        self.events.append(Settlement(position, returned=False))
+        now = None
+        if self._limits is not None:
+            now = self._stamps[position] = self._clock.now()
+            for record in {record for entry in entries for record in entry.records}:
+                self._rows[record] = self._limits.drawn(self._row(record), position, now)
+        self.events.append(Settlement(position, returned=False, at=now))
+        del self._reserved[position]
+
+    def _draw_again(self, charged: Charged) -> None:
+        """Stamp a charge anew whose outputs were never shown and are drawn now, if that is on another day.
+
+        Raises
+        ------
+        CannotPay
+            If a window has no room for it today.
+        """
+        limits, now = self._limits, self._clock.now()
+        if limits is None or not limits.stale(self._stamps[charged.position], now):
+            return
+        refused = self._no_room(limits, charged.entries, charged.scope, now, windows_only=True)
+        if refused is not None:
+            raise refused
+        counting = limits.counting(charged.scope, windows_only=True)
+        for entry in charged.entries:
+            for record in entry.records:
+                self._rows[record] = limits.charged(record, self._row(record), entry.charge, counting, now)
+        self._stamps[charged.position] = now
+        assert charged.request is not None
+        self.events.append(DrawnAgain(charged.request, now))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
         entries = self._reserved.get(position)
         if entries is None:
             raise already_settled(position)
-        self.events.append(Settlement(position, returned=True))
+        self.events.append(
+            Settlement(position, returned=True, at=None if self._limits is None else self._clock.now())
+        )
         self._returned.add(position)
+        if self._limits is not None:
+            for record in {record for entry in entries for record in entry.records}:
+                self._rows[record] = self._limits.returned(self._row(record), position)
         paid = [(record, entry.charge) for entry in entries for record in entry.records]
         if any(None in self.spent(record).values for record, _ in paid):
             # What is infinite hides what else was paid.

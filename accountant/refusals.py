@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from accountant.place import Place
 from mechanisms import Assumption, Neighbouring
 
@@ -36,6 +38,10 @@ class BudgetExceeded(Refusal):
         The charge that was asked for and what the record has left, in words.
     neighbouring
         The relation of the data sets whose loss is charged.
+    limit
+        What has no room, in words: its budget, or a rule's limit.
+    again
+        When there will be room, if nothing else is charged; None if time alone makes none.
     """
 
     def __init__(
@@ -45,16 +51,25 @@ class BudgetExceeded(Refusal):
         left: str,
         where: Place,
         neighbouring: Neighbouring = Neighbouring.REPLACE_ONE,
+        limit: str = "its budget",
+        again: datetime | None = None,
     ) -> None:
+        room = "" if again is None else f"; there is room again from {again:%Y-%m-%d %H:%M} UTC"
         super().__init__(
-            f"release refused: it charges record {record!r} {asked}, and only {left} is left of its budget, "
+            f"release refused: it charges record {record!r} {asked}, and only {left} is left of {limit}{room}, "
             f"neighbours: {neighbouring}",
             where,
         )
         self.neighbouring = neighbouring
+        self.limit = limit
+        self.again = again
         self.record = record
         self.asked = asked
         self.left = left
+
+
+class PurposeRefused(Refusal):
+    """No rule permits charges for this purpose or tenant."""
 
 
 class RecordWaiting(Refusal):

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from accountant.budget import Amount
 from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
 from accountant.place import Place
+from accountant.rules import Rule
+from accountant.scope import Scope
 from mechanisms import Assumption, Neighbouring
+
+ANY = Scope()
+"""Nobody said what for."""
 
 Fits = Callable[[Any], bool]
 """Whether a total is within the budget; every store of an accountant is asked with the same one."""
@@ -23,13 +29,26 @@ class CannotPay(Exception):
     ----------
     record, charge, spent
         The first record that cannot pay, what it was asked for, and what it has spent.
+    rule
+        The rule that has no room; None for the budget.
+    again
+        When the rule will have room, if nothing else is charged; None if time alone makes none.
     """
 
-    def __init__(self, record: RecordId, charge: Amount, spent: Any) -> None:
+    def __init__(
+        self,
+        record: RecordId,
+        charge: Amount,
+        spent: Any,
+        rule: Rule | None = None,
+        again: datetime | None = None,
+    ) -> None:
         super().__init__(record, charge, spent)
         self.record = record
         self.charge = charge
         self.spent = spent
+        self.rule = rule
+        self.again = again
 
 
 class Settled(ValueError):
@@ -77,8 +96,18 @@ class Store(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """Limits beside the budget, now."""
+
     def charge(
-        self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
+        self,
+        entries: Sequence[Entry],
+        fits: Fits,
+        *,
+        hold: bool = False,
+        request: str | None = None,
+        scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none.
 
@@ -93,11 +122,17 @@ class Store(Protocol):
         request
             A key of the caller's: of all charges with one key, in whatever process, one is made. A charge that is no
             reservation, with the key of an open one, is that one, made final.
+        scope
+            What the charge is for, and who learns what is released.
 
         Raises
         ------
         CannotPay
             If a record cannot pay.
+        NotPermitted
+            If no rule permits charges for this.
+        ClockAhead
+            If a rule looks at the time and the clock is far ahead of the last charge.
         KeyUsed
             If the key was used for another charge, or a release's for a reservation.
         Settled
@@ -125,8 +160,11 @@ class Store(Protocol):
             If it was drawn or given back.
         """
 
-    def first_refused(self, entries: Sequence[Entry], fits: Fits) -> CannotPay | None:
-        """Return what `charge` would raise now; changes nothing."""
+    def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
+        """Return the `CannotPay` that `charge` would raise now; changes nothing."""
+
+    def counted(self, record: RecordId) -> list[tuple[Rule, Any]]:
+        """Return what each rule that counts charges of `record`, or of its group, counts now."""
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""

@@ -69,12 +69,17 @@ def appoint(accountant: Accountant) -> Tenure:
     Raises
     ------
     ValueError
-        If its ledger is in a store of its own.
+        If its ledger is in a store of its own, or it has rules.
     """
     if not isinstance(accountant._ledger, Ledger):
         raise ValueError(
             "accountant: its ledger is in a store, but a run keeps its ledger together with the learner's state: give "
             "the run an accountant without store="
+        )
+    if accountant.rules:
+        raise ValueError(
+            "accountant: a run cannot keep rules yet: its learner's releases are held to the budget alone; give it an "
+            "accountant without rules="
         )
     accountant._tenure = tenure = Tenure()
     return tenure

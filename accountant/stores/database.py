@@ -13,6 +13,7 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from accountant import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
@@ -209,6 +210,13 @@ class Database:
         words = f"{self.name}: {error}"
         outside = isinstance(error, driver.OperationalError) and "malformed" not in words
         return OSError(words) if outside else LedgerDamaged(words)
+
+    def now(self, connection: Connection) -> int:
+        """Return milliseconds since 1970, by the clock that all who write here share."""
+        if self.sqlite:
+            return clock.wall()
+        found = self.cursor(connection, "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
+        return int(found.fetchone()[0])
 
     def select(self, connection: Connection, sql: str, keys: Sequence[Any]) -> list[Row]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""

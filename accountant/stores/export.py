@@ -14,11 +14,11 @@ from accountant.data_files import from_json
 from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.store import Store
-from accountant.stores.chain import FORMAT, canonical, commitment
-from accountant.stores.opening import existing, open_store
+from accountant.stores.chain import FORMAT, canonical, commitment, label
+from accountant.stores.opening import existing, in_memory
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.replay import Replay
-from accountant.stores.sql_store import SQLStore
+from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
 from accountant.whole_file import whole_file
@@ -59,13 +59,19 @@ def _stored(
     ledger: Store, terms: Terms, assumptions: Sequence[Assumption], closed: tuple[str, Place] | None
 ) -> SQLStore:
     """Return a store in memory that holds what a ledger does."""
-    store = open_store("sqlite://", terms)
-    store.note_assumptions(assumptions)
     assert isinstance(ledger, Ledger)
-    for charged in ledger.charged():
-        store.charge(charged.entries, terms.fits, hold=ledger.is_reserved(charged.position))
-    if closed is not None:
-        store.note_closed(*closed)
+    store = in_memory(terms, ledger.rules, ledger.begun)
+    names = {
+        label(record) for charged in ledger.charged() for entry in charged.entries for record in entry.records
+    }
+    with store.working(names) as work:
+        reserved: dict[int, int] = {}
+        for event in ledger.events:
+            happened(store, work, event, reserved)
+        for assumption in assumptions:
+            work.assume(assumption)
+        if closed is not None:
+            work.shut(*closed)
     return store
 
 

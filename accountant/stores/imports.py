@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from accountant.entry import Entry, entry_from_terms
 from accountant.gates.assuming import declared_stability
 from accountant.place import Place
 from accountant.recorded import recall
+from accountant.rules import Rule
+from accountant.scope import Scope
+from accountant.store import ANY
 from accountant.stores.charges import check_charge
 from accountant.stores.database import is_sqlite
 from accountant.stores.export import is_export, read_export
@@ -46,16 +50,18 @@ def import_ledger(path: str | Path, store: str | Path) -> SQLStore:
             f"store={str(store)!r}: exists already; a ledger is imported into a store of its own"
         )
     text = source.read_bytes()
-    terms, entries, assumptions, closed = _read(source, text)
+    found = _read(source, text)
     digest = hashlib.sha256(text).hexdigest()
     target = source.with_name(f"{source.name}.imported")
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
-        opened = open_store(store, terms)
-        opened.import_entries(entries, digest)
-        opened.note_assumptions(assumptions)
-        if closed is not None:
-            opened.note_closed(closed[0], closed[1])
+        opened = open_store(store, found.terms)
+        opened.import_entries(found.charges, digest)
+        opened.note_assumptions(found.assumptions)
+        if found.rules:
+            opened.change_rules(found.rules, "the import", "the ledger that was imported had them")
+        if found.closed is not None:
+            opened.note_closed(*found.closed)
     except BaseException:
         if "://" not in str(store):
             for left in ("", "-wal", "-shm", ".lock"):
@@ -75,11 +81,22 @@ def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry]]:
     """
     if is_sqlite(path):
         return stored_entries(path)
-    terms, entries, _, _ = _read(path, path.read_bytes())
-    return terms, entries
+    found = _read(path, path.read_bytes())
+    return found.terms, [entry for _, entries in found.charges for entry in entries]
 
 
-def _read(path: Path, text: bytes) -> tuple[Terms, Sequence[Entry], Sequence[Assumption], Any]:
+@dataclass(frozen=True)
+class _Found:
+    """What a ledger in JSON says."""
+
+    terms: Terms
+    charges: Sequence[tuple[Scope, Sequence[Entry]]]
+    assumptions: Sequence[Assumption]
+    closed: tuple[str, Place] | None
+    rules: Sequence[Rule] = ()
+
+
+def _read(path: Path, text: bytes) -> _Found:
     try:
         content = from_json(text.decode("ascii"))
     except ValueError as error:
@@ -92,10 +109,11 @@ def _read(path: Path, text: bytes) -> tuple[Terms, Sequence[Entry], Sequence[Ass
                 f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
             ) from None
     replay, names = read_export(path)
-    return replay.terms, replay.entries(names), replay.assumptions, replay.shut
+    charges = [(replay.scope(position), entries) for position, entries in replay.charged(names)]
+    return _Found(replay.terms, charges, replay.assumptions, replay.shut, replay.named_rules(names))
 
 
-def _former(saved: dict[str, Any]) -> tuple[Terms, Sequence[Entry], Sequence[Assumption], Any]:
+def _former(saved: dict[str, Any]) -> _Found:
     terms = Terms.from_dict(saved)
     mechanisms = [recall(description) for description in saved["ledger"]["mechanisms"]]
     charges: dict[tuple[str | None, ...], Any] = {}
@@ -114,4 +132,5 @@ def _former(saved: dict[str, Any]) -> tuple[Terms, Sequence[Entry], Sequence[Ass
     for file, line, stability in saved.get("believed", []):  # of an earlier version
         assumptions.append(declared_stability(float.fromhex(stability), Place(file, line)))
     closed = saved.get("closed")
-    return terms, entries, assumptions, None if closed is None else (closed[0], Place(*closed[1:]))
+    shut = None if closed is None else (closed[0], Place(*closed[1:]))
+    return _Found(terms, [(ANY, entries)], assumptions, shut)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from sqlalchemy import inspect
 
 from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
+from accountant.rules import Rule
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
@@ -26,7 +26,11 @@ from accountant.written_terms import Terms
 
 
 def open_store(
-    where: str | Path, terms: Terms | None = None, *, anchor: str | Path | None = None
+    where: str | Path,
+    terms: Terms | None = None,
+    *,
+    anchor: str | Path | None = None,
+    rules: Sequence[Rule] | None = None,
 ) -> SQLStore:
     """Open a store to spend from, or make it.
 
@@ -42,6 +46,8 @@ def open_store(
     anchor
         A file outside, best on another disk, that keeps how far the store has come, so that an older copy of it is
         noticed wherever it lies.
+    rules
+        Limits beside the budget, if it is made now; else it must have these. None for those that it has.
 
     Raises
     ------
@@ -83,7 +89,31 @@ def open_store(
         raise
     store = SQLStore(database, replay.terms, head, pinned)
     store.assumptions, store.closed = replay.assumptions, replay.shut
+    if rules is not None:
+        try:
+            _keep_rules(store, rules)
+        except BaseException:
+            store.close()
+            raise
     return store
+
+
+def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
+    """Make sure that a store has these rules: a new one is given them.
+
+    Raises
+    ------
+    OtherTerms
+        If it has others.
+    """
+    if rules:
+        store.change_rules(rules, "whoever made it", "it was made with them", only_first=True)
+    found = store.rules
+    if set(found) != set(rules):
+        raise OtherTerms(
+            f"{store.name}: has other rules ({len(found)}, not these {len(rules)}): leave rules out to open it with "
+            "its own, or change them with `dpwitness ledger rules`"
+        )
 
 
 def make_run(database: Database, terms: Terms) -> SQLStore:
@@ -125,16 +155,18 @@ def is_run(database: Database) -> bool:
         return has_run(connection)
 
 
-def opened(store: object, terms: Terms) -> SQLStore:
-    """Return the store that an accountant was given, open and of its terms."""
+def opened(store: object, terms: Terms, rules: Sequence[Rule] | None = None) -> SQLStore:
+    """Return the store that an accountant was given, open, of its terms and with its rules."""
     if isinstance(store, SQLStore):
         _check_terms(store.name, terms, store.terms)
+        if rules is not None:
+            _keep_rules(store, rules)
         return store
     if not isinstance(store, str | Path):
         raise ValueError(
             f"store={store!r}: must be a file's name, a database's URL, or a store that was opened"
         )
-    return open_store(store, terms)
+    return open_store(store, terms, rules=rules)
 
 
 def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verified:
@@ -168,8 +200,12 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
         database.close()
 
 
-def spent_in(where: str | Path, records: Sequence[RecordId]) -> tuple[Terms, dict[RecordId, Any]]:
-    """Return the terms of a store, and what records have spent; without records, of the one that has spent most.
+def spent_in(
+    where: str | Path, records: Sequence[RecordId]
+) -> tuple[Terms, dict[RecordId, tuple[Any, list[tuple[Rule, Any]]]]]:
+    """Return the terms of a store, what records have spent, and what each rule counts of it.
+
+    Without records, of the one that has spent most.
 
     It only reads: the store may be a copy, or in use. What is read is checked as when the store is opened.
 
@@ -183,9 +219,9 @@ def spent_in(where: str | Path, records: Sequence[RecordId]) -> tuple[Terms, dic
         replay, head = look_over(database)
         store = SQLStore(database, replay.terms, head)
         if records:
-            return store.terms, {record: store.spent(record) for record in records}
+            return store.terms, {record: (store.spent(record), store.counted(record)) for record in records}
         worst, spent = store.worst()
-        return store.terms, {} if worst is None else {worst: spent}
+        return store.terms, {} if worst is None else {worst: (spent, store.counted(worst))}
     finally:
         database.close()
 
@@ -288,7 +324,17 @@ def made(database: Database) -> bool:
     return True
 
 
-def _make(database: Database, terms: Terms, *, run: bool = False) -> None:
+def in_memory(terms: Terms, rules: Sequence[Rule], begun: int) -> SQLStore:
+    """Return a store in memory that began some time ago."""
+    database = Database.at("sqlite://")
+    _make(database, terms, at=begun)
+    store = SQLStore(database, terms, verify_database(database).head)
+    if rules:
+        store.change_rules(rules, "whoever made it", "it was made with them", at=begun)
+    return store
+
+
+def _make(database: Database, terms: Terms, *, run: bool = False, at: int | None = None) -> None:
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with database.writing() as connection:
@@ -299,12 +345,13 @@ def _make(database: Database, terms: Terms, *, run: bool = False) -> None:
             RUN.metadata.create_all(connection)
         place, instance = location(database), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
-        text = canonical({"begin": begin, "at": time.time_ns() // 1_000_000})
+        text = canonical({"begin": begin, "at": database.now(connection) if at is None else at})
         values = instance, 0, json.dumps(place)
         database.run(
             connection,
-            "INSERT INTO store (id, version, instance, epoch, location, digest) VALUES (1, ?, ?, ?, ?, ?)",
-            [(VERSION, *values, row_digest(*values, None))],
+            "INSERT INTO store (id, version, instance, epoch, location, rules, clock, digest) "
+            "VALUES (1, ?, ?, ?, ?, 0, 0, ?)",
+            [(VERSION, *values, row_digest(*values, None, 0, 0))],
         )
         entry = [(1, text, chained(START, text))]
         database.run(connection, "INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)

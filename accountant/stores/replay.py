@@ -7,8 +7,12 @@ Entries are, in the order of a store's life:
 ``{"kind": {...}}``                                      a mechanism, sensitivity, charge, place and note
 ``{"paid": [[kind, [account, ...]], ...], "at": ...}``   a release; ``opened`` commits to new accounts, ``holder`` makes
                                                          it a reservation, ``request`` is its key, ``source`` says that
-                                                         it was imported
-``{"drawn": position}``                                  a reservation whose noise is drawn
+                                                         it was imported, ``for`` its purpose and tenant
+``{"drawn": position, "at": ...}``                       a reservation whose noise is drawn
+``{"drawn again": position, "at": ...}``                 a request that was charged, never answered, and is drawn on a
+                                                         later day
+``{"rules": {...}}``                                     limits beside the budget, from here on; groups name accounts
+``{"clock": {...}}``                                     an operator said that so much time has passed
 ``{"returned": position}``                               a reservation that was given back
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
@@ -22,12 +26,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from accountant.clock import ClockAhead
 from accountant.entry import Entry, entry_from_terms
+from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
+from accountant.limits import Limits, Row
 from accountant.place import Place
 from accountant.recorded import recall
+from accountant.rules import Rule, checked_rules
+from accountant.scope import Scope
+from accountant.store import ANY
 from accountant.stores.chain import FORMAT, START, chained, label
 from accountant.stores.charges import check_charge
 from accountant.stores.refusals import LedgerDamaged
@@ -37,6 +48,12 @@ from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 
 _Paid = list[tuple[int, tuple[int, ...]]]
+
+
+def limits_of(rules: Sequence[Mapping[str, Any]], composition: Composition) -> Limits:
+    """Return rules as an entry has them: members of groups are numbers of accounts."""
+    found = [Rule.from_dict(rule) for rule in rules]
+    return Limits(checked_rules(found, composition), composition)
 
 
 def chained_to(before: bytes, position: int, row: tuple[int, str, bytes]) -> bytes:
@@ -78,6 +95,16 @@ class Replay:
         How often a run was saved, and the digest of its last state; None if there is none.
     waiting
         Who waits in its sums.
+    rules
+        Where the rules in force stand; 0 without.
+    limits
+        Those rules; None without.
+    clock
+        The latest time of an entry.
+    rows
+        What rules count of accounts, by their numbers.
+    stamps
+        When requests were charged, or drawn later, by key.
     trusted
         Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust.
     """
@@ -103,6 +130,16 @@ class Replay:
         self._charges: dict[tuple[str | None, ...], Any] = {}
         self._paid: dict[int, _Paid] = {}
         self._gone: set[int] = set()
+        self.rules = 0
+        self.rule_changes: list[tuple[int, dict[str, Any]]] = []
+        self.limits: Limits | None = None
+        self.clock = 0
+        self.rows: dict[int, Row] = {}
+        self.stamps: dict[str, int] = {}
+        self._keys: dict[int, str] = {}
+        self._for: dict[int, tuple[Scope, int]] = {}
+        self._drawn_at: dict[int, int] = {}
+        self._drawn_again: list[tuple[int, int]] = []
 
     @property
     def terms(self) -> Terms:
@@ -144,7 +181,7 @@ class Replay:
 
     def _feed(self, position: int, body: dict[str, Any]) -> None:
         if position == 1:
-            self._begin(body["begin"])
+            self._begin(body["begin"], body["at"])
         elif "paid" in body:
             self._pay(position, body)
         elif "saved" in body:
@@ -157,8 +194,26 @@ class Replay:
             if self.reservations.get(of) != "reserved":
                 raise LedgerDamaged(f"settles entry {of}, which is no open reservation", position)
             self.reservations[of] = state
+            now = self._time(body["at"], position)
+            if self.limits is not None:
+                for number in self._payers(of):
+                    row = self._row(number)
+                    drawn = state == "drawn"
+                    self.rows[number] = (
+                        self.limits.drawn(row, of, now) if drawn else self.limits.returned(row, of)
+                    )
             if state == "returned":
                 self.give_back(of)
+            else:
+                self._drawn_at[of] = now
+                if of in self._keys:
+                    self.stamps[self._keys[of]] = now
+        elif "drawn again" in body:
+            self._draw_again(position, body["drawn again"], body["at"])
+        elif "rules" in body:
+            self._rule(position, body["rules"])
+        elif "clock" in body:
+            self.clock = max(self.clock, body["clock"]["at"])
         elif "assumed" in body:
             kind, message, where = body["assumed"]
             self.assumptions += (Assumption(AssumptionKind(kind), message, where),)
@@ -176,10 +231,11 @@ class Replay:
         self.waiting.feed(waiting)
         self.saved = count, digest
 
-    def _begin(self, body: dict[str, Any]) -> None:
+    def _begin(self, body: dict[str, Any], at: int) -> None:
         if body["format"] != FORMAT:
             raise LedgerDamaged(f"its format is {body['format']!r}, not {FORMAT!r}", 1)
         self._terms = Terms.from_dict(body["terms"])
+        self.clock = at
         self._totals = Totals(self._terms.composition)
         self.instance, self.location = body["instance"], body["location"]
 
@@ -199,6 +255,9 @@ class Replay:
                 raise LedgerDamaged(f"opens account {number} a second time", position)
             self.commitments[number] = promise
         paid: _Paid = [(kind, tuple(numbers)) for kind, numbers in body["paid"]]
+        now = self._time(body["at"], position)
+        scope = Scope(*body["for"]) if "for" in body else ANY
+        self._for[position] = scope, now
         for kind, numbers in paid:
             charge = self.kinds[kind].charge
             for number in numbers:
@@ -208,10 +267,96 @@ class Replay:
                     raise LedgerDamaged(f"takes account {number} over its budget", position)
                 self.totals.add(number, charge)
         self._paid[position] = paid
+        if self.limits is not None:
+            imported = "source" in body
+            counting = self.limits.counting(scope, strict=not imported)
+            if not imported:
+                self._check_rules(self.limits, position, position, counting, now)
+            self._book(self.limits, position, "holder" in body, counting, now)
         if "holder" in body:
             self.reservations[position] = "reserved"
         if "request" in body:
-            self.requests[label(body["request"])] = position
+            key = self._keys[position] = label(body["request"])
+            self.requests[key] = position
+            self.stamps[key] = now
+
+    # --- rules -----------------------------------------------------------------------------------
+
+    def _time(self, at: int, position: int) -> int:
+        """Go on to the time of an entry, and return it; with rules that look at the time, it never goes back."""
+        if self.limits is not None and self.limits.windows:
+            try:
+                self.limits.check_clock(at, self.clock)
+            except ClockAhead as error:
+                raise LedgerDamaged(str(error), position) from None
+            if at < self.clock:
+                raise LedgerDamaged("goes back in time", position)
+        self.clock = max(self.clock, at)
+        return at
+
+    def _rule(self, position: int, body: dict[str, Any]) -> None:
+        for number, promise in body["opened"]:
+            if number in self.commitments:
+                raise LedgerDamaged(f"opens account {number} a second time", position)
+            self.commitments[number] = promise
+        self.rules = position
+        self.rule_changes.append((position, body))
+        self.clock = max(self.clock, body["at"])
+        self.limits = limits_of(body["rules"], self.terms.composition) if body["rules"] else None
+        self.rows = {}
+        if self.limits is not None:
+            self._count_all(self.limits)
+
+    def _count_all(self, limits: Limits) -> None:
+        """Find what rules count of all that was charged before they were made."""
+        for position in self._paid:
+            if position not in self._gone:
+                scope, charged = self._for[position]
+                held = self.reservations.get(position) == "reserved"
+                counting = limits.counting(scope, strict=False)
+                self._book(limits, position, held, counting, self._drawn_at.get(position, charged))
+        for position, at in self._drawn_again:
+            counting = limits.counting(self._for[position][0], windows_only=True, strict=False)
+            self._book(limits, position, False, counting, at)
+        self.rows = {number: limits.pruned(row, self.clock) for number, row in self.rows.items()}
+
+    def _row(self, number: int) -> Row:
+        assert self.limits is not None
+        return self.rows.get(number, self.limits.zero)
+
+    def _payers(self, position: int) -> set[int]:
+        return {number for _, numbers in self._paid[position] for number in numbers}
+
+    def _asked(self, position: int) -> list[tuple[int, Any]]:
+        paid = self._paid[position]
+        return [(number, self.kinds[kind].charge) for kind, numbers in paid for number in numbers]
+
+    def _check_rules(self, limits: Limits, position: int, of: int, counting: Sequence[int], now: int) -> None:
+        """Refuse an entry if what it says that a charge is drawn now takes an account over a rule's limit."""
+        asked = self._asked(of)
+        refused = limits.refused(asked, self._row, counting, now)
+        if refused is not None:
+            raise LedgerDamaged(f"takes account {asked[refused.which][0]} over {refused.rule}", position)
+
+    def _book(self, limits: Limits, position: int, held: bool, counting: Sequence[int], now: int) -> None:
+        for number, charge in self._asked(position):
+            row = self.rows.get(number, limits.zero)
+            self.rows[number] = (
+                limits.reserved(number, row, charge, counting, position)
+                if held
+                else limits.charged(number, row, charge, counting, now)
+            )
+
+    def _draw_again(self, position: int, of: int, at: int) -> None:
+        if of not in self._keys or self.reservations.get(of, "drawn") != "drawn":
+            raise LedgerDamaged(f"draws entry {of} again, which is no request's that was drawn", position)
+        now = self._time(at, position)
+        self._drawn_again.append((of, now))
+        self.stamps[self._keys[of]] = now
+        if self.limits is not None:
+            counting = self.limits.counting(self._for[of][0], windows_only=True, strict=False)
+            self._check_rules(self.limits, position, of, counting, now)
+            self._book(self.limits, of, False, counting, now)
 
     def give_back(self, position: int) -> None:
         """Take a reservation out of the totals."""
@@ -243,6 +388,17 @@ class Replay:
                         for kind, numbers in paid
                     ],
                 )
+
+    def scope(self, position: int) -> Scope:
+        """Return what a charge was for."""
+        return self._for[position][0]
+
+    def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
+        """Return the rules in force, with the names of the members of groups."""
+        return tuple(
+            replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
+            for rule in (() if self.limits is None else self.limits.rules)
+        )
 
     @property
     def shut(self) -> tuple[str, Place] | None:

@@ -13,15 +13,15 @@ from types import MappingProxyType
 
 from sqlalchemy import inspect
 
-from accountant.ledger import Answered, Charged, Event, Ledger
+from accountant.ledger import Charged, Event, Ledger
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
-from accountant.stores.sql_store import Charge, SQLStore, draw_in
+from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.waiting import Noted, Notes, Waiting
-from accountant.stores.work import Work, stored_bytes
+from accountant.stores.work import stored_bytes
 from accountant.written_terms import Terms
 from mechanisms import Assumption
 
@@ -248,7 +248,7 @@ class RunStore:
             if work.last_save()[0] != count - 1:
                 raise InUse(f"{self._store.name}: another process has saved this run since: load it again")
             for event in news.events:
-                self._happen(work, event, reserved)
+                happened(self._store, work, event, reserved)
             for assumption in news.assumptions:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()
@@ -257,20 +257,6 @@ class RunStore:
             work.save_run(count, self._name, state)
         self._settle(news, reserved)
         self._pending = None
-
-    def _happen(self, work: Work, event: Event, reserved: dict[int, int]) -> None:
-        """Write down what happened in the ledger."""
-        if isinstance(event, Charged):
-            charge = Charge(event.entries, self._store.terms.fits, event.reserved, event.request)
-            receipt = charge(work)
-            if event.reserved:
-                reserved[event.position] = receipt.position
-        elif isinstance(event, Answered):
-            work.answer(label(event.request), event.answer)
-        elif event.returned:
-            self._store.return_in(work, reserved.pop(event.position))
-        else:
-            draw_in(work, reserved.pop(event.position))
 
     def _settle(self, news: News, reserved: dict[int, int]) -> None:
         """Note that a save has ended."""

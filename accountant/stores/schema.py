@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 2
+VERSION = 3
 """The version of these tables; a store of another version is refused by its number."""
 
 METADATA = MetaData()
@@ -24,6 +24,8 @@ STORE = Table(
     Column("epoch", Integer, nullable=False),
     Column("location", Text, nullable=False),
     Column("closed", Text),
+    Column("rules", BigInteger, nullable=False),  # the entry that has those in force; 0 without
+    Column("clock", BigInteger, nullable=False),  # of the last charge, where a rule looks at the time
     Column("digest", LargeBinary, nullable=False),
 )
 
@@ -35,7 +37,7 @@ ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"')"
+RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'rules\":')"
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
@@ -55,6 +57,7 @@ ACCOUNT = Table(
     Column("label", Text, unique=True),
     Column("salt", LargeBinary),
     Column("spent", Text, nullable=False),
+    Column("counted", Text),  # by rules
     Column("digest", LargeBinary, nullable=False),
 )
 
@@ -88,6 +91,7 @@ REQUEST = Table(
     METADATA,
     Column("key", Text, primary_key=True),
     Column("position", BigInteger, nullable=False),
+    Column("stamped", BigInteger, nullable=False),  # when what is shown was charged, or drawn later
     Column("answer", LargeBinary),
     sqlite_with_rowid=False,
 )

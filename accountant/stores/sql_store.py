@@ -10,13 +10,28 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from sqlalchemy import Connection
+
+from accountant.clock import ClockAhead
 from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
-from accountant.ledger import already_settled, check_same_request, settles
+from accountant.ledger import (
+    Answered,
+    Charged,
+    DrawnAgain,
+    Event,
+    already_settled,
+    check_same_request,
+    settles,
+)
+from accountant.limits import Limits
 from accountant.place import Place
-from accountant.store import CannotPay, Fits, Receipt
+from accountant.rules import Rule, checked_rules
+from accountant.scope import Scope
+from accountant.store import ANY, CannotPay, Fits, Receipt
 from accountant.stores.amounts import Amounts, read
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
@@ -60,6 +75,7 @@ class SQLStore:
         self._zero = terms.composition.zero
         self._amounts = Amounts(terms.composition)
         self._kinds: dict[tuple[Any, ...], int] = {}
+        self._limits: dict[int, Limits] = {}
         self._queue: GroupCommit[Task] = GroupCommit(self._commit)
         self._history = Replay()
         self._reading_history = threading.Lock()
@@ -92,7 +108,7 @@ class SQLStore:
             Labels of accounts to be read at once.
         """
         with self.database.writing() as connection:
-            work = Work(self.database, connection, self._amounts, self._zero, self._kinds, self._epoch)
+            work = self._work(connection)
             work.load(names)
             self._check_anchor(work)
             yield work
@@ -102,6 +118,18 @@ class SQLStore:
         if changed and self._anchor is not None:
             self._anchor.write(mark)
 
+    def _work(self, connection: Connection) -> Work:
+        return Work(
+            self.database,
+            connection,
+            self._amounts,
+            self._zero,
+            self._kinds,
+            self._epoch,
+            self._limits,
+            self.terms.composition,
+        )
+
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
         mark = None if self._anchor is None else self._anchor.read()
@@ -109,24 +137,33 @@ class SQLStore:
             check_anchor(self.name, mark, self._instance, work.epoch, work.position)
 
     def charge(
-        self, entries: Sequence[Entry], fits: Fits, *, hold: bool = False, request: str | None = None
+        self,
+        entries: Sequence[Entry],
+        fits: Fits,
+        *,
+        hold: bool = False,
+        request: str | None = None,
+        scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        receipt: Receipt = self._queue.do(Charge(entries, fits, hold, request))
+        receipt: Receipt = self._queue.do(Charge(entries, fits, hold, request, scope))
         return receipt
 
-    def import_entries(self, entries: Sequence[Entry], source: str) -> None:
+    def import_entries(self, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
         """Charge what another ledger, of this digest, had charged: whatever its records have left."""
 
         def charge(work: Work) -> None:
-            for entry in entries:
-                totals = {
-                    label(record): work.account(label(record)).spent + entry.charge
-                    for record in entry.records
-                }
-                work.append({**work.paid((entry,), totals), "source": source})
+            for scope, entries in charges:
+                for entry in entries:
+                    totals = {
+                        label(record): work.account(label(record)).spent + entry.charge
+                        for record in entry.records
+                    }
+                    work.append({**work.paid((entry,), totals), **_words(scope), "source": source})
 
-        charge.names = {label(record) for entry in entries for record in entry.records}  # type: ignore[attr-defined]
+        charge.names = {  # type: ignore[attr-defined]
+            label(record) for _, entries in charges for entry in entries for record in entry.records
+        }
         self._queue.do(charge)
 
     def answered(self, request: str, answer: bytes) -> bytes:
@@ -146,18 +183,23 @@ class SQLStore:
         """Give a reservation's charge back; see `Store`."""
         self._queue.do(lambda work: self.return_in(work, position))
 
-    def return_in(self, work: Work, position: int) -> None:
+    def return_in(self, work: Work, position: int, at: int | None = None) -> None:
         """Give a reservation's charge back, in a transaction."""
         _check_reserved(work, position)
         less = self._without(work, position)
-        work.append({"returned": position})
+        rows = {number: work.row_of(number) for number in less} if work.limits is not None else {}
+        work.append({"returned": position, "at": work.stamp(at)})
         work.set_reservation(position, "returned")
         for number, total in less.items():
             work.set_spent(work.by_number(number), total)
+        if work.limits is not None:
+            for number, row in rows.items():
+                work.set_row(number, work.limits.returned(row, position))
 
     def _without(self, work: Work, position: int) -> dict[int, Any]:
         """Return what the accounts of a reservation will have spent without it."""
         totals: dict[int, list[Any]] = {}
+        work.load_numbers(_payers(work, position))
         for kind, numbers in work.body(position)["paid"]:
             charge = read(work.body(kind)["kind"]["charge"], self.terms.composition)
             for number in numbers:
@@ -195,10 +237,125 @@ class SQLStore:
         """Let nothing more be charged; see `Store`."""
         self._queue.do(lambda work: work.shut(why, where))
 
+    # --- rules -----------------------------------------------------------------------------------
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """Limits beside the budget, now."""
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            return self._named(work, work.limits)
+
+    @staticmethod
+    def _named(work: Work, limits: Limits | None) -> tuple[Rule, ...]:
+        """Return rules with the names of the members of their groups."""
+        if limits is None:
+            return ()
+        work.load_numbers(number for rule in limits.rules for group in rule.groups for number in group)  # type: ignore[misc]
+        return tuple(
+            replace(
+                rule,
+                groups=tuple(
+                    tuple(json.loads(work.by_number(number).name) for number in group)  # type: ignore[arg-type]
+                    for group in rule.groups
+                ),
+            )
+            for rule in limits.rules
+        )
+
+    def change_rules(
+        self, rules: Sequence[Rule], by: str, reason: str, *, at: int | None = None, only_first: bool = False
+    ) -> None:
+        """Put other limits in force beside the budget, for all who have the store open; an entry says so for good.
+
+        They count what was charged before, too, so that nobody begins anew; with all of its entries, they take as long
+        as `verify`. A rule may be loosened: that it was, and by whom, stays in the ledger.
+
+        Parameters
+        ----------
+        rules
+            All that are to be in force.
+        by, reason
+            Who changes them, and why.
+        at
+            When, if not now.
+        only_first
+            Whether to do so only if there is nothing but the beginning in the store.
+
+        Raises
+        ------
+        ValueError
+            If the rules do not go together or with the store's theorem, a name or reason is missing, or it is too late.
+        """
+        found = checked_rules(rules, self.terms.composition)
+        for name, word in (("by", by), ("reason", reason)):
+            if not word.strip():
+                raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+
+        def change(work: Work) -> None:
+            if only_first and work.position > 1:
+                return
+            replay = Replay()
+            replay.feed_all(work.rows())
+            members = {label(each) for rule in found for group in rule.groups for each in group}
+            work.load(members)
+            opened = [
+                work.open_account(name) for name in sorted(members) if work.account(name).number is None
+            ]
+            numbered = [
+                {
+                    **rule.to_dict(),
+                    "groups": [[work.account(label(each)).number for each in group] for group in rule.groups],
+                }
+                for rule in found
+            ]
+            now = max(replay.clock, work.time() if at is None else at)
+            work.set_rules({"rules": numbered, "by": by, "reason": reason, "opened": opened, "at": now})
+            before = replay.rows.keys()
+            replay.feed_all(row for row in work.rows() if row[0] > replay.position)
+            work.load_numbers({*before, *replay.rows})
+            work.set_clock(now)
+            for number in {*before, *replay.rows}:
+                work.set_row(
+                    number, () if replay.limits is None else replay.rows.get(number, replay.limits.zero)
+                )
+
+        self._queue.do(change)
+
+    def confirm_clock(self, by: str, reason: str) -> int:
+        """Say that the clock is right, although it is far ahead of the last charge; return the time that it says.
+
+        Raises
+        ------
+        ValueError
+            If a name or reason is missing.
+        """
+        for name, word in (("by", by), ("reason", reason)):
+            if not word.strip():
+                raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+
+        def confirm(work: Work) -> int:
+            work.confirm_clock(by, reason)
+            return work.clock
+
+        confirmed: int = self._queue.do(confirm)
+        return confirmed
+
+    def counted(self, record: RecordId) -> list[tuple[Rule, Any]]:
+        """Return what each rule counts of `record` now; see `Store`."""
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            if work.limits is None:
+                return []
+            rules = dict(zip(work.limits.rules, self._named(work, work.limits), strict=True))
+            key = work.key(label(record))
+            found = work.limits.counts(key, work.row_of, max(work.time(), work.clock))
+        return [(rules[rule], spent) for rule, spent in found]
+
     # --- reading ---------------------------------------------------------------------------------
 
-    def first_refused(self, entries: Sequence[Entry], fits: Fits) -> CannotPay | None:
-        """Return what `charge` would raise; see `Store`."""
+    def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
+        """Return the `CannotPay` that `charge` would raise; see `Store`."""
         names = [label(record) for entry in entries for record in entry.records]
         spent = self._spent(names)
         for entry in entries:
@@ -206,7 +363,9 @@ class SQLStore:
                 before = spent.get(label(record), self._zero)
                 if not fits(before + entry.charge):
                     return CannotPay(record, entry.charge, before)
-        return None
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            return None if work.limits is None else no_room(work, work.limits, entries, scope)
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""
@@ -216,7 +375,7 @@ class SQLStore:
         with self.database.reading() as connection:
             rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
         found = (account_row(self.name, row) for row in rows)
-        return {name: self._amounts.of(text) for _, name, _, text in found}
+        return {name: self._amounts.of(text) for _, name, _, text, _ in found}
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
@@ -314,7 +473,17 @@ class SQLStore:
 class Charge:
     """A charge that waits for its transaction."""
 
-    def __init__(self, entries: Sequence[Entry], fits: Fits, hold: bool, request: str | None) -> None:
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        fits: Fits,
+        hold: bool,
+        request: str | None,
+        scope: Scope = ANY,
+        at: int | None = None,
+    ) -> None:
+        self._scope = scope
+        self._at = at
         self._entries = entries
         self._fits = fits
         self._hold = hold
@@ -331,6 +500,8 @@ class Charge:
                 check_same_request(request, self._is(work, position))
                 if settles(request, position, work.reservation(position), self._hold):
                     draw_in(work, position)
+                elif answer is None and not self._hold:
+                    self._draw_again(work, position)
                 return Receipt(position, True, answer)
         totals: dict[str, Any] = {}
         for entry in self._entries:
@@ -341,7 +512,12 @@ class Charge:
                 if not self._fits(total):
                     raise CannotPay(record, entry.charge, before)
                 totals[name] = total
-        body = work.paid(self._entries, totals)
+        limits = work.limits
+        if limits is not None and self._at is None:
+            refused = no_room(work, limits, self._entries, self._scope)
+            if refused is not None:
+                raise refused
+        body = {**work.paid(self._entries, totals, self._at), **_words(self._scope)}
         if self._hold:
             body["holder"] = f"process {os.getpid()} on {socket.gethostname()}"
         if self._request is not None:
@@ -350,8 +526,38 @@ class Charge:
         if self._hold:
             work.set_reservation(position, "reserved")
         if self._request is not None:
-            work.set_request(self._request, position)
+            work.set_request(self._request, position, body["at"])
+        if limits is not None:
+            counting = limits.counting(self._scope)
+            for entry in self._entries:
+                for record in entry.records:
+                    number = work.account(label(record)).number
+                    assert number is not None
+                    row = work.row_of(number)
+                    work.set_row(
+                        number,
+                        limits.reserved(number, row, entry.charge, counting, position)
+                        if self._hold
+                        else limits.charged(number, row, entry.charge, counting, body["at"]),
+                    )
         return Receipt(position)
+
+    def _draw_again(self, work: Work, position: int) -> None:
+        """Stamp a charge anew whose outputs were never shown and are drawn now, if that is on another day.
+
+        Raises
+        ------
+        CannotPay
+            If a window has no room for it today.
+        """
+        limits = work.limits
+        assert self._request is not None
+        if limits is None or not limits.windows or not limits.stale(work.stamped(self._request), work.now()):
+            return
+        refused = no_room(work, limits, self._entries, self._scope, windows_only=True)
+        if refused is not None:
+            raise refused
+        draw_again_in(work, position, self._request, limits.counting(self._scope, windows_only=True))
 
     def _is(self, work: Work, position: int) -> bool:
         """Whether this charge is the one at a position: of the same mechanisms, sensitivities, charges and records."""
@@ -359,6 +565,8 @@ class Charge:
         def terms(kind: dict[str, Any]) -> Any:
             return [kind["mechanism"], kind["sensitivity"], kind["charge"]]
 
+        if work.body(position).get("for") != _words(self._scope).get("for"):
+            return False
         before = [
             (terms(work.body(kind)["kind"]), sorted(numbers)) for kind, numbers in work.body(position)["paid"]
         ]
@@ -372,11 +580,110 @@ class Charge:
         return before == now
 
 
-def draw_in(work: Work, position: int) -> None:
-    """Make a reservation final, in a transaction."""
+def no_room(
+    work: Work, limits: Limits, entries: Sequence[Entry], scope: Scope, *, windows_only: bool = False
+) -> CannotPay | None:
+    """Return why a rule has no room for a charge.
+
+    Raises
+    ------
+    NotPermitted, ClockAhead
+        As `Store.charge`.
+    """
+    counting = limits.counting(scope, windows_only=windows_only)
+    names = [(record, label(record), entry.charge) for entry in entries for record in entry.records]
+    work.load(name for _, name, _ in names)
+    asked = [(work.key(name), charge) for _, name, charge in names]
+    work.load_numbers(limits.together(key for key, _ in asked))
+    refused = limits.refused(asked, work.row_of, counting, work.now())
+    if refused is None:
+        return None
+    record, _, charge = names[refused.which]
+    return CannotPay(record, charge, refused.spent, refused.rule, refused.again)
+
+
+def draw_in(work: Work, position: int, at: int | None = None) -> None:
+    """Make a reservation final, in a transaction: what windows count of it is of now."""
     _check_reserved(work, position)
-    work.append({"drawn": position})
+    now, limits = work.stamp(at), work.limits
+    work.append({"drawn": position, "at": now})
     work.set_reservation(position, "drawn")
+    if limits is not None:
+        payers = _payers(work, position)
+        work.load_numbers(payers)
+        for number in payers:
+            work.set_row(number, limits.drawn(work.row_of(number), position, now))
+        request = work.body(position).get("request")
+        if request is not None:
+            work.set_stamped(label(request), now)
+
+
+def draw_again_in(
+    work: Work, position: int, request: str, counting: Sequence[int], at: int | None = None
+) -> None:
+    """Stamp a charge anew, in a transaction: windows count it on the day of the first draw, and of this."""
+    now, limits = work.stamp(at), work.limits
+    assert limits is not None
+    work.append({"drawn again": position, "at": now})
+    for kind, numbers in work.body(position)["paid"]:
+        charge = read(work.body(kind)["kind"]["charge"], work.composition)
+        work.load_numbers(numbers)
+        for number in numbers:
+            work.set_row(number, limits.charged(number, work.row_of(number), charge, counting, now))
+    work.set_stamped(request, now)
+
+
+def happened(store: SQLStore, work: Work, event: Event, reserved: dict[int, int]) -> None:
+    """Write down what happened in a ledger in memory, in a transaction.
+
+    Parameters
+    ----------
+    store, work
+        Where.
+    event
+        What.
+    reserved
+        Where reservations that are open stand in the store, by their positions in the ledger; it is kept up.
+    """
+    if isinstance(event, Answered):
+        work.answer(label(event.request), event.answer)
+        return
+    _let_pass(work, event.at)
+    if isinstance(event, Charged):
+        charge = Charge(event.entries, store.terms.fits, event.reserved, event.request, event.scope, event.at)
+        receipt = charge(work)
+        if event.reserved:
+            reserved[event.position] = receipt.position
+    elif isinstance(event, DrawnAgain):
+        key = label(event.request)
+        known, limits = work.request(key), work.limits
+        assert known is not None
+        assert limits is not None
+        scope = Scope(*work.body(known[0]).get("for", (None, None)))
+        draw_again_in(work, known[0], key, limits.counting(scope, windows_only=True), event.at)
+    elif event.returned:
+        store.return_in(work, reserved.pop(event.position), event.at)
+    else:
+        draw_in(work, reserved.pop(event.position), event.at)
+
+
+def _let_pass(work: Work, at: int | None) -> None:
+    """Let time have passed that a process has seen pass."""
+    if at is None or work.limits is None:
+        return
+    try:
+        work.limits.check_clock(at, work.clock)
+    except ClockAhead:
+        work.confirm_clock("the process itself", "it saw so much time pass", at)
+
+
+def _payers(work: Work, position: int) -> set[int]:
+    return {number for _, numbers in work.body(position)["paid"] for number in numbers}
+
+
+def _words(scope: Scope) -> dict[str, Any]:
+    """Return what an entry says of what a charge is for."""
+    return {} if scope == ANY else {"for": [scope.purpose, scope.tenant]}
 
 
 def _result(task: Task, work: Work) -> Any:

@@ -179,19 +179,32 @@ def _compare(replay: Replay, connection: Connection) -> int:
     """Compare all tables with what the entries lead to; return the number of accounts."""
     _compare_store(replay, connection)
     count = 0
-    for number, name, salt, spent, digest in connection.exec_driver_sql(f"{ACCOUNT_ROW} ORDER BY number"):
+    for number, name, salt, spent, counted, digest in connection.exec_driver_sql(
+        f"{ACCOUNT_ROW} ORDER BY number"
+    ):
         count += 1
         if commitment(stored_bytes(salt), name) != replay.commitments.get(number):
             raise LedgerDamaged(f"account {number} is not of the record that its first entry commits it to")
         if json.loads(spent) != written(replay.totals.spent(number)):
             raise LedgerDamaged(f"account {number} has not spent what the entries say")
-        account_row("the table `account`", (number, name, salt, spent, digest))
+        row = (
+            None if replay.limits is None else replay.limits.text(replay.rows.get(number, replay.limits.zero))
+        )
+        if counted != row:
+            raise LedgerDamaged(f"rules do not count of account {number} what the entries say")
+        account_row("the table `account`", (number, name, salt, spent, counted, digest))
     if count != len(replay.commitments):
         raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
     if _pairs(connection, "SELECT position, state FROM reservation") != replay.reservations:
         raise LedgerDamaged("the table `reservation` does not fit to the entries")
     if _pairs(connection, "SELECT key, position FROM request") != replay.requests:
         raise LedgerDamaged("the table `request` does not fit to the entries")
+    if _pairs(connection, "SELECT key, stamped FROM request") != replay.stamps:
+        raise LedgerDamaged("the table `request` does not say when what is answered was charged")
+    if replay.limits is not None and replay.limits.windows:
+        clock = connection.exec_driver_sql("SELECT clock FROM store").scalar_one()
+        if clock != replay.clock:
+            raise LedgerDamaged("the table `store` does not have the time of the last charge")
     kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
     if _pairs(connection, "SELECT digest, position FROM kind") != kinds:
         raise LedgerDamaged("the table `kind` does not fit to the entries")
@@ -200,12 +213,13 @@ def _compare(replay: Replay, connection: Connection) -> int:
 
 
 def _compare_store(replay: Replay, connection: Connection) -> None:
-    instance, epoch, location, closed, digest = connection.exec_driver_sql(STORE_ROW).one()
-    if (instance, epoch, json.loads(location)) != (replay.instance, replay.epoch, replay.location):
+    instance, epoch, location, closed, rules, clock, digest = connection.exec_driver_sql(STORE_ROW).one()
+    held = replay.instance, replay.epoch, replay.location, replay.rules
+    if (instance, epoch, json.loads(location), rules) != held:
         raise LedgerDamaged("the table `store` does not fit to the entries")
     if (None if closed is None else json.loads(closed)) != replay.closed:
         raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
-    store_row("the row", (instance, epoch, location, closed, digest))
+    store_row("the row", (instance, epoch, location, closed, rules, clock, digest))
 
 
 def _compare_run(replay: Replay, connection: Connection) -> None:

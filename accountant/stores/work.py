@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
 from accountant.entry import Entry, entry_terms
+from accountant.filters.composition_theorem import Composition
+from accountant.limits import Limits, Row
 from accountant.place import Place, calling_place
 from accountant.recorded import describe
 from accountant.refusals import GateClosed
@@ -19,18 +20,22 @@ from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from accountant.stores.replay import limits_of
 from mechanisms import Assumption
 
 
 class Account:
     """A record's account in one transaction."""
 
-    __slots__ = ("changed", "fresh", "name", "number", "salt", "spent")
+    __slots__ = ("changed", "counted", "fresh", "name", "number", "salt", "spent")
 
-    def __init__(self, number: int | None, name: str, spent: Any, salt: bytes = b"") -> None:
+    def __init__(
+        self, number: int | None, name: str, spent: Any, salt: bytes = b"", counted: str | None = None
+    ) -> None:
         self.number = number
         self.name = name
         self.spent = spent
+        self.counted = counted
         self.salt = salt
         self.fresh = number is None
         self.changed = False
@@ -54,7 +59,11 @@ class Work:
         zero: Any,
         kinds: Kinds,
         opened: int,
+        known_limits: dict[int, Limits],
+        composition: Composition,
     ) -> None:
+        self._composition = composition
+        self._known_limits = known_limits
         self._database = database
         self._kinds = kinds
         self._opened = opened  # the epoch
@@ -62,18 +71,22 @@ class Work:
         self._amounts = amounts
         self._zero = zero
         row = database.cursor(connection, STORE_ROW).fetchone()
-        self.instance, self.epoch, self._location, self._closed = store_row(database.name, row)
-        self._store_changed = False
+        self._row = store_row(database.name, row)
+        self.instance, self.epoch, self._location, self._closed, self._rules, self._clock = self._row
+        self._now: int | None = None
         last = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
         head = database.cursor(connection, last).fetchone()
         self.position, self._hash = int(head[0]), stored_bytes(head[1])
+        self._written = self.position
         self._accounts: dict[str, Account] = {}
+        self._numbered: dict[int, Account] = {}
         self._entries: list[tuple[int, str, bytes]] = []
         self._next_account: int | None = None
         self.new_kinds: Kinds = {}
         self._kind_rows: list[tuple[str, int]] = []
         self._reservations: dict[int, str] = {}
         self._requests: dict[str, int] = {}
+        self._stamps: dict[str, int] = {}
         self._answers: dict[str, bytes] = {}
 
     # --- reading ---------------------------------------------------------------------------------
@@ -100,13 +113,22 @@ class Work:
         wanted = sorted(set(names) - self._accounts.keys())
         if not wanted:
             return
-        sql = f"{ACCOUNT_ROW} WHERE label IN (...)"
-        for row in self._database.select(self.connection, sql, wanted):
-            number, name, salt, spent = account_row(self._database.name, row)
-            self._accounts[name] = Account(number, name, self._amounts.of(spent), salt)
+        self._read("label", wanted)
         for name in wanted:
             if name not in self._accounts:
                 self._accounts[name] = Account(None, name, self._zero)
+
+    def load_numbers(self, numbers: Iterable[int]) -> None:
+        """Read accounts that entries name, all at once."""
+        self._read("number", sorted(set(numbers) - self._numbered.keys()))
+
+    def _read(self, column: str, keys: Sequence[Any]) -> None:
+        sql = f"{ACCOUNT_ROW} WHERE {column} IN (...)"
+        for row in self._database.select(self.connection, sql, keys):
+            number, name, salt, spent, counted = account_row(self._database.name, row)
+            if number not in self._numbered:
+                found = Account(number, name, self._amounts.of(spent), salt, counted)
+                self._accounts[name] = self._numbered[number] = found
 
     def account(self, name: str) -> Account:
         """Return an account; one that is not there is new, and opened by the first charge."""
@@ -122,13 +144,91 @@ class Work:
         LedgerDamaged
             If there is none.
         """
-        for account in self._accounts.values():
-            if account.number == number:
-                return account
-        found = self._one("SELECT label FROM account WHERE number = ?", number)
-        if found is None:
+        if number not in self._numbered:
+            self.load_numbers((number,))
+        if number not in self._numbered:
             raise LedgerDamaged(f"{self._database.name}: there is no account {number}")
-        return self.account(found[0])
+        return self._numbered[number]
+
+    def now(self) -> int:
+        """Return the time; where a rule looks at it, it never goes back.
+
+        Raises
+        ------
+        ClockAhead
+            If a rule looks at it, and it is far ahead of the last charge.
+        """
+        if self._now is None:
+            now = self._database.now(self.connection)
+            limits = self.limits
+            if limits is not None and limits.windows:
+                limits.check_clock(now, self._clock)
+                now = max(now, self._clock)
+            self._now = now
+        return self._now
+
+    def stamp(self, at: int | None = None) -> int:
+        """Return the time of a charge, which is the store's clock from here on; of one that is copied, its own."""
+        now = self.now() if at is None else at
+        limits = self.limits
+        if limits is not None and limits.windows:
+            now = self._clock = max(now, self._clock)
+        return now
+
+    def set_clock(self, now: int) -> None:
+        """Let it be this time, or later if it was."""
+        self._now = self._clock = max(now, self._clock)
+
+    @property
+    def clock(self) -> int:
+        """The time of the last charge, if a rule looks at the time."""
+        return self._clock
+
+    def time(self) -> int:
+        """Return what the clock says."""
+        return self._database.now(self.connection)
+
+    def confirm_clock(self, by: str, reason: str, now: int | None = None) -> None:
+        """Let it be the time that the clock says, however far ahead that is."""
+        self.set_clock(self.time() if now is None else now)
+        self.append({"clock": {"at": self._clock, "by": by, "reason": reason}})
+
+    def key(self, name: str) -> int | str:
+        """Return what rules call an account: its number, and its name before it has one."""
+        number = self.account(name).number
+        return name if number is None else number
+
+    @property
+    def composition(self) -> Composition:
+        """The theorem."""
+        return self._composition
+
+    @property
+    def rules(self) -> int:
+        """Where the rules in force stand; 0 without."""
+        return self._rules
+
+    @property
+    def limits(self) -> Limits | None:
+        """The rules in force; accounts are called by their numbers, and by their names before they have any."""
+        if not self._rules:
+            return None
+        found = self._known_limits.get(self._rules)
+        if found is None:
+            rules = self.body(self._rules)["rules"]["rules"]
+            if not rules:
+                return None
+            found = limits_of(rules, self._composition)
+            if self._rules <= self._written:  # what another transaction may put there is not known yet
+                self._known_limits[self._rules] = found
+        return found
+
+    def row_of(self, key: int | str) -> Row:
+        """Return what rules count of an account, by its number, or of a new one, by its name."""
+        account = self.by_number(key) if isinstance(key, int) else self.account(key)
+        limits = self.limits
+        assert limits is not None
+        return limits.read(account.counted)
 
     def body(self, position: int) -> Any:
         """Return an entry."""
@@ -178,7 +278,7 @@ class Work:
         self._entries.append((self.position, text, self._hash))
         return self.position
 
-    def paid(self, entries: Sequence[Entry], totals: dict[str, Any]) -> dict[str, Any]:
+    def paid(self, entries: Sequence[Entry], totals: dict[str, Any], at: int | None = None) -> dict[str, Any]:
         """Charge accounts, which is checked already, and return what the entry says of it.
 
         Parameters
@@ -187,6 +287,8 @@ class Work:
             Who pays what.
         totals
             What each of them will have spent.
+        at
+            When, if not now.
         """
         kinds = [self.kind(entry) for entry in entries]  # first: what cannot be written down changes nothing
         opened: list[list[Any]] = []
@@ -196,12 +298,13 @@ class Work:
                 account.number = self._fresh_number()
                 account.salt = secrets.token_bytes(16)
                 opened.append([account.number, commitment(account.salt, name)])
+                self._numbered[account.number] = account
             self.set_spent(account, total)
         paid = [
             [kind, [self._accounts[label(record)].number for record in entry.records]]
             for kind, entry in zip(kinds, entries, strict=True)
         ]
-        body: dict[str, Any] = {"paid": paid, "at": time.time_ns() // 1_000_000}
+        body: dict[str, Any] = {"paid": paid, "at": self.stamp(at)}
         if opened:
             body["opened"] = opened
         return body
@@ -210,6 +313,25 @@ class Work:
         """Set what an account has spent."""
         account.spent = total
         account.changed = True
+
+    def set_row(self, number: int, row: Row) -> None:
+        """Set what rules count of an account."""
+        limits = self.limits
+        account, text = self.by_number(number), None if limits is None else limits.text(row)
+        account.changed |= account.counted != text
+        account.counted = text
+
+    def set_rules(self, body: dict[str, Any]) -> None:
+        """Put rules in force; rows of accounts follow by `set_row`."""
+        self._rules = self.append({"rules": body})
+
+    def open_account(self, name: str) -> list[Any]:
+        """Open the account of a new record; return what the entry that does it says of it."""
+        account = self.account(name)
+        account.number, account.salt = self._fresh_number(), secrets.token_bytes(16)
+        self._numbered[account.number] = account
+        account.changed = True
+        return [account.number, commitment(account.salt, name)]
 
     def kind(self, entry: Entry) -> int:
         """Return where a kind of entry stands: mechanism, sensitivity, charge, place and note."""
@@ -279,24 +401,34 @@ class Work:
         """Set the state of a reservation."""
         self._reservations[position] = state
 
-    def set_request(self, key: str, position: int) -> None:
-        """Keep where the charge of a request stands."""
+    def set_request(self, key: str, position: int, stamped: int) -> None:
+        """Keep where the charge of a request stands, and when it was made."""
         self._requests[key] = position
+        self._stamps[key] = stamped
+
+    def stamped(self, key: str) -> int:
+        """Return when what a request is answered was charged, or drawn."""
+        if key in self._stamps:
+            return self._stamps[key]
+        found = self._one("SELECT stamped FROM request WHERE key = ?", key)
+        return 0 if found is None else int(found[0])
+
+    def set_stamped(self, key: str, stamped: int) -> None:
+        """Set when what a request is answered was drawn."""
+        self._stamps[key] = stamped
 
     def shut(self, why: str, where: Place) -> None:
         """Let nothing more be charged; the first reason stays."""
         if self._closed is None:
             self._closed = canonical([why, *where])
             self.append({"closed": [why, *where]})
-            self._store_changed = True
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
         """Begin an epoch: whoever has the store open, or a copy with the same anchor, spends no more."""
         self.epoch = max(self.epoch, epoch) + 1
         body = {"epoch": self.epoch, "location": location, "reason": reason, "missing": missing}
-        self.append({"adopted": body, "at": time.time_ns() // 1_000_000})
+        self.append({"adopted": body, "at": self._clock or self._database.now(self.connection)})
         self._location = canonical(location)
-        self._store_changed = True
 
     def _fresh_number(self) -> int:
         if self._next_account is None:
@@ -310,22 +442,22 @@ class Work:
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
         changed = [
-            (each, (each.number, each.name, each.salt, self._amounts.text(each.spent)))
+            (each, (each.number, each.name, each.salt, self._amounts.text(each.spent), each.counted))
             for each in self._accounts.values()
             if each.changed
         ]
         self._run(
-            "INSERT INTO account (number, label, salt, spent, digest) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
             [(*row, row_digest(*row)) for each, row in changed if each.fresh],
         )
         self._run(
-            "UPDATE account SET spent = ?, digest = ? WHERE number = ?",
-            [(row[3], row_digest(*row), row[0]) for each, row in changed if not each.fresh],
+            "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
+            [(*row[3:], row_digest(*row), row[0]) for each, row in changed if not each.fresh],
         )
-        if self._store_changed:
-            store = self.instance, self.epoch, self._location, self._closed
+        store = self.instance, self.epoch, self._location, self._closed, self._rules, self._clock
+        if store != self._row:
             self._run(
-                "UPDATE store SET epoch = ?, location = ?, closed = ?, digest = ?",
+                "UPDATE store SET epoch = ?, location = ?, closed = ?, rules = ?, clock = ?, digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
         self._run(
@@ -333,7 +465,14 @@ class Work:
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state",
             list(self._reservations.items()),
         )
-        self._run("INSERT INTO request (key, position) VALUES (?, ?)", list(self._requests.items()))
+        self._run(
+            "INSERT INTO request (key, position, stamped) VALUES (?, ?, ?)",
+            [(key, position, self._stamps[key]) for key, position in self._requests.items()],
+        )
+        self._run(
+            "UPDATE request SET stamped = ? WHERE key = ?",
+            [(stamped, key) for key, stamped in self._stamps.items() if key not in self._requests],
+        )
         self._run(
             "UPDATE request SET answer = ? WHERE key = ? AND answer IS NULL",
             [(answer, key) for key, answer in self._answers.items()],
@@ -349,12 +488,12 @@ class Work:
         self._database.run(self.connection, sql, rows)
 
 
-STORE_ROW = "SELECT instance, epoch, location, closed, digest FROM store"
-ACCOUNT_ROW = "SELECT number, label, salt, spent, digest FROM account"
+STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, digest FROM store"
+ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 
-def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None]:
-    """Return instance, epoch, location and closing of the store of a name, as `STORE_ROW` found them.
+def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None, int, int]:
+    """Return instance, epoch, location, closing, rules and clock of the store of a name, as `STORE_ROW` found them.
 
     Raises
     ------
@@ -364,20 +503,20 @@ def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None]
     *values, digest = row
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
-    instance, epoch, location, closed = values
-    return instance, epoch, location, closed
+    instance, epoch, location, closed, rules, clock = values
+    return instance, epoch, location, closed, rules, clock
 
 
-def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str]:
-    """Return number, label, salt and spending of an account in the store of a name, as `ACCOUNT_ROW` found them.
+def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None]:
+    """Return number, label, salt, spending and counts of an account of a store, as `ACCOUNT_ROW` found them.
 
     Raises
     ------
     LedgerDamaged
         If the row is not what its digest says.
     """
-    number, label, salt, spent, digest = row
-    values = int(number), label, stored_bytes(salt), spent
+    number, label, salt, spent, counted, digest = row
+    values = int(number), label, stored_bytes(salt), spent, counted
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: account {number} is not what was written")
     return values

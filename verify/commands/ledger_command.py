@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import partial
 from pathlib import Path
@@ -65,20 +66,35 @@ _THEOREMS = {
     help="Whom records trust with their values.",
 )
 @click.option("--strict", is_flag=True, help="Refuse what rests on something that nobody checked.")
-def create(store: str, epsilon: float, delta: float, composition: str, trust: str, strict: bool) -> None:
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Limits beside the budget, in TOML: see docs/ledger.md.",
+)
+def create(
+    store: str,
+    epsilon: float,
+    delta: float,
+    composition: str,
+    trust: str,
+    strict: bool,
+    rules: Path | None,
+) -> None:
     """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
     from accountant.budget import Budget
     from accountant.compositions import COMPOSITIONS
+    from accountant.rules import checked_rules, read_rules
     from accountant.stores.opening import existing, open_store
     from accountant.trust import Trust
     from accountant.written_terms import Terms
 
     theorem, budget = COMPOSITIONS[_THEOREMS[composition]](), Budget(epsilon, delta)
     theorem.check(budget)
+    given = None if rules is None else checked_rules(read_rules(rules), theorem)
     try:
         existing(store).close()
     except ValueError:  # there is none
-        open_store(store, Terms(budget, theorem, Trust(trust), strict)).close()
+        open_store(store, Terms(budget, theorem, Trust(trust), strict), rules=given).close()
     else:
         raise click.UsageError(f"{store}: holds a ledger already")
     left = theorem.left(theorem.zero, budget).words
@@ -152,26 +168,38 @@ def left(store: str, records: tuple[str, ...], as_json: bool) -> None:
 
     terms, found = spent_in(store, [name for record in records for name in _names(record)])
     totals = {
-        json.dumps(name): (total, terms.composition.left(total, terms.budget))
-        for name, total in found.items()
+        json.dumps(name): (
+            total,
+            terms.composition.left(total, terms.budget),
+            [(rule, spent, terms.composition.left(spent, rule.budget)) for rule, spent in counted],
+        )
+        for name, (total, counted) in found.items()
     }
 
     def render(console: Console) -> None:
-        table = Table("record", "", "spent", "left")
-        for name, (total, available) in totals.items():
-            for (part, spent), (_, rest) in zip(total.parts(), available.parts(), strict=True):
-                shown = (
-                    _rounded(spent, ROUND_CEILING, "infinite"),
-                    _rounded(rest, ROUND_FLOOR, "unlimited"),
-                )
-                table.add_row(printable(name), part, *shown)
+        table = Table("record", "of", "", "spent", "left")
+        for name, (total, available, counted) in totals.items():
+            for limit, paid, room in [("its budget", total, available), *counted]:
+                for (part, spent), (_, rest) in zip(paid.parts(), room.parts(), strict=True):
+                    shown = (
+                        _rounded(spent, ROUND_CEILING, "infinite"),
+                        _rounded(rest, ROUND_FLOOR, "unlimited"),
+                    )
+                    table.add_row(printable(name), printable(str(limit)), part, *shown)
         console.print(table if totals else "nobody has spent anything")
 
     show(
         as_json,
         lambda: {
-            name: {"spent": _exact(total), "left": _exact(available)}
-            for name, (total, available) in totals.items()
+            name: {
+                "spent": _exact(total),
+                "left": _exact(available),
+                "rules": [
+                    {"limit": str(rule), "spent": _exact(spent), "left": _exact(rest)}
+                    for rule, spent, rest in counted
+                ],
+            }
+            for name, (total, available, counted) in totals.items()
         },
         render,
     )
@@ -193,6 +221,71 @@ def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
         return endless
     digits = Context(prec=6, rounding=rounding).divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{float(digits):.6g}"
+
+
+@ledger_group.command("rules")
+@_store_argument
+@click.option(
+    "--set",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="The rules that are to be in force from now on, all of them, in TOML; an empty file for none.",
+)
+@click.option("--by", default="", help="Who changes them; kept in the ledger.")
+@click.option("--reason", default="", help="Why; kept in the ledger.")
+@json_option
+def rules(store: str, file: Path | None, by: str, reason: str, as_json: bool) -> None:
+    """List the limits of STORE beside its budget, and who set them when and why; with --set, put others in force.
+
+    They count what was charged before, too.
+    """
+    from accountant.rules import read_rules
+    from accountant.stores.opening import open_store, verify_store
+
+    if file is not None:
+        opened = open_store(store)
+        try:
+            opened.change_rules(read_rules(file), by, reason)
+        finally:
+            opened.close()
+    replay = verify_store(store).replay
+    changes = [
+        {key: body[key] for key in ("by", "reason", "at")} | {"entry": position}
+        for position, body in replay.rule_changes
+    ]
+    found = () if replay.limits is None else replay.limits.rules
+
+    def render(console: Console) -> None:
+        table = Table("limit", "epsilon", "delta")
+        for rule in found:
+            groups = f" ({len(rule.groups)} groups)" if rule.groups else ""
+            table.add_row(printable(f"{rule}{groups}"), f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}")
+        console.print(table if found else "no rules: each record has its budget, and nothing else limits it")
+        for change in changes:
+            when = datetime.fromtimestamp(change["at"] / 1_000, UTC)
+            words = f"entry {change['entry']}, {when:%Y-%m-%d %H:%M} UTC, {change['by']}: {change['reason']}"
+            console.print(Text(printable(words)), soft_wrap=True)
+
+    show(as_json, lambda: {"rules": [rule.to_dict() for rule in found], "changes": changes}, render)
+
+
+@ledger_group.command("clock")
+@_store_argument
+@click.option("--by", required=True, help="Who says so; kept in the ledger.")
+@click.option("--reason", required=True, help="Why; kept in the ledger.")
+def clock(store: str, by: str, reason: str) -> None:
+    """Say that the clock is right, although it is far ahead of the last charge in STORE.
+
+    Rules for any so many days rest on it: a clock that is set ahead forgets what was charged.
+    """
+    from accountant.stores.opening import open_store
+
+    opened = open_store(store)
+    try:
+        now = opened.confirm_clock(by, reason)
+    finally:
+        opened.close()
+    click.echo(f"charges go on from {datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC")
 
 
 @ledger_group.command("reservations")

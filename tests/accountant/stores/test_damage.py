@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Cost, Entry, Place
+from accountant import Accountant, Budget, Cost, Entry, Place, Rule, spending_on
 from accountant.stores.chain import START, canonical, chained
 from accountant.stores.export import read_export
 from accountant.stores.imports import import_ledger, read_ledger
@@ -45,6 +45,22 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def with_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("with_rules") / "ledger.db"
+    rules = (
+        Rule(Budget(1.0), purpose="ads", days=7),
+        Rule(Budget(0.96), tenant="shop"),
+        Rule(Budget(4.0), groups=(("ann", "bob"),)),
+    )
+    with spending_on("ads", tenant="shop"):
+        accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path, rules=rules)
+        spend(accountant)
+    accountant.export(path.with_suffix(".json"))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    return path
+
+
 def said(path: Path) -> tuple[Any, dict[Any, Any]]:
     """Return what an accountant that opens a store, or reads an export, believes."""
     if path.suffix == ".json":
@@ -55,7 +71,9 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
             found = connection.execute("SELECT number, label FROM account NOT INDEXED").fetchall()
         connection.close()
         names = {number: json.loads(label) for number, label in found}
-    return replay.terms.to_dict(), {name: replay.totals.spent(number) for number, name in names.items()}
+    counted = replay.limits and {name: replay.rows.get(number) for number, name in names.items()}
+    terms = [replay.terms.to_dict(), replay.limits and replay.limits.rules, counted]
+    return terms, {name: replay.totals.spent(number) for number, name in names.items()}
 
 
 def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
@@ -66,7 +84,8 @@ def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
         assert spent == {
             record: store.first_refused([asked(record)], lambda _: False).spent for record in RECORDS
         }  # type: ignore[union-attr]
-        return [store.terms.to_dict(), store.closed, store.assumptions], spent
+        rules = [store.rules, *map(store.counted, RECORDS)]
+        return [store.terms.to_dict(), store.closed, store.assumptions, rules], spent
     finally:
         store.close()
 
@@ -98,6 +117,21 @@ def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, le
 
 def test_200_changes_are_refused_when_opened_or_change_nothing_that_is_spent_from(stored: Path) -> None:
     silent_changes(stored, 200, said_when_opened)
+
+
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_40_changes_of_rules_and_counts_are_refused_or_change_nothing(
+    with_rules: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(with_rules.with_suffix(suffix), 40, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_4000_changes_of_rules_and_counts_are_refused_or_change_nothing(
+    with_rules: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(with_rules.with_suffix(suffix), 4_000, said)
 
 
 @pytest.mark.slow

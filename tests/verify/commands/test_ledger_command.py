@@ -1,6 +1,7 @@
 """The commands ``dpwitness ledger ...``."""
 
 import json
+import re
 import shutil
 import sqlite3
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from reopened import saved_by_an_earlier_version
 
-from accountant import Accountant, Budget, Trust
+from accountant import Accountant, Budget, BudgetExceeded, Trust, spending_on
 from accountant.stores.opening import verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 from verify import command_line
@@ -163,3 +164,38 @@ def test_a_store_is_not_created_with_terms_that_promise_nothing(run, tmp_path):
     assert run("create", store, "--epsilon", "-1")[0] == 2
     assert run("create", store, "--epsilon", "1", "--composition", "zcdp")[0] == 2
     assert not store.exists()
+
+
+def test_rules_are_set_changed_and_shown(run, tmp_path):
+    store, file = tmp_path / "ledger.db", tmp_path / "rules.toml"
+    file.write_text('[[rule]]\nepsilon = 0.5\npurpose = "ads"\ndays = 30\n')
+    assert run("create", store, "--epsilon", "2", "--rules", file)[0] == 0
+    accountant = Accountant(Budget(2.0), noise=np.random.default_rng(0), store=store)
+    with spending_on("ads"):
+        accountant.release(HALF, value(accountant))
+        with pytest.raises(BudgetExceeded):
+            accountant.release(HALF, value(accountant))
+        file.write_text('[[rule]]\nepsilon = 1.0\npurpose = "ads"\ndays = 30\n')
+        assert run("rules", store, "--set", file)[0] == 2  # nobody said who and why
+        code, out, _ = run(
+            "rules", store, "--set", file, "--by", "dora", "--reason", "a new policy", "--json"
+        )
+        assert code == 0
+        found = json.loads(out)
+        assert [each["budget"][0] for each in found["rules"]] == [(1.0).hex()]
+        assert [each["by"] for each in found["changes"]] == ["whoever made it", "dora"]
+        accountant.release(HALF, value(accountant))
+    found = json.loads(run("left", store, "ann", "--json")[1])['"ann"']["rules"]
+    assert [each["left"]["epsilon"] for each in found] == ["0"]
+    assert "for purpose 'ads' in any 30 days" in " ".join(run("rules", store)[1].split())
+    assert "charges go on from" in run("clock", store, "--by", "dora", "--reason", "a holiday")[1]
+    for text, words in (
+        ("[[rule]]\ndays = 3", "rule 1 has no epsilon"),
+        ("[rule]\nepsilon = 3", "must have tables"),
+        ("epsilon", "is no TOML"),
+        ("[[rule]]\nepsilon = 1\nday = 3", "rule 1: .*'day'"),
+    ):
+        file.write_text(text)
+        code, _, err = run("rules", store, "--set", file, "--by", "dora", "--reason", "none")
+        assert code == 2
+        assert re.search(words, " ".join(err.split()))

@@ -1,0 +1,61 @@
+"""What people who are protected together have lost together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+from accountant.budget import Budget
+from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.filters.gaussian_composition import GaussianComposition
+from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+
+_DIGITS = 80
+"""Binary digits of roots after the point."""
+
+
+def check_groups(composition: Composition, budget: Budget) -> None:
+    """Raise `ValueError` unless the losses of a group's members under this theorem have a sum under this budget.
+
+    With a delta of the releases' own, the loss of k records has factors e^{kε}: no sum is offered for it.
+    """
+    if not isinstance(composition, BasicComposition | ZeroConcentratedComposition | GaussianComposition):
+        raise ValueError(
+            f"rules: the {composition.name} has no sum for groups; basic composition (delta = 0), zCDP and Gaussian "
+            "DP have one"
+        )
+    if isinstance(composition, BasicComposition) and budget.delta > 0:
+        raise ValueError(
+            f"rules: a group's budget has delta = {budget.delta:g}, which under {composition.name} grows by factors "
+            "of e^epsilon with each member; give it delta = 0, or use zCDP or Gaussian DP"
+        )
+
+
+def spent_together(composition: Composition, totals: Sequence[Any]) -> Any:
+    """Return what a group has spent whose members have spent this, rounded up; `check_groups` takes the theorem.
+
+    Σ ε under basic composition; (Σ √ρ)², (Σ √μ²)² under the others. Infinite if a release had a delta of its own.
+
+    For ρ: D_α(P‖R) <= α (ρ₁ k/(k - 1) + ρ₂ k) for k > 1 (Bun & Steinke 2016, Lemma 5.2), least for k = 1 + √(ρ₁/ρ₂).
+    Gaussian trade-off functions compose to the sum of their μ (Dong, Roth & Su 2022, Section 2.4). Of several releases,
+    Σ_i (Σ_j √ρ_ij)² <= (Σ_j √(Σ_i ρ_ij))² (Minkowski), however they were chosen: each ρ_ij is spent at its turn.
+    """
+    spent = [total for total in totals if any(value != 0 for value in total.values)]
+    if not spent:
+        return composition.zero
+    if len(spent) == 1:
+        return spent[0]
+    losses = [total.values[0] for total in spent]
+    if any(loss is None for loss in losses) or any(total.values[1] for total in spent):
+        return composition.infinite
+    if isinstance(composition, BasicComposition):
+        return composition.amount((sum(losses, Fraction(0)), Fraction(0)))
+    return composition.amount((sum(map(_root_up, losses), Fraction(0)) ** 2, Fraction(0)))
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """Return at least the square root of a positive number, by less than 2^-79."""
+    scaled = -(-(value.numerator << 2 * _DIGITS) // value.denominator)  # rounded up
+    return Fraction(isqrt(scaled - 1) + 1, 1 << _DIGITS)

@@ -1,0 +1,351 @@
+"""Rules at work: what they count of each record, and whether a charge has room; the same for every kind of ledger.
+
+It is pure: ledgers keep the counts, say who asks and when, and write down what comes out.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from accountant.budget import Amount
+from accountant.clock import DAY, ClockAhead
+from accountant.filters.composition_theorem import Composition
+from accountant.filters.groups import spent_together
+from accountant.rules import Rule
+from accountant.scope import Scope
+
+_FOR_EVER = 0
+"""The day under which rules without a window book everything."""
+
+
+class NotPermitted(ValueError):
+    """No rule permits charges for this purpose or tenant; nothing was charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What one rule counts of one record.
+
+    Attributes
+    ----------
+    days
+        What was charged, by day since 1970.
+    held
+        Open reservations, by position: they count whatever the day.
+    """
+
+    days: Mapping[int, Any] = field(default_factory=dict)
+    held: Mapping[int, Any] = field(default_factory=dict)
+
+    def charged(self, charge: Any, day: int, since: int) -> Counted:
+        """Return this with a charge on a day; days before `since` count no more."""
+        days = {each: amount for each, amount in self.days.items() if each >= since}
+        days[day] = days[day] + charge if day in days else charge
+        return Counted(days, self.held)
+
+    def reserved(self, charge: Any, position: int) -> Counted:
+        """Return this with a reservation."""
+        known = self.held.get(position)
+        return Counted(self.days, {**self.held, position: charge if known is None else known + charge})
+
+    def without(self, position: int) -> Counted:
+        """Return this without a reservation."""
+        return Counted(self.days, {each: held for each, held in self.held.items() if each != position})
+
+    def total(self, zero: Any, since: int) -> Any:
+        """Return what counts from a day on."""
+        return functools.reduce(
+            operator.add,
+            (*(amount for day, amount in self.days.items() if day >= since), *self.held.values()),
+            zero,
+        )
+
+
+Row = tuple[Counted, ...]
+"""What each of the rules counts of a record."""
+
+
+class Refused(NamedTuple):
+    """Why a charge has no room.
+
+    Attributes
+    ----------
+    which
+        Its number among those that were asked for.
+    rule
+        The rule.
+    spent
+        What it counts already.
+    again
+        When there will be room, if nothing else is charged; None if time alone makes none.
+    """
+
+    which: int
+    rule: Rule
+    spent: Any
+    again: datetime | None
+
+
+class Limits:
+    """Rules under a composition theorem.
+
+    Parameters
+    ----------
+    rules
+        Checked by `accountant.rules.checked_rules`.
+    composition
+        The theorem.
+    groups
+        The rules' groups, if the ledger calls records otherwise.
+
+    Attributes
+    ----------
+    zero
+        What they count of a record that was never charged.
+    windows
+        Whether one of them looks at the time.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        composition: Composition,
+        groups: Sequence[Sequence[Sequence[Hashable]]] | None = None,
+    ) -> None:
+        self.rules = tuple(rules)
+        self._composition = composition
+        self.zero: Row = (Counted(),) * len(self.rules)
+        named = [rule.groups for rule in self.rules] if groups is None else groups
+        self._group = [{each: tuple(group) for group in of for each in group} for of in named]
+        self._counting: dict[Scope, tuple[int, ...]] = {}
+        days = [rule.days for rule in self.rules if rule.days is not None]
+        self.windows = bool(days)
+        self._gap = max(DAY, min(days, default=0) * DAY // 2)
+
+    # --- who may spend on what, and when -----------------------------------------------------------
+
+    def counting(self, scope: Scope, *, windows_only: bool = False, strict: bool = True) -> tuple[int, ...]:
+        """Return the numbers of the rules that count charges for something: the one place where that is asked.
+
+        Where some rule names purposes, every charge has to be for one that is named, so that a misspelled purpose has
+        no account of its own; and so for tenants. A rule that names both permits the two together. What was charged
+        before the rules were made (not `strict`) needs no permission.
+
+        Raises
+        ------
+        NotPermitted
+            If none permits it.
+        """
+        found = self._counting.get(scope)
+        if found is None:
+            found = tuple(i for i, rule in enumerate(self.rules) if rule.counts(scope))
+            for name in ("purpose", "tenant") if strict else ():
+                named = sorted({word for rule in self.rules if (word := getattr(rule, name)) is not None})
+                if named and not any(getattr(self.rules[i], name) is not None for i in found):
+                    given = " and ".join(f"{key}={getattr(scope, key)!r}" for key in ("purpose", "tenant"))
+                    raise NotPermitted(
+                        f"{given}: no rule permits charges for this; rules name {name}s {', '.join(map(repr, named))}: "
+                        "say what is charged for by spending_on(...)"
+                    )
+            if strict and len(self._counting) < 1_000:  # scopes come from outside
+                self._counting[scope] = found
+        return tuple(i for i in found if self.rules[i].days is not None) if windows_only else found
+
+    def check_clock(self, now: int, last: int) -> None:
+        """Refuse a clock that is far ahead of the last charge: it would empty every window.
+
+        Raises
+        ------
+        ClockAhead
+            Unless it is ahead by at most half the shortest window, or a day.
+        """
+        if self.windows and now - last > self._gap:
+            raise ClockAhead(
+                f"the clock says {_at(now)}, and the last entry was made at {_at(last)}: a clock that runs ahead would "
+                "empty the rules' windows. If so much time has really passed, say so with `dpwitness ledger clock`"
+            )
+
+    def stale(self, stamped: int, now: int) -> bool:
+        """Whether what was charged then is of another day than what is drawn now, and that matters."""
+        return self.windows and stamped // DAY != now // DAY
+
+    # --- counting ----------------------------------------------------------------------------------
+
+    def refused(
+        self,
+        asked: Sequence[tuple[Any, Amount]],
+        row_of: Callable[[Any], Row],
+        counting: Sequence[int],
+        now: int,
+    ) -> Refused | None:
+        """Return why the first of some charges has no room, all those before it being made; None if all have.
+
+        Parameters
+        ----------
+        asked
+            Who is to pay what.
+        row_of
+            What rules count of somebody now; asked for everybody in `asked` and `together`.
+        counting
+            The rules that count it.
+        now
+            The time.
+        """
+        rows: dict[Any, Row] = {}
+        for which, (key, charge) in enumerate(asked):
+            before = rows[key] if key in rows else row_of(key)
+            after = self.charged(key, before, charge, counting, now)
+            for i in counting:
+                group = self._members(i, key)
+                if group is None:
+                    continue
+                others = [(rows[each] if each in rows else row_of(each))[i] for each in group if each != key]
+                limit = self.rules[i]
+                since = _since(limit, now)
+                if not self._fits(i, [*others, after[i]], since):
+                    spent = self._spent([*others, before[i]], since)
+                    again = self._again(i, [*others, before[i].reserved(charge, -1)], now)
+                    return Refused(which, limit, spent, again)
+            rows[key] = after
+        return None
+
+    def _members(self, i: int, key: Any) -> tuple[Any, ...] | None:
+        """Return who is counted together with somebody by a rule; None if it does not count them."""
+        return self._group[i].get(key) if self.rules[i].groups else (key,)
+
+    def together(self, keys: Iterable[Any]) -> set[Any]:
+        """Return the records whose counts tell whether these can pay, besides their own."""
+        return {each for groups in self._group for key in keys for each in groups.get(key, ())}
+
+    def _spent(self, counted: Sequence[Counted], since: int) -> Any:
+        totals = [each.total(self._composition.zero, since) for each in counted]
+        return totals[0] if len(totals) == 1 else spent_together(self._composition, totals)
+
+    def _fits(self, i: int, counted: Sequence[Counted], since: int) -> bool:
+        return self._composition.fits(self._spent(counted, since), self.rules[i].budget)
+
+    def _again(self, i: int, counted: Sequence[Counted], now: int) -> datetime | None:
+        """Return when days that leave the window will have made room for a charge, which is among `counted` as held.
+
+        None if nothing but a reservation that is given back makes it, or it is over the limit by itself.
+        """
+        days = self.rules[i].days
+        if days is None:
+            return None
+        for day in sorted({day for each in counted for day in each.days if day >= now // DAY - days}):
+            if self._fits(i, counted, day + 1):
+                return datetime.fromtimestamp((day + days + 1) * 86_400, UTC)
+        return None
+
+    def charged(
+        self,
+        key: Any,
+        row: Row,
+        charge: Amount,
+        counting: Sequence[int],
+        now: int,
+    ) -> Row:
+        """Return a record's counts after a charge."""
+        return tuple(
+            counted.charged(charge, self._day(i, now), _since(self.rules[i], now))
+            if i in counting and self._members(i, key) is not None
+            else counted
+            for i, counted in enumerate(row)
+        )
+
+    def reserved(self, key: Any, row: Row, charge: Amount, counting: Sequence[int], position: int) -> Row:
+        """Return a record's counts after a reservation."""
+        return tuple(
+            counted.reserved(charge, position)
+            if i in counting and self._members(i, key) is not None
+            else counted
+            for i, counted in enumerate(row)
+        )
+
+    def drawn(self, row: Row, position: int, now: int) -> Row:
+        """Return a record's counts when a reservation of theirs is drawn: it is of today from here on."""
+        return tuple(
+            counted.without(position).charged(
+                counted.held[position], self._day(i, now), _since(self.rules[i], now)
+            )
+            if position in counted.held
+            else counted
+            for i, counted in enumerate(row)
+        )
+
+    def pruned(self, row: Row, now: int) -> Row:
+        """Return a record's counts without days that count no more."""
+        return tuple(
+            Counted(
+                {day: amount for day, amount in counted.days.items() if day >= _since(rule, now)},
+                counted.held,
+            )
+            for rule, counted in zip(self.rules, row, strict=True)
+        )
+
+    def returned(self, row: Row, position: int) -> Row:
+        """Return a record's counts when a reservation of theirs is given back."""
+        return tuple(counted.without(position) for counted in row)
+
+    def counts(self, key: Any, row_of: Callable[[Any], Row], now: int) -> list[tuple[Rule, Any]]:
+        """Return what each rule that counts somebody's charges counts now: with their group, if they are in one."""
+        found = []
+        for i, rule in enumerate(self.rules):
+            group = self._members(i, key)
+            if group is not None:
+                since = _since(rule, now)
+                found.append((rule, self._spent([row_of(each)[i] for each in group], since)))
+        return found
+
+    def _day(self, i: int, now: int) -> int:
+        return _FOR_EVER if self.rules[i].days is None else now // DAY
+
+    # --- written down ------------------------------------------------------------------------------
+
+    def text(self, row: Row) -> str | None:
+        """Return counts as text, exact; None if there are none."""
+        if not any(counted.days or counted.held for counted in row):
+            return None
+        return json.dumps(
+            [[_written(counted.days), _written(counted.held)] for counted in row], separators=(",", ":")
+        )
+
+    def read(self, text: str | None) -> Row:
+        """Return the counts that `text` described."""
+        if text is None:
+            return self.zero
+        row = tuple(Counted(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
+        if len(row) != len(self.rules):
+            raise ValueError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
+        return row
+
+    def _amounts(self, written: Mapping[str, Sequence[str | None]]) -> dict[int, Any]:
+        return {
+            int(key): self._composition.amount(
+                tuple(None if value is None else Fraction(value) for value in values)
+            )
+            for key, values in written.items()
+        }
+
+
+def _since(rule: Rule, now: int) -> int:
+    """Return the first day that a rule counts: the whole of it while any part may be in the window."""
+    return _FOR_EVER if rule.days is None else now // DAY - rule.days
+
+
+def _written(amounts: Mapping[int, Amount]) -> dict[str, list[str | None]]:
+    return {
+        str(key): [None if value is None else str(value) for value in amounts[key].values]
+        for key in sorted(amounts)
+    }
+
+
+def _at(now: int) -> str:
+    return f"{datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,173 @@
+"""Limits beside the budget: for a purpose, for a tenant, in any so many days, for people who are protected together."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accountant.budget import Budget
+from accountant.filters.composition_theorem import Composition
+from accountant.filters.groups import check_groups
+from accountant.gates.provenance import RecordId
+from accountant.scope import Scope, check_word
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One more limit that every charge it counts must keep, beside the accountant's budget.
+
+    The accountant's budget is the total: it counts every charge, for ever. A rule counts some of them: those for its
+    purpose and its tenant, those of the last days. A charge is made if the budget and all rules that count it have
+    room, or not at all.
+
+    **In any `days`.** T of them, say. A charge of a record at time t is accepted if what was charged since t - T,
+    whatever is reserved, and the new charge are within the rule's budget. Then for every s, what is published in
+    (s, s + T] is within it. Let t' be the last accepted request among those whose outputs lie in the interval, and
+    t₁ >= t' the time of the last of these outputs. Outputs of the interval that were drawn before t' are stamped later
+    than t₁ - T >= t' - T, so they were counted at t'. Those drawn after t' were requested before it, so they were open
+    reservations, and were counted, too: a reservation is stamped anew when it is drawn. So all of them are at most the
+    sum that was checked at t'. What is counted here is more: days are counted whole, in UTC, while any part of them may
+    be in the window. In terms of privacy: whatever was published up to s, also where s was chosen by what was
+    published, what comes out in the T after it satisfies the rule's budget, by the accountant's composition theorem
+    used as a filter on that interval.
+
+    Nothing is promised for longer times: k windows may lose k times the budget, so a fact that does not change is lost
+    in the end. The accountant's budget, which no window renews, is the limit on that. A budget that is renewed on the
+    first of each month promises less: epsilon = 1 a calendar month lets 2 through in a day. The rule rests on the
+    clock: it never goes back, and if it is ahead of the last charge by more than half the shortest window, and a day,
+    nothing is charged until an operator confirms it.
+
+    **For groups.** What the members of a group have spent is added up as one unit, whose data may change all together:
+    sums of epsilon for pure differential privacy; for zCDP and Gaussian DP (Σ √R)² of the members' totals R. For one
+    release that is the weak triangle inequality of Rényi divergences, D_α <= α (ρ₁ k/(k - 1) + ρ₂ k) at its best k, or
+    the sum of the members' mu; for all of them, Minkowski's inequality. The four members of a household that each spend
+    rho in the same releases have spent 16 rho, not 4.
+
+    Parameters
+    ----------
+    budget
+        What of a record, or a group, may be lost in what the rule counts; `Budget.unlimited` only permits.
+    purpose, tenant
+        Of what charges; None for all.
+    days
+        In any interval of so many days; None for ever.
+    groups
+        Records that are protected together; no record in two of them. Without any, every record by itself.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is of another kind or out of its range.
+    """
+
+    budget: Budget
+    purpose: str | None = None
+    tenant: str | None = None
+    days: int | None = None
+    groups: tuple[tuple[RecordId, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.budget, Budget):
+            raise ValueError(f"budget={self.budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
+        check_word("purpose", self.purpose)
+        check_word("tenant", self.tenant)
+        if self.days is not None and (type(self.days) is not int or not 1 <= self.days <= 3_660):
+            raise ValueError(f"days={self.days!r}: must be a whole number from 1 to 3660, or None")
+        if isinstance(self.groups, str) or any(isinstance(group, str | int) for group in self.groups):
+            raise ValueError(f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)")
+        object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
+        members = [record for group in self.groups for record in group]
+        for record in members:
+            if type(record) not in (int, str):
+                raise ValueError(f"groups: record {record!r} must be an int or a str")
+        if len(set(members)) < len(members):
+            twice = next(record for record in members if members.count(record) > 1)
+            raise ValueError(f"groups: record {twice!r} is named twice; it may be in one group, once")
+
+    def counts(self, scope: Scope) -> bool:
+        """Whether the rule counts charges for this."""
+        return self.purpose in (None, scope.purpose) and self.tenant in (None, scope.tenant)
+
+    def __str__(self) -> str:
+        whose = "its group's limit" if self.groups else "its limit"
+        scope = str(Scope(self.purpose, self.tenant))
+        days = "" if self.days is None else f" in any {self.days} day{'s' if self.days > 1 else ''}"
+        return f"{whose}{f' for {scope}' if scope else ''}{days}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data, exact to the last bit."""
+        return {
+            "budget": [float(self.budget.epsilon).hex(), float(self.budget.delta).hex()],
+            "purpose": self.purpose,
+            "tenant": self.tenant,
+            "days": self.days,
+            "groups": [list(group) for group in self.groups],
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Rule:
+        """Return what `to_dict` described."""
+        return cls(
+            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            saved["purpose"],
+            saved["tenant"],
+            saved["days"],
+            tuple(tuple(group) for group in saved["groups"]),
+        )
+
+
+def read_rules(path: Path) -> list[Rule]:
+    """Return the rules of a TOML file: a table ``[[rule]]`` each, with the parameters of `Rule`, epsilon and delta.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or a rule makes no sense; with the file and the number of the rule.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: is no TOML: {error}") from None
+    found = content.pop("rule", [])
+    if content or not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise ValueError(f"{path}: must have tables [[rule]] and nothing else")
+    rules = []
+    for number, given in enumerate(found, start=1):
+        table = dict(given)
+        try:
+            budget = Budget(table.pop("epsilon"), table.pop("delta", 0.0))
+            rules.append(Rule(budget, **table))
+        except KeyError:
+            raise ValueError(f"{path}: rule {number} has no epsilon (inf only permits)") from None
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: rule {number}: {error}") from None
+    return rules
+
+
+def checked_rules(rules: Sequence[Rule], composition: Composition) -> tuple[Rule, ...]:
+    """Return rules, if charges under a theorem can be held to them.
+
+    Raises
+    ------
+    ValueError
+        If one is no `Rule`, two limit the same charges, the theorem guarantees nothing under one's budget, or has no
+        sum for groups.
+    """
+    found = tuple(rules)
+    seen: dict[Any, Rule] = {}
+    for rule in found:
+        if not isinstance(rule, Rule):
+            raise ValueError(f"rules: {rule!r} must be a Rule, such as Rule(Budget(epsilon=0.5), days=30)")
+        if composition.settings().get("plan") is not None:
+            raise ValueError("rules: a plan fixes every release in advance; it takes no rules")
+        same = (rule.purpose, rule.tenant, rule.days, rule.groups)
+        if same in seen:
+            raise ValueError(f"rules: two of them limit the same charges: {seen[same]!r} and {rule!r}")
+        seen[same] = rule
+        composition.check(rule.budget)
+        if rule.groups:
+            check_groups(composition, rule.budget)
+    return found

@@ -1,0 +1,83 @@
+"""Who learns what is released, and for what: said once around the code that releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What charges are for.
+
+    Attributes
+    ----------
+    purpose
+        What for; None if nobody said.
+    tenant
+        Who learns it; None if nobody said.
+    """
+
+    purpose: str | None = None
+    tenant: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("purpose", "tenant"):
+            check_word(name, getattr(self, name))
+
+    def __str__(self) -> str:
+        given = (("purpose", self.purpose), ("tenant", self.tenant))
+        return " and ".join(f"{name} {word!r}" for name, word in given if word is not None)
+
+
+def check_word(name: str, word: object) -> None:
+    """Raise `ValueError` unless a purpose or tenant is none, or a text of 1 to 200 characters."""
+    if word is not None and not (isinstance(word, str) and 0 < len(word.strip()) <= len(word) <= 200):
+        raise ValueError(f"{name}={word!r}: must be a text of 1 to 200 characters, or None")
+
+
+_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)
+
+
+@contextmanager
+def spending_on(purpose: str | None = None, *, tenant: str | None = None) -> Iterator[None]:
+    """Let every charge in this block be for a purpose and a tenant.
+
+    What a block around it said and this one leaves out still holds. Other threads that are started in the block say it
+    for themselves: they begin without.
+
+    Parameters
+    ----------
+    purpose
+        What for, as the rules of the accountant name it.
+    tenant
+        Who learns it.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no text of 1 to 200 characters.
+
+    Examples
+    --------
+    >>> from accountant import Accountant, Budget, Rule, spending_on
+    >>> accountant = Accountant(Budget(epsilon=1.0), rules=[Rule(Budget(epsilon=0.25), purpose="ads", days=30)])
+    >>> with spending_on("ads"):
+    ...     pass  # releases in here are held to the rule for ads, and to the budget
+    """
+    around = _SCOPE.get()
+    inside = Scope(
+        around.purpose if purpose is None else purpose, around.tenant if tenant is None else tenant
+    )
+    token = _SCOPE.set(inside)
+    try:
+        yield
+    finally:
+        _SCOPE.reset(token)
+
+
+def current_scope() -> Scope:
+    """Return what charges are for here."""
+    return _SCOPE.get()
