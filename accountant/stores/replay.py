@@ -206,7 +206,7 @@ class Replay:
                 self.give_back(of)
             else:
                 self._drawn_at[of] = now
-                if of in self._keys:
+                if self.limits is not None and of in self._keys:
                     self.stamps[self._keys[of]] = now
         elif "drawn again" in body:
             self._draw_again(position, body["drawn again"], body["at"])

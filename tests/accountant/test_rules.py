@@ -175,6 +175,16 @@ def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
         accountant.ledger.verify()
 
 
+@pytest.mark.parametrize("rules", [(), (WEEK,)])
+def test_a_reservation_with_a_key_is_stamped_when_it_is_drawn(time: Time, rules: tuple[Rule, ...]) -> None:
+    accountant: Any = made(*rules, store="sqlite://")
+    accountant.reserve(accountant.price(HALF, accountant.private([0.5], UNIT, "ann")), request="a")
+    time.now += DAY
+    spend(accountant, "ann", request="a")
+    stamps = accountant.ledger.verify().replay.stamps
+    assert stamps == {'"a"': time.now if rules else time.now - DAY}
+
+
 def test_a_clock_that_runs_ahead_is_confirmed_first(time: Time, tmp_path: Path) -> None:
     accountant = made(WEEK, store=tmp_path / "ledger.db")
     spend(accountant, "ann")
