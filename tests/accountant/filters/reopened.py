@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant import Accountant
+from accountant.scope import Scope
 from accountant.stores.imports import FORMER_FORMAT, import_ledger
 from accountant.stores.opening import open_store
 
@@ -33,7 +34,7 @@ def in_a_database(accountant: Accountant, **options: Any) -> Accountant:
     """Return an accountant with the same charges on a database in memory."""
     terms = accountant.terms()
     store = open_store("sqlite://", terms)
-    store.import_entries(accountant.ledger.entries, "test")
+    store.import_entries([(Scope(), accountant.ledger.entries)], "test")
     return Accountant(
         terms.budget,
         composition=terms.composition,
