@@ -13,12 +13,16 @@ from mechanisms.rounding import up
 
 
 def account_json(accountant: Accountant, record: RecordId) -> dict[str, Any]:
-    """Return what a record has spent and has left, in the numbers of the composition theorem."""
+    """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
     spent = accountant.ledger.spent(record)
     return {
         "record": record,
         "spent": _parts(spent, up),
         "left": _parts(accountant.composition.left(spent, accountant.budget), _down),
+        "rules": [
+            {"rule": str(rule), "left": _parts(left, _down)}
+            for rule, left in accountant.left_by_rule(record).items()
+        ],
     }
 
 

@@ -14,6 +14,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
+from accountant.scope import Scope as ChargeScope
+from accountant.scope import spending_on
 from accountant.service.asked import read_object
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, Scope
@@ -114,14 +117,16 @@ class _Front:
         return _refusal(problem, request.scope)
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
-        client = self._client(operation, request)
+        key = self._key(operation, request)
+        client = None if key is None else key.name
         if not self._rate.admits(client):
             raise Problem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
         body = await self._body(request) if operation.method == "POST" else {}
-        found = await self._threaded(partial(operation.answer, client or "", body))
+        scope = None if key is None or operation.run is not None else key.spends_on
+        found = await self._threaded(partial(_for_scope, scope, operation, client or "", body))
         return found if isinstance(found, Response) else JSONResponse(dict(found))
 
-    def _client(self, operation: Operation, request: Request) -> str | None:
+    def _key(self, operation: Operation, request: Request) -> ApiKey | None:
         if operation.scope is None:
             return None
         try:
@@ -141,7 +146,7 @@ class _Front:
             raise Problem(403, "wrong-scope", f"this key does not allow what takes the scope {scope!r}")
         if not key.reaches(operation.run):
             raise Problem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")
-        return key.name
+        return key
 
     def _presented(self, operation: Operation, request: Request) -> ApiKey | None:
         kind, _, word = request.headers.get("authorization", "").partition(" ")
@@ -190,6 +195,12 @@ class _Front:
             if not begun.is_set():  # it never will
                 end()
             raise
+
+
+def _for_scope(scope: ChargeScope | None, operation: Operation, client: str, body: Body) -> Any:
+    """Do what is asked; what it charges is for this purpose and tenant. A run charges together what many asked for."""
+    with nullcontext() if scope is None else spending_on(scope.purpose, tenant=scope.tenant):
+        return operation.answer(client, body)
 
 
 class _Guard:

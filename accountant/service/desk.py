@@ -15,7 +15,7 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
 from accountant.place import acting_for
 from accountant.quote import Quote
-from accountant.refusals import BudgetExceeded, GateClosed, Refusal
+from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refusal
 from accountant.service.amounts_json import account_json, summary_json
 from accountant.service.asked import Asked
 from accountant.service.problem import Problem, invalid, kind_of
@@ -93,7 +93,7 @@ class Desk:
         """Return the price; whatever is refused here is refused for what is public."""
         try:
             return self._accountant.price(asked.mechanism, private)
-        except GateClosed:
+        except (GateClosed, PurposeRefused):
             raise
         except Refusal as refused:
             raise Problem(422, kind_of(refused), refused.message, "mechanism") from None
@@ -143,6 +143,8 @@ class Desk:
                 return act()
         except BudgetExceeded as refused:
             raise Problem(409, "budget-exceeded", refused.message) from None
+        except PurposeRefused as refused:
+            raise Problem(403, "purpose-refused", refused.message) from None
         except KeyUsed:
             words = (
                 "this key was used for something else: other mechanism, domain or records, or another step"

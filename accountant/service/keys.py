@@ -10,17 +10,20 @@ import re
 import secrets
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum, unique
 from pathlib import Path
 from typing import Any
 
 from accountant.data_files import DataFileError, from_json
+from accountant.scope import Scope as ChargeScope
 from accountant.stores.file_lock import one_at_a_time
 from accountant.whole_file import whole_file
 
 _FORMAT = "dpwitness-keys-1"
+_MUST_HAVE, _MAY_HAVE = frozenset({"name", "scopes", "sha256"}), frozenset({"runs", "purpose", "tenant"})
 _PREFIX = "dpw_"
+_ANYTHING = ChargeScope()
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -49,12 +52,16 @@ class ApiKey:
         SHA-256 of the key. Keys are 256 random bits, so that no slower hash is needed.
     runs
         The runs that it is for, and nothing else is; empty if it is for all, and for the ledger.
+    spends_on
+        What charges of the ledger are for that are made with it, and who learns what is released: the ledger's rules
+        count them by that.
     """
 
     name: str
     scopes: frozenset[Scope]
     digest: bytes
     runs: frozenset[str] = frozenset()
+    spends_on: ChargeScope = _ANYTHING
 
     def allows(self, scope: Scope) -> bool:
         """Whether it may be used for this."""
@@ -123,12 +130,18 @@ class KeyFile:
                 found = key
         return found
 
-    def add(self, name: str, scopes: Iterable[Scope], runs: Iterable[str] = ()) -> str:
+    def add(
+        self,
+        name: str,
+        scopes: Iterable[Scope],
+        runs: Iterable[str] = (),
+        spends_on: ChargeScope = _ANYTHING,
+    ) -> str:
         """Make a key, and return it: nobody can find it out later.
 
         Parameters
         ----------
-        name, scopes, runs
+        name, scopes, runs, spends_on
             As `ApiKey` has them.
 
         Raises
@@ -149,7 +162,9 @@ class KeyFile:
             keys = self.known()
             if any(each.name == name for each in keys):
                 raise ValueError(f"name={name!r}: there is a key of this name; remove it first")
-            self._write((*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest(), reached)))
+            self._write(
+                (*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest(), reached, spends_on))
+            )
         return key
 
     def remove(self, name: str) -> None:
@@ -180,6 +195,7 @@ class KeyFile:
                 "scopes": sorted(scope.value for scope in key.scopes),
                 "sha256": key.digest.hex(),
                 **({"runs": sorted(key.runs)} if key.runs else {}),
+                **{name: word for name, word in asdict(key.spends_on).items() if word is not None},
             }
             for key in keys
         ]
@@ -196,8 +212,11 @@ def _listed(saved: Any) -> list[Any]:
 
 
 def _key(saved: Any) -> ApiKey:
-    if not isinstance(saved, dict) or saved.keys() - {"runs"} != {"name", "scopes", "sha256"}:
-        raise ValueError("a key must have a name, scopes and sha256, perhaps runs, and nothing else")
+    if not isinstance(saved, dict) or saved.keys() - _MAY_HAVE != _MUST_HAVE:
+        raise ValueError(
+            f"a key must have {', '.join(sorted(_MUST_HAVE))}, may have {', '.join(sorted(_MAY_HAVE))}, and has "
+            "nothing else"
+        )
     if not isinstance(saved["name"], str) or not _NAME.fullmatch(saved["name"]):
         raise ValueError(f"name = {saved['name']!r}: is no name of a key")
     digest = bytes.fromhex(saved["sha256"])
@@ -206,4 +225,5 @@ def _key(saved: Any) -> ApiKey:
     runs = saved.get("runs", [])
     if not isinstance(runs, list) or ("runs" in saved and not runs):  # none would be all
         raise ValueError(f"runs of {saved['name']}: must be a list of one or more")
-    return ApiKey(saved["name"], frozenset(map(Scope, saved["scopes"])), digest, frozenset(runs))
+    spends_on = ChargeScope(saved.get("purpose"), saved.get("tenant"))
+    return ApiKey(saved["name"], frozenset(map(Scope, saved["scopes"])), digest, frozenset(runs), spends_on)

@@ -78,7 +78,8 @@ AMOUNTS = {
     "additionalProperties": {"type": ["number", "null"]},
     "description": "By the numbers of the ledger's composition theorem; null is no finite number, or no limit.",
 }
-ACCOUNT = object_of(record=RECORD, spent=AMOUNTS, left=AMOUNTS)
+_RULES = {"type": "array", "items": object_of(rule=TEXT, left=AMOUNTS)}
+ACCOUNT = object_of(record=RECORD, spent=AMOUNTS, left=AMOUNTS, rules=_RULES)
 
 _OF_ALL: dict[str, Any] = {
     "Health": object_of(status={"const": "ok"}),

@@ -153,18 +153,27 @@ def keys_group() -> None:
 @click.option(
     "--run", "runs", multiple=True, help="The run that the key is for, and nothing else [default: all]."
 )
+@click.option("--purpose", help="What charges with the key are for: rules of the ledger count them by it.")
+@click.option("--tenant", help="Who learns what is released with the key.")
 @_store_option
 @_keys_option
 def add(
-    name: str, scopes: tuple[str, ...], runs: tuple[str, ...], store: str | None, keys: Path | None
+    name: str,
+    scopes: tuple[str, ...],
+    runs: tuple[str, ...],
+    purpose: str | None,
+    tenant: str | None,
+    store: str | None,
+    keys: Path | None,
 ) -> None:
     """Make a key, and print it: once, as only its hash is stored.
 
     NAME stands beside every charge that is made with it.
     """
+    from accountant.scope import Scope as ChargeScope
     from accountant.service.keys import Scope
 
-    click.echo(_key_file(keys, store).add(name, map(Scope, scopes), runs))
+    click.echo(_key_file(keys, store).add(name, map(Scope, scopes), runs, ChargeScope(purpose, tenant)))
 
 
 @keys_group.command("list")
@@ -172,17 +181,25 @@ def add(
 @_keys_option
 @json_option
 def list_(store: str | None, keys: Path | None, as_json: bool) -> None:
-    """List names, scopes, and the runs that keys are for."""
+    """List names, scopes, the runs that keys are for, and what they spend on."""
+    known = _key_file(keys, store).known()
     found = {
-        key.name: {"scopes": sorted(scope.value for scope in key.scopes), "runs": sorted(key.runs)}
-        for key in _key_file(keys, store).known()
+        key.name: {
+            "scopes": sorted(scope.value for scope in key.scopes),
+            "runs": sorted(key.runs),
+            "purpose": key.spends_on.purpose,
+            "tenant": key.spends_on.tenant,
+        }
+        for key in known
     }
 
     def render(console: Console) -> None:
-        table = Table("name", "scopes", "runs")
-        for name, each in found.items():
-            table.add_row(name, ", ".join(each["scopes"]), ", ".join(each["runs"]) or "all, and the ledger")
-        console.print(table if found else "no keys")
+        table = Table("name", "scopes", "runs", "spends on")
+        for key in known:
+            scopes = ", ".join(sorted(scope.value for scope in key.scopes))
+            runs = ", ".join(sorted(key.runs)) or "all, and the ledger"
+            table.add_row(key.name, scopes, runs, printable(str(key.spends_on)))
+        console.print(table if known else "no keys")
 
     show(as_json, lambda: {"keys": found}, render)
 

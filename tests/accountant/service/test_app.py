@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 from asking import Http, refused
 
-from accountant import Accountant, Budget, ZeroConcentratedComposition
+from accountant import Accountant, Budget, Rule, ZeroConcentratedComposition
 from accountant.place import Place
+from accountant.scope import Scope as ChargeScope
 from accountant.service.app import make_app
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, Scope
@@ -226,6 +227,32 @@ def test_a_restart_goes_on(client: Client) -> None:
     assert client.ask("/v1/commit", asks()).status_code == 200
     assert client.spent() == 1.0
     client.desk.store.close()
+
+
+def test_a_key_spends_on_its_purpose_and_for_its_tenant(opened: Opened) -> None:
+    rules = [
+        Rule(Budget(0.5), purpose="ads"),
+        Rule(Budget(1.0), purpose="safety"),
+        Rule(Budget(0.5), tenant="acme"),
+        Rule(Budget(2.0), tenant="us"),
+    ]
+    client = opened(budget=Budget(5.0), rules=rules)
+    for name, purpose, tenant in (("ads", "ads", "us"), ("acme", "safety", "acme")):
+        client.words[name] = client.keys.add(name, [Scope.SPEND], (), ChargeScope(purpose, tenant))
+    assert client.ask("/v1/release", asks(), "ads").status_code == 200
+    words = refused(client.ask("/v1/release", asks("more"), "ads"), 409, "budget-exceeded")
+    assert "'ads'" in words
+    assert client.ask("/v1/reserve", without_values(asks()), "acme").status_code == 200
+    assert client.ask("/v1/commit", asks(), "acme").status_code == 200
+    refused(client.ask("/v1/release", asks("more"), "acme"), 409, "budget-exceeded")
+    refused(
+        client.ask("/v1/release", asks(), "ann"), 403, "purpose-refused"
+    )  # it spends on nothing in particular
+    (found,) = client.ask("/v1/left", {"records": ["ann"]}, "eve").json()["records"]
+    assert {each["rule"]: each["left"]["epsilon"] for each in found["rules"]} == {
+        str(rule): left for rule, left in zip(rules, (0.0, 0.5, 0.0, 1.5), strict=True)
+    }
+    assert found["spent"]["epsilon"] == 1.0
 
 
 # --- abuse --------------------------------------------------------------------------------------
@@ -495,6 +522,7 @@ def test_the_summary(client: Client) -> None:
         "record": "ann",
         "spent": {"epsilon": 1.0, "delta": 0.0},
         "left": {"epsilon": 0.0, "delta": 0.0},
+        "rules": [],
     }
     assert [(line["asked_by"], line["releases"], line["records"]) for line in found["releases"]] == [
         ("key ann", 1, 1),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from accountant.scope import Scope as ChargeScope
 from accountant.service.keys import KeyFile, Scope
 
 
@@ -75,6 +76,7 @@ def test_a_file_that_others_may_write_is_not_believed(keys: KeyFile) -> None:
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "scopes": ["all"]}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "runs": []}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "runs": "shop"}]},
+        lambda saved: {**saved, "keys": [{**saved["keys"][0], "purpose": ""}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "sha256": "00"}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "sha256": 7}]},
         lambda saved: {**saved, "keys": [{**saved["keys"][0], "name": "a:b"}]},
@@ -89,8 +91,9 @@ def test_damaged_files_are_named(keys: KeyFile, change) -> None:  # type: ignore
 
 def test_a_key_may_be_for_some_runs_only(keys: KeyFile) -> None:
     keys.add("web", [Scope.ACT], ["shop", "news"])
-    keys.add("ann", [Scope.ACT])
+    keys.add("ann", [Scope.ACT], spends_on=ChargeScope("ads", "acme"))
     web, ann = KeyFile(keys.path).known()
+    assert [web.spends_on, ann.spends_on] == [ChargeScope(), ChargeScope("ads", "acme")]
     assert [web.reaches(run) for run in ("shop", "news", "other", None)] == [True, True, False, False]
     assert [ann.reaches(run) for run in ("shop", None)] == [True, True]
     with pytest.raises(ValueError, match=r"run='\.\.': must be 1 to 64 letters"):

@@ -34,13 +34,17 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_keys_are_made_listed_and_removed(run: Run, tmp_path: Path) -> None:
     store = tmp_path / "ledger.db"
-    code, out, _ = run("keys", "add", "ann", "--scope", "spend", "--scope", "read", "--store", store)
+    code, out, _ = run(
+        "keys", "add", "ann", "--scope", "spend", "--scope", "read", "--purpose", "ads", "--store", store
+    )
     assert code == 0
     found = KeyFile(tmp_path / "ledger.db.keys").find(out.strip())
     assert found is not None
     assert found.name == "ann"
     code, out, _ = run("keys", "list", "--keys", f"{store}.keys", "--json")
-    assert json.loads(out) == {"keys": {"ann": {"scopes": ["read", "spend"], "runs": []}}}
+    assert json.loads(out) == {
+        "keys": {"ann": {"scopes": ["read", "spend"], "runs": [], "purpose": "ads", "tenant": None}}
+    }
     assert run("keys", "add", "web", "--scope", "act", "--run", "shop", "--store", store)[0] == 0
     assert json.loads(run("keys", "list", "--store", store, "--json")[1])["keys"]["web"]["runs"] == ["shop"]
     assert run("keys", "remove", "web", "--store", store)[0] == 0
