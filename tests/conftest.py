@@ -1,6 +1,7 @@
-"""Hypothesis profiles: the suite repeats itself exactly; HYPOTHESIS_PROFILE=explore looks further."""
+"""Hypothesis profiles: the suite repeats itself exactly; HYPOTHESIS_PROFILE=explore looks further. One browser."""
 
 import os
+import shutil
 import signal
 
 import pytest
@@ -27,6 +28,33 @@ def pytest_collection_modifyitems(items):
         for number, item in enumerate(every):
             if number not in kept:
                 item.add_marker(pytest.mark.slow)
+
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_NO_BROWSER = f"no browser ({', '.join(_BROWSERS)}): what people see was not looked at"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return the machine's own Chromium, one of each test process; none is ever downloaded."""
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(_NO_BROWSER)
+        pytest.skip(_NO_BROWSER)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found)
+        yield browser
+        browser.close()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say loudly what nobody looked at."""
+    skipped = sum(_NO_BROWSER in str(each.longrepr) for each in terminalreporter.stats.get("skipped", ()))
+    if skipped:
+        terminalreporter.section(f"WARNING: {skipped} tests skipped: {_NO_BROWSER}", "!", red=True)
 
 
 @pytest.fixture

@@ -218,7 +218,7 @@ class Retelling:
         elif taped.values is None or _same(taped.values, value._values[0]):
             return
         elif self._changed.isdisjoint(_holders(value, None)):
-            self._note("raw-flow", calling_place(), "a private value of records that did not change differs")
+            self._note("raw-flow", calling_place(), "a private value differs, though no record in it changed")
 
     def leaves(
         self,
@@ -245,7 +245,7 @@ class Retelling:
         elif _same(taped.values, values):
             pass
         elif self._changed.isdisjoint(_holders(private, where)):
-            self._note("raw-flow", place, "what would be released of records that did not change differs")
+            self._note("raw-flow", place, "what would be released differs, though no record in it changed")
         elif further := self._too_far(taped.values, values, private, where):
             self._note(
                 "raw-flow",

@@ -23,7 +23,7 @@ table { border-collapse: collapse; width: 100%; }
 caption { text-align: left; color: #4a4a4a; padding: .25rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid #767676; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; }
+td, tbody th, dd { overflow-wrap: anywhere; }
 meter { width: 8rem; }
 dt { font-weight: 600; } dd { margin: 0 0 .5rem 0; }
 """
@@ -157,7 +157,7 @@ def _table(
 ) -> Element:
     # what scrolls must be reached from the keyboard
     scrolls = SubElement(
-        section, "div", {"class": "scrolls", "tabindex": "0", "role": "region", "aria-labelledby": name}
+        section, "div", {"class": "scrolls", "tabindex": "0", "role": "group", "aria-labelledby": name}
     )
     table = SubElement(scrolls, "table")
     _text(table, "caption", caption)

@@ -14,8 +14,8 @@ from typing import Literal
 from verify.document.axis import axis_scale
 from verify.printable import printable
 
-_WIDTH, _HEIGHT = 640.0, 320.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 16.0, 12.0, 44.0
+_WIDTH, _HEIGHT = 480.0, 300.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 14.0, 12.0, 44.0
 _LEGEND = 20.0  # height of a line of the legend
 _MOST_TICKS = 8
 
@@ -102,7 +102,7 @@ def interval(claim: float, low: float, high: float, words: str = "") -> str:
     Bounds that contradict each other (low > high) are drawn as two points.
     """
     top, step = axis_scale((claim, low, high))
-    left, right, base = 24.0, _WIDTH - 80.0, 64.0
+    left, right, base = 24.0, _WIDTH - 72.0, 64.0
     infinity = _WIDTH - 24.0
 
     def at(epsilon: float) -> float:
@@ -143,16 +143,27 @@ def _grid(x: Axis, y: Axis) -> str:
     for value in x.ticks():
         at = _LEFT + width * x.share(value)
         parts.append(f'<line class="grid" x1="{at:.1f}" y1="{_TOP}" x2="{at:.1f}" y2="{_TOP + height}"/>')
-        parts.append(f'<text x="{at:.1f}" y="{_TOP + height + 18}" text-anchor="middle">{value:g}</text>')
+        parts.append(
+            f'<text x="{at:.1f}" y="{_TOP + height + 18}" text-anchor="middle">{_short(value)}</text>'
+        )
     for value in y.ticks():
         at = _TOP + height * (1.0 - y.share(value))
         parts.append(f'<line class="grid" x1="{_LEFT}" y1="{at:.1f}" x2="{_LEFT + width}" y2="{at:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{value:g}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{_short(value)}</text>')
     middle = _LEFT + width / 2
     parts.append(f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{_said(x.label)}</text>')
     turn = f'transform="rotate(-90 14 {_TOP + height / 2})"'
     parts.append(f'<text x="14" y="{_TOP + height / 2}" text-anchor="middle" {turn}>{_said(y.label)}</text>')
     return "".join(parts)
+
+
+def _short(value: float) -> str:
+    """Return a round number in at most five characters."""
+    return (
+        f"{value:g}"
+        if 1e-3 <= value < 1e4 or value == 0.0
+        else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    )
 
 
 def _tick(at: float, base: float, label: str) -> str:

@@ -23,6 +23,7 @@ from verify.document.blocks import (
 )
 from verify.printable import printable
 
+_LONGEST_WORD = 20  # a cell breaks longer ones anywhere, and others never
 _SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "open": "?"}
 
 _STYLE = """
@@ -31,24 +32,31 @@ _STYLE = """
 color:var(--ink);background:var(--page);font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1rem}
 @media (prefers-color-scheme:dark){.dpwitness{--ink:#e8e8ec;--page:#17181c;--soft:#b0b3bd;--rule:#45484f;--wash:#22242a;
 --good:#7fd79a;--bad:#ff9c94;--open:#f0c060;--proved:#8ab8ff;--shown:#ff9c94}}
-.dpwitness h1,.dpwitness h2,.dpwitness h3,.dpwitness h4{line-height:1.25;margin:1.6em 0 .4em;color:var(--ink)}
+.dpwitness h1,.dpwitness h2,.dpwitness h3,.dpwitness h4{line-height:1.25;margin:1.6em 0 .4em;color:var(--ink);
+overflow-wrap:anywhere}
 .dpwitness .verdict{font-weight:700;letter-spacing:.04em;padding:.15em .5em;border:2px solid;border-radius:.3em;
 margin-right:.5em;display:inline-block}
 .dpwitness .good{color:var(--good)}.dpwitness .bad{color:var(--bad)}.dpwitness .open{color:var(--open)}
+@media (max-width:30rem){.dpwitness :is(h1,h2){font-size:1.4rem}}
 .dpwitness .meaning{font-size:1.15em;font-weight:600}
-.dpwitness table{border-collapse:collapse;width:100%;margin:.6em 0;font-size:.92em;background:transparent}
+.dpwitness table{border-collapse:collapse;width:100%;font-size:.92em;background:transparent}
+.dpwitness .scrolls{overflow-x:auto;margin:.6em 0}
 .dpwitness th,.dpwitness td{text-align:left;vertical-align:top;padding:.3em .6em;border-bottom:1px solid var(--rule);
-overflow-wrap:anywhere;color:var(--ink);background:transparent}
-.dpwitness .facts th{width:9.5rem;color:var(--soft);font-weight:600}
+color:var(--ink);background:transparent}
+.dpwitness .long{overflow-wrap:anywhere;min-width:10rem}
+.dpwitness .facts th{width:9.5rem;color:var(--soft);font-weight:600}.dpwitness .facts td{overflow-wrap:anywhere}
+@media (max-width:30rem){.dpwitness .facts :is(tr,th,td){display:block;width:auto}
+.dpwitness .facts th{border:0;padding-bottom:0}}
 .dpwitness pre{background:var(--wash);color:var(--ink);padding:.6em .8em;white-space:pre-wrap;overflow-wrap:anywhere;
 border-radius:.3em;margin:.6em 0}
-.dpwitness p,.dpwitness li{overflow-wrap:anywhere}
+.dpwitness :is(p,li,summary,figcaption){overflow-wrap:anywhere}
 .dpwitness details{border:1px solid var(--rule);border-radius:.3em;padding:.4em .8em;margin:.8em 0}
 .dpwitness summary{cursor:pointer;font-weight:600}
-.dpwitness a{color:var(--proved)}
+.dpwitness a{color:var(--proved)}.dpwitness :focus-visible{outline:3px solid var(--proved);outline-offset:2px}
 .dpwitness article+article{border-top:3px solid var(--rule);margin-top:3rem}
 .dpwitness footer{color:var(--soft);font-size:.85em;margin-top:3rem;border-top:1px solid var(--rule)}
-.dpwitness svg{width:100%;height:auto;max-width:40rem;display:block;margin:.6em 0}
+.dpwitness figure{margin:.8em 0}.dpwitness figcaption{color:var(--soft);font-size:.92em}
+.dpwitness svg{width:100%;height:auto;max-width:36rem;display:block}
 .dpwitness svg text{fill:var(--ink);font:13px system-ui,sans-serif}
 .dpwitness svg .small{fill:var(--soft);font-size:12px}
 .dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
@@ -57,10 +65,12 @@ border-radius:.3em;margin:.6em 0}
 .dpwitness .line{fill:none;stroke-width:2}.dpwitness .proved{stroke:var(--proved)}
 .dpwitness .shown{stroke:var(--shown);stroke-dasharray:7 3}
 .dpwitness .claim{stroke:var(--ink);stroke-dasharray:3 3}.dpwitness .aside{stroke:var(--soft);stroke-dasharray:1 4}
+@page{margin:18mm 16mm}
 @media print{.dpwitness{--ink:#000;--page:#fff;--soft:#333;--rule:#999;--wash:#f3f4f7;--good:#14632e;--bad:#a11a1a;
 --open:#7a4b00;--proved:#1a56a0;--shown:#a11a1a;font-size:11pt;max-width:none;padding:0}
 .dpwitness article+article{break-before:page;border:0;margin:0}
-.dpwitness svg,.dpwitness tr,.dpwitness pre{break-inside:avoid}
+.dpwitness .scrolls{overflow:visible}.dpwitness .long{min-width:8rem}
+.dpwitness :is(figure,tr,pre){break-inside:avoid}
 .dpwitness h2,.dpwitness h3,.dpwitness h4{break-after:avoid}
 .dpwitness details::details-content{content-visibility:visible;display:block;height:auto}}
 """
@@ -117,7 +127,8 @@ def _contents(documents: Sequence[Document]) -> str:
 
 def _article(document: Document, level: int) -> str:
     sign = f'<span class="verdict {document.tone}">{_SIGNS[document.tone]} {_text(document.verdict)}</span>'
-    head = f"<h{level}>{sign} {_text(document.name)}</h{level}>\n"
+    name = _text(document.name).replace(" = ", "\u00a0=\u00a0")  # a line does not end at an equals sign
+    head = f"<h{level}>{sign} {name}</h{level}>\n"
     meaning = f'<p class="meaning">{_text(document.meaning)}</p>\n'
     return head + meaning + "".join(_section(section, level + 1) for section in document.sections)
 
@@ -144,16 +155,21 @@ def _block(block: Block) -> str:
             return f'<table class="facts"><tbody>\n{rows}</tbody></table>\n'
         case Table(heading, rows_):
             head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in heading)
-            body = "".join(
-                f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>\n" for row in rows_
-            )
-            return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>\n"
+            body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows_)
+            table = f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+            said = _text(f"table: {', '.join(heading)}")  # what scrolls must be reached from the keyboard
+            return f'<div class="scrolls" role="group" tabindex="0" aria-label="{said}">{table}</div>\n'
         case Code(line):
             return f"<pre><code>{_text(line)}</code></pre>\n"
-        case Picture(drawn):
-            return f"<figure>{drawn}</figure>\n"
+        case Picture(drawn, words):
+            return f"<figure>{drawn}<figcaption>{_text(words)}</figcaption></figure>\n"
         case Fold(title, inner):
             return f"<details><summary>{_text(title)}</summary>\n{_blocks(inner)}</details>\n"
+
+
+def _cell(text: str) -> str:
+    long = any(len(word) > _LONGEST_WORD for word in text.split())
+    return f'<td class="long">{_text(text)}</td>' if long else f"<td>{_text(text)}</td>"
 
 
 def _text(text: str) -> str:

@@ -101,7 +101,7 @@ def _outcome(report: RegretReport) -> Section:
         )
         for each in outcome
     )
-    heading = ("round", "mean", "at least", "at most", "bound", "worst", "")
+    heading = ("round", "mean", "at least", "at most", "bound", "worst", "verdict")
     points = [(float(each.round), each.mean) for each in outcome if each.mean > 0.0]
     values = [
         value for each in outcome for value in (each.mean, each.lower, each.upper, each.bound, each.trivial)
@@ -133,7 +133,7 @@ def _proof(report: RegretReport) -> Section | None:
     )
     said = "Each line is a statement that the theorem's proof uses, watched while the learner ran."
     return Section(
-        "What the proof rests on", (Paragraph(said), Table(("check", "p-value", "seen", ""), rows))
+        "What the proof rests on", (Paragraph(said), Table(("check", "p-value", "seen", "verdict"), rows))
     )
 
 

@@ -79,12 +79,17 @@ def verification_document(verification: Verification, **files: str) -> Document:
 def provenance_section(provenance: Provenance, **files: str) -> Section:
     """Return when and by which code a result was made; `files` are digests of what it was read from, by name."""
     versions = ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
-    pairs = [("date", provenance.date or "not known"), ("versions", versions)]
+    pairs = [("date", _utc(provenance.date) or "not known"), ("versions", versions)]
     pairs += [
         (_DIGESTS.get(name, f"digest of {name}"), digest) for name, digest in provenance.digests.items()
     ]
     pairs += [(f"SHA-256 of {name}", digest) for name, digest in files.items()]
     return Section("When and by which code", (Facts(tuple(pair for pair in pairs if pair[1])),))
+
+
+def _utc(date: str) -> str:
+    """Return a date of ISO 8601 in UTC as people read it."""
+    return date.replace("T", " ").replace("+00:00", " UTC")
 
 
 def references_section(words: tuple[str, ...]) -> Section | None:

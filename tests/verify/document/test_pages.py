@@ -33,14 +33,15 @@ _TAGS = set(
     re.findall(
         r"\w+",
         "html head meta title style body main article h1 h2 h3 h4 h5 p span section ul li ol nav a table thead tbody "
-        "tr th td pre code figure svg line polyline polygon rect path text details summary footer div circle",
+        "tr th td pre code figure figcaption svg line polyline polygon rect path text details summary footer div "
+        "circle",
     )
 )
 _ATTRIBUTES = set(
     re.findall(
         r"[\w-]+",
         "lang charset http-equiv content name class id href aria-label scope viewbox role xmlns x y x1 y1 x2 y2 width "
-        "height points d text-anchor transform cx cy r",
+        "height points d text-anchor transform cx cy r tabindex",
     )
 )
 

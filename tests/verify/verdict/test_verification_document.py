@@ -102,7 +102,7 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
         "| neighbours | one record replaced by any other (replace one) |",
         "| claimed in | Theorem 7 |",
         "## How sure this is, and its limits",
-        "| date | 2026-11-23T18:00:00+00:00 |",
+        "| date | 2026-11-23 18:00:00 UTC |",
         "| versions | dpwitness 0.1.0 |",
         "ab12",
         "cd34",

@@ -1,0 +1,139 @@
+"""A document of every kind, with numbers, names and findings as long as they get."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from accountant.audit import Question
+from accountant.provenance import Provenance
+from algorithms.claim import ClaimForm, View
+from mechanisms import Assumption, AssumptionKind
+from verify.audit_document import audit_document
+from verify.commands.audit_file import audit_file
+from verify.document.blocks import Document
+from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.regret_claims.outcome import Checkpoint
+from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.regret_document import regret_document
+from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.verdict.answer import SubjectKind
+from verify.verdict.result import Verification
+from verify.verdict.verdict import decide
+from verify.verdict.verification_document import verification_document
+
+_LONG = "_".join(["a_name_that_does_not_end"] * 6)
+_PATH = f"/home/somebody/{'/'.join(['folder'] * 20)}/mine.py"
+MADE = Provenance(
+    "2026-11-23T18:00:00+00:00",
+    {"python": "3.11.7", "dpwitness": "0.1.0", "numpy": "2.4.6", "hypothesis": "6.170.15"},
+    {
+        "dpwitness": "69e4aec75ee8121987579157cca12c0e125eaec4ba3d2786a21ea9e7403ddbbf",
+        "subject": "4af691a60d1921c9",
+    },
+)
+_CLAIM = ClaimForm("local", View.MESSAGE, "the rewards of one round", "Theorem 7 of the paper").at(1.0, 1e-5)
+_BAND = {
+    "words": "The whole curve: δ is at least 0.25 at ε = 0.",
+    "confidence": 0.95,
+    "epsilon": [0.0, 0.5, 1.0, 1.5],
+    "delta_lower": [0.25, 0.1, 1e-3, 0.0],
+    "delta_upper": [0.5, 0.3, 0.1, 1e-6],
+    "delta_upper_by": "the profile of the mechanism",
+    "trade_off": {"alpha": [0.0, 0.3, 1.0], "beta_upper": [1.0, 0.3, 0.0]},
+}  # fmt: skip
+_FINDINGS = (
+    Finding(FindingKind.RAW_READ, f"{_PATH}:3", "the learner reads a raw value " * 8),
+    Finding(FindingKind.CRASH, "", "the learner raised"),
+)
+_QUIET = Assumption(AssumptionKind.CLAIM, "your class is as quiet as it says", f"{_PATH}:1")
+
+
+def _verification(
+    kind: SubjectKind, name: str, upper: UpperBound | None, lower: LowerBound | None, **more: Any
+) -> Document:
+    findings, assumptions = more.get("findings", ()), more.get("assumptions", ())
+    witness = Witness(
+        {"data": "all 0", "data_prime": f"[{', '.join(['0.123456789'] * 30)}]"},
+        "the output is at most 0",
+        0.5,
+        0.07,
+        f"dpwitness verify {_PATH}:{name} --epsilon 1 --delta 1e-05 --seed 7",
+        {},
+        500,
+        70,
+        1000,
+    )
+    decision = decide(
+        _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions
+    )
+    details = {"detection_floor": "With few draws a rare leak goes unseen.", "band": _BAND}
+    return verification_document(
+        Verification(
+            name, kind, _CLAIM, decision, upper, lower, witness, findings, 7, MADE, details, assumptions
+        )
+    )
+
+
+_PROVED = UpperBound(1.0, 0.0, "basic composition, under an accountant with this budget")
+_SEEN = LowerBound(0.5, 1e-5, 0.95, "black-box test", 1000)
+_BROKEN = LowerBound(1.8, 1e-5, 0.9999, "black-box test", 1000, decisive=True)
+
+
+def verifications() -> dict[str, Document]:
+    """Return a verification of every verdict and kind of subject."""
+    unknown = UpperBound(math.inf, 1.0, "none: nothing is known of a black box")
+    return {
+        "certified learner": _verification(SubjectKind.LEARNER, "cucb-ldp-bit", _PROVED, _SEEN),
+        "certified mechanism": _verification(SubjectKind.MECHANISM, "OpenDP's measurement", _PROVED, None),
+        "refuted learner": _verification(SubjectKind.LEARNER, _LONG, None, _BROKEN, findings=_FINDINGS),
+        "refuted function": _verification(SubjectKind.FUNCTION, f"{_PATH}:noisy", unknown, _BROKEN),
+        "black box that passed": _verification(SubjectKind.FUNCTION, "right", unknown, _SEEN),
+        "unproven": _verification(
+            SubjectKind.LEARNER, "mine", _PROVED, _SEEN, findings=_FINDINGS[:1], assumptions=(_QUIET,)
+        ),
+    }
+
+
+def regret() -> Document:
+    """Return a report of regret."""
+    outcome = tuple(
+        Checkpoint(10**k, 5.0 * k + 1, 4.0 * k + 0.5, 6.0 * k + 2, 1234.56789, 0.9 * 10**k) for k in range(7)
+    )
+    checks = (ProofCheck("bookkeeping", 1.0, 1e-5, "exact in 256 rounds " * 6, True),)
+    theorem = TheoremValue(
+        "Theorem 3", "every ε > 0", True, 1234.5, 9e5, 364, "closed form", ("2*B_inf**2*x*(-1/R_max)", 106.47)
+    )
+    return regret_document(
+        RegretReport(
+            _LONG, "two arms, far apart", 1.0, 1e-3, "replace one", 10**6, 64, 0, 1e-4, theorem, checks, outcome,
+            f"dpwitness regret {_LONG} --epsilon 1 --horizon 1000000", MADE,
+        )
+    )  # fmt: skip
+
+
+RELEASES = f"""
+title = "Search dashboard, first half of 2026"
+date = 2026-07-02
+notes = "Daily counts of every city.\\nMonthly updates of the model."
+neighbours = "replace one"
+[[release]]
+name = "daily counts"
+mechanism = "laplace"
+scale = 40
+count = 180
+[[release]]
+name = "{_LONG}"
+mechanism = "gaussian"
+sigma = 12
+count = 6
+"""
+
+
+def audited(folder: Path, *, budget: float | None = 10.0) -> Document:
+    """Return an audit of `RELEASES`."""
+    file = folder / "releases.toml"
+    file.write_text(RELEASES, encoding="utf-8")
+    _, found = audit_file(file, Question(delta=1e-6), budget, None, risk=True)
+    return audit_document(found)
