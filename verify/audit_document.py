@@ -94,8 +94,11 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
 
 
 def _released(audited: Audit) -> Section:
-    rows = tuple((each.name, f"{each.count:,}", each.movement) for each in audited.released)
-    heading = ("release", "how often, for these records", "sensitivity")
+    heading: tuple[str, ...] = ("release", "how often, for these records")
+    rows: tuple[tuple[str, ...], ...] = tuple((each.name, f"{each.count:,}") for each in audited.released)
+    if any(each.movement for each in audited.released):  # of sampled releases alone
+        heading += ("what its sensitivity is of",)
+        rows = tuple((*row, each.movement) for row, each in zip(rows, audited.released, strict=True))
     return Section("What was released", (Table(heading, rows),))
 
 

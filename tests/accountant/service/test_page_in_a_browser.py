@@ -13,6 +13,8 @@ from accountant import Accountant, Budget
 from accountant.service.app import make_app
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, Scope
+from accountant.service.ledger_part import ledger_part
+from accountant.service.limits import Limits
 from accountant.stores.opening import open_store
 from mechanisms import Interval, Laplace
 
@@ -29,7 +31,13 @@ def test_the_page_of_a_running_service(browser: Browser, tmp_path: Path) -> None
     key = keys.add("board", [Scope.READ])
     store = open_store(path)
     server = uvicorn.Server(
-        uvicorn.Config(make_app(Desk(store), keys, None), port=0, log_config=None, ws="none", lifespan="off")
+        uvicorn.Config(
+            make_app([ledger_part(Desk(store), Limits())], keys),
+            port=0,
+            log_config=None,
+            ws="none",
+            lifespan="off",
+        )
     )
     running = threading.Thread(target=server.run)
     running.start()
