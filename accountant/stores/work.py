@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from accountant import clock
 from accountant.entry import Entry, entry_terms
 from accountant.filters.composition_theorem import Composition
 from accountant.limits import Limits, Row
@@ -159,12 +160,13 @@ class Work:
             If a rule looks at it, and it is far ahead of the last charge.
         """
         if self._now is None:
-            now = self._database.now(self.connection)
             limits = self.limits
             if limits is not None and limits.windows:
+                now = self.time()
                 limits.check_clock(now, self._clock)
-                now = max(now, self._clock)
-            self._now = now
+                self._now = max(now, self._clock)
+            else:
+                self._now = clock.wall()  # a server's own takes one more trip
         return self._now
 
     def stamp(self, at: int | None = None) -> int:
@@ -503,8 +505,8 @@ def store_row(name: str, row: Sequence[Any]) -> tuple[str, int, str, str | None,
     *values, digest = row
     if row_digest(*values) != stored_bytes(digest):
         raise LedgerDamaged(f"{name}: the table `store` is not what was written")
-    instance, epoch, location, closed, rules, clock = values
-    return instance, epoch, location, closed, rules, clock
+    instance, epoch, location, closed, rules, at = values
+    return instance, epoch, location, closed, rules, at
 
 
 def account_row(name: str, row: Sequence[Any]) -> tuple[int, str, bytes, str, str | None]:

@@ -16,7 +16,7 @@ from processes import forked
 from sqlalchemy import create_engine
 from test_sharing import LIMIT, contradiction, threads
 
-from accountant import Accountant, Budget, BudgetExceeded
+from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
 from accountant.stores.export import read_export
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
@@ -178,3 +178,24 @@ def test_a_server_that_does_not_wait_for_the_disk_is_refused(
 def test_a_database_that_is_no_postgresql_is_refused() -> None:
     with pytest.raises(ValueError, match=r"mysql|must be a file, or the URL of a PostgreSQL database"):
         Accountant(Budget(1.0), store="mysql+nothing://x/y")
+
+
+def test_rules_are_kept_and_looked_up_by_the_servers_clock(url: str) -> None:
+    rules = [Rule(Budget(0.5), purpose="ads", days=7), Rule(Budget(1.0), groups=(("ann", "bob"),))]
+    accountant = opened(url, rules=rules)
+    with spending_on("ads"):
+        for record in ("ann", "bob"):
+            accountant.release(HALF, accountant.private([0.5], UNIT, record))
+            with pytest.raises(BudgetExceeded, match="in any 7 days; there is room again"):
+                accountant.release(HALF, accountant.private([0.5], UNIT, record))
+        reserved = accountant.reserve(accountant.price(HALF, accountant.private([0.5], UNIT, "carl")))
+        reserved.release()
+    store: Any = accountant.ledger
+    store.change_rules(rules[1:], "dora", "no more ads")
+    with pytest.raises(BudgetExceeded, match="its group's limit"):
+        accountant.release(HALF, accountant.private([0.5], UNIT, "ann"))
+    store.close()
+    store = opened(url, rules=rules[1:]).ledger
+    assert store.rules == tuple(rules[1:])
+    store.close()
+    assert verify_store(url).accounts == 3
