@@ -15,7 +15,7 @@ from accountant.stores.amounts import written
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import START, chained, commitment
 from accountant.stores.database import Database
-from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from accountant.stores.refusals import LedgerDamaged, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay, chained_to
 from accountant.stores.schema import RARE
 from accountant.stores.work import ACCOUNT_ROW, STORE_ROW, account_row, rows_after, store_row, stored_bytes
@@ -116,6 +116,12 @@ def _snapshot(database: Database) -> Iterator[Connection]:
             yield connection
         except LedgerDamaged as error:
             raise LedgerDamaged(f"{database.name}: {error}") from None
+        except StoreRefused:
+            raise
+        except (AttributeError, TypeError, ValueError) as error:
+            raise LedgerDamaged(
+                f"{database.name}: a table is damaged ({type(error).__name__}: {error})"
+            ) from None
 
 
 def _check_marked(

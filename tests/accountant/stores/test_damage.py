@@ -232,6 +232,7 @@ CHANGES = {
     "a request": ("UPDATE request SET key = '\"mine\"' WHERE position = 4", "`request` does not fit"),
     "a kind": ("DELETE FROM kind", "`kind` does not fit"),
     "the epoch": ("UPDATE store SET epoch = 3", "`store` does not fit"),
+    "the gate, in bytes": ("UPDATE store SET closed = X'05'", "a table is damaged"),
     "the gate": ('UPDATE store SET closed = \'["why", "f", 1]\'', "does not say of the gate"),
 }
 
