@@ -18,7 +18,6 @@ KINDS = [
     "audit over its budget",
     "audit without a budget",
     "all together",
-    "one of each",
 ]
 
 
