@@ -1,0 +1,52 @@
+"""What the site is written from is there, and what stands in docstrings is shown as it is meant."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+THEORY = runpy.run_path(str(DOCS / "hooks" / "theory.py"))
+WRITTEN = sorted(
+    path for page in DOCS.glob("theory/*.md") for path in re.findall("docstring of (\\S+)", page.read_text())
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x_k * e^{-s} < `a_b < c`", "x<sub>k</sub> * e<sup>-s</sup> &lt; `a_b < c`"),
+        ("an index ``n_1 = 2^j`` of *no* arm", "an index ``n_1 = 2^j`` of *no* arm"),
+        ("in ``k(s) =\nb^2`` lines", "in ``k(s) =\nb^2`` lines"),
+        ("a*b and P(E)^+", r"a\*b and P(E)<sup>+</sup>"),
+    ],
+)
+def test_formulas_are_no_markup(text, shown):
+    assert THEORY["escaped"](text) == shown
+
+
+@pytest.mark.parametrize("path", WRITTEN)
+def test_a_page_of_theory_has_the_docstring_and_its_file(path):
+    text = THEORY["written"](path)
+    (file,) = re.findall(r"\*Stands in\* `(.+)`\.$", text)
+    assert (DOCS.parent / file).is_file()
+    assert text.startswith("## ")
+    assert "Parameters\n---" not in text
+    assert len(text) > 300
+
+
+def test_the_gallery_has_every_specimen():
+    from verify.zoo import specimens
+
+    page = runpy.run_path(str(DOCS / "hooks" / "zoo.py"))["on_page_markdown"]("<!-- every specimen -->")
+    assert sorted(re.findall(r"^\| `zoo/(.+?)` \|", page, flags=re.MULTILINE)) == sorted(specimens)
+    assert page.count("| **") == sum(not each.correct for each in specimens.values())
+
+
+def test_the_page_of_commands_has_every_command():
+    page = runpy.run_path(str(DOCS / "hooks" / "commands.py"))["on_page_markdown"]("<!-- every command -->")
+    from verify.commands.command_group import cli
+
+    for name in cli.commands:
+        assert f"## dpwitness {name}\n" in page
