@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -18,7 +18,7 @@ LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
 
 _ROOT = Path(__file__).resolve().parent.parent
-_VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp")
+_VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp", "sympy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Provenance:
     versions
         Of Python, of this library, and of the packages that its numbers depend on.
     digests
-        SHA-256 of code and inputs by what they are: ``"dpwitness"`` is all source files of this library.
+        SHA-256 of code and inputs by what they are: ``"dpwitness"`` is all files of this library.
     """
 
     date: str = ""
@@ -83,8 +83,12 @@ def _versions() -> Mapping[str, str]:
 
 @functools.cache
 def package_digests() -> Mapping[str, str]:
-    """Return a SHA-256 for each package of this library: of its source files and their names, as they are now."""
-    return {package: _digest_of_all(sorted((_ROOT / package).rglob("*.py"))) for package in LIBRARY}
+    """Return a SHA-256 for each package of this library: of its files, data too, and their names, as they are now."""
+    return {package: _digest_of_all(sorted(_files(_ROOT / package))) for package in LIBRARY}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
 def _library_digest() -> str:

@@ -284,6 +284,8 @@ def _modules(found: Subject) -> dict[str, str]:
     """Return digests of the code beside a subject's own, where it can be read."""
     try:
         return module_digests(found)
+    except SubjectError:
+        raise
     except Exception:
         return {}
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import py_compile
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,40 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("")
     with pytest.raises(SubjectError, match="not a Python file"):
         import_file(tmp_path / "text.txt")
+
+
+def kept_of_another_version(path: Path) -> None:
+    """Leave byte code of another version beside a file, as copying with time stamps does."""
+    kept = path.read_text()
+    path.write_text(kept.replace("1", "2"))
+    stamp = path.stat()
+    py_compile.compile(str(path), doraise=True)
+    path.write_text(kept)
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+
+
+def test_what_is_run_is_what_the_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "subject.py"
+    path.write_text("NUMBER = 1\n")
+    kept_of_another_version(path)
+    assert import_file(path).NUMBER == 1
+
+
+@pytest.mark.usefixtures("helper_forgotten")
+def test_byte_code_of_another_version_beside_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "helper_of_test.py").write_text("NUMBER = 1\n")
+    path = tmp_path / "subject.py"
+    path.write_text("from helper_of_test import NUMBER\n")
+    assert import_file(path).NUMBER == 1
+    del sys.modules["helper_of_test"]
+    kept_of_another_version(tmp_path / "helper_of_test.py")
+    with pytest.raises(
+        SubjectError, match=r"helper_of_test\.py: was run from byte code of another version; remove"
+    ):
+        import_file(path)
+
+
+@pytest.fixture
+def helper_forgotten() -> Iterator[None]:
+    yield
+    sys.modules.pop("helper_of_test", None)

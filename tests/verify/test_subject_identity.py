@@ -1,6 +1,7 @@
 """A subject's digest changes with its code and parameters, and with nothing else."""
 
 import functools
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from mechanisms import Interval, Laplace
 from verify import PlainBandit
 from verify.functions.command_subject import command_subject
 from verify.subjects.resolve import resolve
-from verify.subjects.subject_identity import source_digest
+from verify.subjects.subject_identity import module_digests, source_digest
 from verify.transcripts.adversary import ChallengeOnPlay
 from verify.zoo import specimens
 from verify.zoo.plain_bandits import DPUCB
@@ -95,3 +96,27 @@ def test_commands_differ_by_the_files_they_name(tmp_path):
         command_subject(["sh", "other.sh"], resolve(noise, DOMAIN).neighbours, folder=tmp_path)
     )
     assert len({before, after, other}) == 3
+
+
+def test_modules_are_those_of_users_wherever_they_lie_and_versions_those_of_packages(tmp_path, monkeypatch):
+    """A package without __init__.py, and a module found through sys.path, are code of the learner, too."""
+    (tmp_path / "spaced_of_test").mkdir()
+    (tmp_path / "spaced_of_test" / "tools.py").write_text("FACTOR = 1.0\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "shared_of_test.py").write_text("FACTOR = 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    (tmp_path / "own_of_test.py").write_text(
+        "import json\nimport shared_of_test\nfrom spaced_of_test.tools import FACTOR\nimport numpy as np\n"
+        "from algorithms import ClaimForm, View\n"
+        "class Mine:\n    claim = ClaimForm(model='local', view=View.MESSAGE, unit='one user', source='notes')\n"
+        "    def act(self): ...\n"
+    )
+    found = module_digests(resolve(f"{tmp_path / 'own_of_test.py'}:Mine"))
+    for name in [name for name in sys.modules if "of_test" in name]:
+        del sys.modules[name]
+    assert {name for name in found if name.startswith("module")} == {
+        "module own_of_test",
+        "module shared_of_test",
+        "module spaced_of_test.tools",
+    }
+    assert found["version of numpy"] == np.__version__

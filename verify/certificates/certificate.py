@@ -37,6 +37,8 @@ SAID = (
 )
 """The options of a verification that a certificate says, beside its claim."""
 
+_Path = tuple[str | int, ...]
+
 INFORMATIVE = ("date",)
 """What no check of an unsigned certificate can tell from its content."""
 
@@ -339,23 +341,36 @@ def _read_plan(read: JsonObject) -> PlanProof:
     return PlanProof(read.words("costs"), tuple(read.texts("rests_on")))
 
 
-def leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value of JSON data that holds no others, with its path, as in ``proof.upper.epsilon``."""
+def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """Say where JSON data of a certificate differ from what is found here; 1, 1.0 and true are three values."""
+    left, right = dict(_leaves(written)), dict(_leaves(found))
+    return [
+        f"{_words(path)} is {_shown(left, path)} in the certificate, and {_shown(right, path)} here"
+        for path in dict.fromkeys((*left, *right))
+        if path not in left or path not in right or not _same(left[path], right[path])
+    ]
+
+
+def _leaves(data: Any, path: _Path = ()) -> Iterator[tuple[_Path, Any]]:
+    """Yield every value of JSON data that holds no others, with the keys and places that lead to it."""
     if isinstance(data, Mapping) and data:
         for key, value in data.items():
-            yield from leaves(value, f"{path}.{key}" if path else str(key))
+            yield from _leaves(value, (*path, key))
     elif isinstance(data, list) and data:
         for number, value in enumerate(data):
-            yield from leaves(value, f"{path}[{number}]")
+            yield from _leaves(value, (*path, number))
     else:
         yield path, data
 
 
-def differences(written: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Say where JSON data of a certificate differ from what is found here."""
-    left, right = dict(leaves(written)), dict(leaves(found))
-    return [
-        f"{path} is {left.get(path, 'missing')!r} in the certificate, and {right.get(path, 'missing')!r} here"
-        for path in dict.fromkeys((*left, *right))
-        if path not in left or path not in right or left[path] != right[path]
-    ]
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _words(path: _Path) -> str:
+    """Return a path as in ``proof.upper.epsilon``."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+
+
+def _shown(values: Mapping[_Path, Any], path: _Path) -> str:
+    return repr(values[path]) if path in values else "missing"

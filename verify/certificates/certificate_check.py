@@ -20,6 +20,7 @@ from verify.certificates.certification import certificate_of
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.subject_error import SubjectError
 from verify.subjects.resolve import file_of, is_registered, names_file
+from verify.subjects.subject_identity import unreadable
 from verify.verdict.answer import SubjectKind
 from verify.verification import verified
 from verify.verify_mechanism import rebuilt
@@ -76,6 +77,8 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     found = _subject(certificate, subject)
     if isinstance(found, CertificateCheck):
         return found
+    if hidden := unreadable(found):
+        return CertificateCheck(certificate, "unproven", (f"the source of {hidden} cannot be read",))
     if changed := _changed_code(certificate, found):
         return CertificateCheck(
             certificate, "unproven", (*changed, f"To certify what is installed: {certificate.repeat}")
@@ -90,8 +93,10 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
     if digests:
         words = tuple(f"other code: the digest of {each}" for each in digests)
         return CertificateCheck(certificate, "unproven", words)
-    # Where its file lies here, and when it was written, are no part of the proof.
-    placed = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
+    # The folder of its file, and when it was written, are no part of the proof.
+    placed = proved
+    if _in_a_folder(proved.subject) == _in_a_folder(certificate.subject):
+        placed = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
     differing = differences(certificate.json(), placed.dated(certificate.provenance.date).json())
     if differing:
         words = tuple(f"the proof gives something else: {each}" for each in differing[:_MOST_DIFFERENCES])
@@ -101,10 +106,17 @@ def check_certificate(certificate: Certificate, subject: object = None) -> Certi
         certificate,
         "valid",
         (
-            "The installed code is the certificate's, and proves the same again, every charge included.",
+            "The installed code is the certificate's, and proves the same again, every charge included; data files and "
+            "environment variables are as they are here.",
             f"Who wrote it, and its {informative}, are its bearer's word, unless its file is signed.",
         ),
     )
+
+
+def _in_a_folder(subject: str) -> str:
+    """Return the name of a file's object without the folder; any other name as it is."""
+    file = file_of(subject)
+    return subject if file is None else f"{file.name}:{subject.rpartition(':')[2]}"
 
 
 def _subject(certificate: Certificate, subject: object) -> object:

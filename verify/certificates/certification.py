@@ -16,6 +16,7 @@ from verify.certificates.certificate import (
 from verify.learners.learner_subject import plan_proof
 from verify.options import Options, takes
 from verify.subjects.resolve import file_of, registered_name
+from verify.subjects.subject_identity import unreadable
 from verify.verdict.result import Verification
 from verify.verification import verified
 
@@ -66,6 +67,8 @@ def certify(subject: object, options: Options) -> Certificate:
     """
     said_options(options)  # before any work
     found = verified(subject, options)
+    if hidden := unreadable(subject):
+        raise NotCertified(found, f"the source of {hidden} cannot be read; put it into a file")
     if found.verdict != "certified":
         raise NotCertified(found, f"{found.verdict}. {' '.join(found.decision.reasons)}")
     if found.details.get("interrupted"):

@@ -1,17 +1,31 @@
-"""Importing a user's Python file."""
+"""Importing a user's Python file: what is run is what the file says now, not byte code that was kept of it."""
 
 from __future__ import annotations
 
 import importlib.util
+import marshal
 import sys
+import sysconfig
+from collections.abc import Collection
 from contextlib import suppress
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
+from accountant.provenance import LIBRARY
 from verify.subject_error import SubjectError, words_of_error
 
 IMPORTED_AS = "dpwitness_subject_"
 """How the name under which a file is imported begins: it hides no other module."""
+
+
+class _FromSource(SourceFileLoader):
+    """Compiles a file each time: byte code counts as a file's by its size and time stamp alone, which copying keeps."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file as it is."""
+        source = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(source), source)
 
 
 def import_file(path: Path) -> ModuleType:
@@ -20,18 +34,23 @@ def import_file(path: Path) -> ModuleType:
     Raises
     ------
     SubjectError
-        If there is no such file, or it does not import; the message names the line.
+        If there is no such file, it does not import (the message names the line), or a module of a user's was run from
+        byte code that is not of its source.
     """
     if not path.is_file():
         raise SubjectError(f"{path}: no such file")
-    specification = importlib.util.spec_from_file_location(f"{IMPORTED_AS}{path.stem}", path)
-    if specification is None or specification.loader is None:
+    if path.suffix != ".py":
         raise SubjectError(f"{path}: not a Python file")
+    name = f"{IMPORTED_AS}{path.stem}"
+    loader = _FromSource(name, str(path))
+    specification = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert specification is not None
     module = importlib.util.module_from_spec(specification)
+    known = set(sys.modules)
     sys.modules[specification.name] = module
     sys.path.insert(0, str(path.parent))
     try:
-        specification.loader.exec_module(module)
+        loader.exec_module(module)
     except KeyboardInterrupt:  # Ctrl-C, or a time limit
         raise
     except BaseException as error:  # whatever a user's file raises
@@ -41,7 +60,57 @@ def import_file(path: Path) -> ModuleType:
     finally:
         with suppress(ValueError):  # the file has changed the path itself
             sys.path.remove(str(path.parent))
+    check_byte_code(sys.modules.keys() - known)
     return module
+
+
+def check_byte_code(names: Collection[str]) -> None:
+    """Raise `SubjectError` if one of some loaded modules of a user's was run from byte code not of its source."""
+    for module in of_users(names):
+        kept, file = getattr(module, "__cached__", None), module.__file__
+        if (
+            kept
+            and file
+            and not isinstance(module.__loader__, _FromSource)
+            and _is_stale(Path(kept), Path(file))
+        ):
+            raise SubjectError(f"{file}: was run from byte code of another version; remove {kept}")
+
+
+def of_users(names: Collection[str]) -> list[ModuleType]:
+    """Return those loaded Python modules that are of no installed package, of this library or of Python itself."""
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name in names
+        and name.partition(".")[0] not in _NO_USERS
+        and _is_of_a_user(getattr(module, "__file__", None))
+    ]
+
+
+_NO_USERS = frozenset({*LIBRARY, *sys.stdlib_module_names, "__main__"})
+_INSTALLED = tuple(
+    Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+
+
+def _is_of_a_user(file: object) -> bool:
+    if not isinstance(file, str) or not file.endswith(".py"):
+        return False
+    path = Path(file).resolve()
+    return not any(path.is_relative_to(folder) for folder in _INSTALLED)
+
+
+def _is_stale(kept: Path, file: Path) -> bool:
+    """Whether there is byte code for a file that Python would take as its own, and that is not."""
+    try:
+        code = marshal.loads(kept.read_bytes()[_HEADER:])
+        return bool(code != compile(file.read_bytes(), str(file), "exec", dont_inherit=True))
+    except (OSError, EOFError, ValueError, TypeError, SyntaxError):  # none that could be run
+        return False
+
+
+_HEADER = 16  # bytes before the code: PEP 552
 
 
 def _line_in(error: BaseException, path: Path) -> str:

@@ -7,7 +7,9 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Iterable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from algorithms.code_fingerprint import code_digests
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.python_file import IMPORTED_AS
+from verify.subjects.python_file import IMPORTED_AS, check_byte_code, of_users
 from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
@@ -47,21 +49,53 @@ def source_digest(subject: Subject) -> str:
 def module_digests(subject: Subject) -> dict[str, str]:
     """Return a digest of each module outside of this library that a learner's code consists of, by name.
 
-    Of its own module, and of those that it uses (`algorithms.code_fingerprint` says how far) from its own package or
-    from beside it. Of what is no learner none: its proof, if there is one, rests on parameters alone.
+    Of its own module, and of those that it uses (`algorithms.code_fingerprint` says how far) and that belong to no
+    installed package; of installed packages that any of them imports, the version. Of what is no learner none: its
+    proof, if there is one, rests on parameters alone.
+
+    Raises
+    ------
+    SubjectError
+        If one of them was run from byte code of another version.
     """
     if not isinstance(subject, LearnerSubject) or subject.entry is not None:
         return {}
     own = subject.make.__module__
     file = getattr(sys.modules.get(own), "__file__", None)
-    beside = {own.partition(".")[0]}
-    if file is not None and "." not in own:
-        folder = Path(file).parent
-        beside |= {path.stem for path in folder.glob("*.py")} | {
-            path.parent.name for path in folder.glob("*/__init__.py")
-        }
-    known = code_digests([own], frozenset(beside.difference(LIBRARY)))
-    return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in known.items()}
+    known = {own.partition(".")[0]} | {
+        module.__name__.partition(".")[0] for module in of_users(sys.modules.keys())
+    }
+    if file is not None and "." not in own:  # what is imported in a function that did not run
+        known |= {path.stem for path in Path(file).parent.glob("*.py")}
+    digests = code_digests([own], frozenset(known.difference(LIBRARY)))
+    check_byte_code(digests.keys())
+    return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {
+        f"version of {name}": version for name, version in _versions(digests).items()
+    }
+
+
+def _versions(modules: Iterable[str]) -> dict[str, str]:
+    """Return the versions of the installed packages that some loaded modules import, but for this library."""
+    imported = {
+        value.__name__.partition(".")[0] if inspect.ismodule(value) else str(getattr(value, "__module__", ""))
+        for name in modules
+        for value in vars(sys.modules.get(name, types.ModuleType(name))).values()
+    }
+    packages = {name.partition(".")[0] for name in imported}.difference(LIBRARY, sys.stdlib_module_names)
+    distributions = metadata.packages_distributions() if packages else {}
+    found = {name for package in packages for name in distributions.get(package, ())}
+    return {name: metadata.version(name) for name in sorted(found)}
+
+
+def unreadable(subject: object) -> str | None:
+    """Return the name of a class, or base class, whose source cannot be read; None if all can, or it is no class."""
+    for base in subject.__mro__ if inspect.isclass(subject) else ():
+        if base.__module__.partition(".")[0] not in sys.stdlib_module_names:
+            try:
+                inspect.getsource(base)
+            except (OSError, TypeError):
+                return base.__qualname__
+    return None
 
 
 def _bandit_source(bandit: PlainBandit) -> str:

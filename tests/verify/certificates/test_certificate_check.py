@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mechanisms import Gaussian, Sensitivity
-from verify import Certificate, SubjectError, certify
+from verify import Certificate, NotCertified, SubjectError, certify
 from verify.certificates import certificate_check
 from verify.certificates.certificate import INFORMATIVE, certifying
 from verify.options import Options
@@ -171,6 +171,33 @@ def test_a_learner_of_ones_own_is_certified_with_its_file_and_what_it_imports(
     checked = certificate.check(f"{moved}:Greedy")
     assert (checked.verdict, len(checked.reasons)) == ("unproven", 2)
     assert "the digest of file is" in checked.reasons[0]
+
+
+def test_a_mechanism_has_no_other_name() -> None:
+    mechanism = certificates()["mechanism"]
+    for name in ("Gaussian(sigma=0.01)", "the production recommender"):
+        other = replace(
+            mechanism, subject=name, repeat=certifying(name, mechanism.claim, mechanism.options)
+        ).check()
+        assert other.verdict == "invalid"
+        assert "subject is" in other.reasons[0]
+
+
+def test_an_object_of_a_file_is_no_other_object_of_it(tmp_path: Path) -> None:
+    code = OWN.replace("from {helper} import FACTOR", "FACTOR = 1.0") + "\n\nclass Other(Greedy):\n    pass\n"
+    file = tmp_path / "two.py"
+    file.write_text(code)
+    certificate = certify(f"{file}:Greedy", epsilon=1.0, horizon=4, isolated=True, **QUICK)
+    assert certificate.check(f"{file}:Other").verdict != "valid"
+
+
+def test_what_cannot_be_read_gets_no_certificate_and_is_never_valid() -> None:
+    namespace: dict[str, Any] = {"__name__": "__console__"}
+    exec(OWN.replace("from {helper} import FACTOR", "FACTOR = 1.0"), namespace)
+    with pytest.raises(NotCertified, match="the source of Greedy cannot be read; put it into a file"):
+        certify(namespace["Greedy"], epsilon=1.0, horizon=4, **QUICK)
+    learner = certificates()["learner"]
+    assert learner.check(namespace["Greedy"]).verdict == "unproven"
 
 
 def test_a_class_is_found_by_no_name() -> None:
