@@ -1,12 +1,16 @@
 """What the site is written from is there, and what stands in docstrings is shown as it is meant."""
 
+import json
 import re
 import runpy
 from pathlib import Path
 
 import pytest
 
+from verify.zoo import specimens
+
 DOCS = Path(__file__).parent.parent / "docs"
+WITNESSES = json.loads((DOCS / "zoo_witnesses.json").read_text())
 THEORY = runpy.run_path(str(DOCS / "hooks" / "theory.py"))
 WRITTEN = sorted(
     path for page in DOCS.glob("theory/*.md") for path in re.findall("docstring of (\\S+)", page.read_text())
@@ -36,12 +40,24 @@ def test_a_page_of_theory_has_the_docstring_and_its_file(path):
     assert len(text) > 300
 
 
-def test_the_gallery_has_every_specimen():
-    from verify.zoo import specimens
-
+def test_the_gallery_has_every_specimen_and_a_witness_of_all_that_sampling_refutes():
     page = runpy.run_path(str(DOCS / "hooks" / "zoo.py"))["on_page_markdown"]("<!-- every specimen -->")
-    assert sorted(re.findall(r"^\| `zoo/(.+?)` \|", page, flags=re.MULTILINE)) == sorted(specimens)
-    assert page.count("| **") == sum(not each.correct for each in specimens.values())
+    assert sorted(re.findall(r"^### (.+)$", page, flags=re.MULTILINE)) == sorted(specimens)
+    assert page.count("**the true ε is") == sum(not each.correct for each in specimens.values())
+    refutable = [name for name, each in specimens.items() if each.refutable]
+    assert sorted(WITNESSES) == sorted(refutable)
+    assert (
+        page.count("| event |")
+        == sum(witness is not None for witness in WITNESSES.values())
+        > len(refutable) - 3
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(WITNESSES)[::8])
+def test_a_witness_of_the_gallery_is_found_again(name):
+    found = runpy.run_path(str(DOCS.parent / "tests" / "benchmarks" / "zoo_witnesses.py"))["witness_of"]
+    assert found(specimens[name]) == WITNESSES[name]
 
 
 def test_the_page_of_commands_has_every_command():

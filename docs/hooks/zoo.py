@@ -1,9 +1,14 @@
-"""The gallery, written from the zoo."""
+"""The gallery, written from the zoo and from what refutes its specimens (tests/benchmarks/zoo_witnesses.py)."""
 
+import html
+import json
+import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 _HERE = "<!-- every specimen -->"
+_WITNESSES = Path(__file__).parents[1] / "zoo_witnesses.json"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -14,17 +19,31 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def _sections() -> Iterator[str]:
     from verify.zoo import specimens
 
+    witnesses = json.loads(_WITNESSES.read_text())
     families: dict[str, list[Any]] = {}
     for specimen in specimens.values():
         families.setdefault(specimen.subject.__module__, []).append(specimen)
     for family, members in sorted(families.items()):
         yield from (f"## {family.rpartition('.')[2].replace('_', ' ').capitalize()}", "")
-        yield "| `dpwitness verify` | claim | true ε | why | from |"
-        yield "|---|---|---|---|---|"
         for each in members:
-            delta = f", δ = {each.delta:g}" if each.delta else ""
-            true = "∞" if each.true_epsilon == float("inf") else f"{each.true_epsilon:.4g}"
-            true = true if each.correct else f"**{true}**"
-            words = [word.replace("|", r"\|") for word in (each.why, each.source)]
-            yield f"| `zoo/{each.name}` | ε = {each.epsilon:.4g}{delta} | {true} | {words[0]} | {words[1]} |"
+            yield from _entry(each, witnesses.get(each.name))
+
+
+def _entry(specimen: Any, witness: dict[str, Any] | None) -> Iterator[str]:
+    true = "∞" if math.isinf(specimen.true_epsilon) else f"{specimen.true_epsilon:.4g}"
+    delta = f", δ = {specimen.delta:g}" if specimen.delta else ""
+    yield from (f"### {specimen.name}", "")
+    claim = f"claims ε = {specimen.epsilon:.4g}{delta}"
+    yield f"{claim}; {'true' if specimen.correct else f'**the true ε is {true}**'}: {_text(specimen.why)}."
+    yield from ("", f"*{_text(specimen.source)}*", "")
+    if witness is not None:
+        yield from ("| | |", "|---|---|")
+        for key, words in (("data", "data D"), ("data_prime", "data D′"), ("event", "event")):
+            yield f"| {words} | {_text(witness[key])} |"
+        for key, words in (("probability", "on D"), ("probability_prime", "on D′")):
+            yield f"| {words} | {100 * witness[key]:.3g} % |"
         yield ""
+
+
+def _text(words: str) -> str:
+    return html.escape(words, quote=False).replace("|", "&#124;").replace("*", "&#42;").replace("_", "&#95;")
