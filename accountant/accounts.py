@@ -211,7 +211,9 @@ class Accounts:
         A charge needs room in the budget (`left`) and in every rule that counts it.
         """
         return {
-            rule: self.composition.left(spent, rule.budget) for rule, spent in self._ledger.counted(record)
+            rule: self.composition.left(spent, rule.budget)
+            for standing in self._ledger.standings([record])
+            for rule, spent in standing.counted
         }
 
     def odometer(self, record: RecordId, delta: float | None = None) -> Cost:

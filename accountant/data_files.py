@@ -69,9 +69,9 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     DataFileError
         If a key stands in it twice: one of its values would be lost.
     """
-    read = dict(pairs)
-    if len(read) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise DataFileError(f"the key {twice!r} stands twice in one object")
+    read: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in read:
+            raise DataFileError(f"the key {key!r} stands twice in one object")
+        read[key] = value
     return read

@@ -14,7 +14,7 @@ from accountant.limits import Limits, Row
 from accountant.place import Place
 from accountant.rules import Rule
 from accountant.scope import Scope
-from accountant.store import ANY, CannotPay, Fits, KeyUsed, Receipt, Settled
+from accountant.store import ANY, CannotPay, Fits, KeyUsed, Receipt, Settled, Standing
 from accountant.totals import Totals
 from mechanisms import Assumption, Neighbouring
 
@@ -171,9 +171,13 @@ class Ledger:
         assert self._limits is not None
         return self._rows.get(record, self._limits.zero)
 
-    def counted(self, record: RecordId) -> list[tuple[Rule, Any]]:
-        """Return what each rule counts of `record` now; see `Store`."""
-        return [] if self._limits is None else self._limits.counts(record, self._row, self._clock.now())
+    def standings(self, records: Sequence[RecordId]) -> list[Standing]:
+        """Return how records stand; see `Store`."""
+        limits = self._limits
+        if limits is None:
+            return [Standing(self.spent(record), ()) for record in records]
+        now = self._clock.now()
+        return [Standing(self.spent(record), limits.counts(record, self._row, now)) for record in records]
 
     def charge(
         self,
@@ -253,7 +257,7 @@ class Ledger:
         """Make a reservation final; see `Store`."""
         entries = self._reserved.get(position)
         if entries is None:
-            raise already_settled(position)
+            raise already_settled(position, returned=position in self._returned)
         now = None
         if self._limits is not None:
             now = self._stamps[position] = self._clock.now()
@@ -288,7 +292,7 @@ class Ledger:
         """Give a reservation's charge back; see `Store`."""
         entries = self._reserved.get(position)
         if entries is None:
-            raise already_settled(position)
+            raise already_settled(position, returned=position in self._returned)
         self.events.append(
             Settlement(position, returned=True, at=None if self._limits is None else self._clock.now())
         )
@@ -333,9 +337,9 @@ def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
     return [(entry.mechanism, entry.sensitivity, entry.charge, entry.records) for entry in entries]
 
 
-def already_settled(position: int) -> Settled:
+def already_settled(position: int, *, returned: bool) -> Settled:
     """Return the refusal to settle a reservation twice."""
-    return Settled(f"reservation {position} was drawn or given back before, or never made")
+    return Settled(f"reservation {position} was drawn or given back before, or never made", returned=returned)
 
 
 def settles(request: str, position: int, state: str | None, hold: bool) -> bool:
@@ -359,7 +363,8 @@ def settles(request: str, position: int, state: str | None, hold: bool) -> bool:
     """
     if state == "returned":
         raise Settled(
-            f"request={request!r}: reservation {position} was given back; another one needs a key of its own"
+            f"request={request!r}: reservation {position} was given back; another one needs a key of its own",
+            returned=True,
         )
     if hold and state is None:
         raise KeyUsed(

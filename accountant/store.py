@@ -52,11 +52,37 @@ class CannotPay(Exception):
 
 
 class Settled(ValueError):
-    """A reservation was drawn or given back before, here or in another process."""
+    """A reservation was drawn or given back before, here or in another process.
+
+    Attributes
+    ----------
+    returned
+        Whether it was given back; else it was drawn, or never made.
+    """
+
+    def __init__(self, message: str, *, returned: bool) -> None:
+        super().__init__(message)
+        self.returned = returned
 
 
 class KeyUsed(ValueError):
     """A request's key was used for something else before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a record has paid by now.
+
+    Attributes
+    ----------
+    spent
+        In all, what is reserved included.
+    counted
+        What each rule that counts charges of the record, or of its group, counts now.
+    """
+
+    spent: Any
+    counted: Sequence[tuple[Rule, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +189,8 @@ class Store(Protocol):
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise now; changes nothing."""
 
-    def counted(self, record: RecordId) -> list[tuple[Rule, Any]]:
-        """Return what each rule that counts charges of `record`, or of its group, counts now."""
+    def standings(self, records: Sequence[RecordId]) -> list[Standing]:
+        """Return how these records stand, all at one moment."""
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""

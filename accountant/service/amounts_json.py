@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from accountant.accountant import Accountant
 from accountant.budget import Amount
 from accountant.gates.provenance import RecordId
+from accountant.store import Standing
 from mechanisms.rounding import up
 
 
-def account_json(accountant: Accountant, record: RecordId) -> dict[str, Any]:
+def account_json(accountant: Accountant, record: RecordId, standing: Standing) -> dict[str, Any]:
     """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
-    spent = accountant.ledger.spent(record)
+    left = accountant.composition.left
     return {
         "record": record,
-        "spent": _parts(spent, up),
-        "left": _parts(accountant.composition.left(spent, accountant.budget), _down),
+        "spent": _parts(standing.spent, up),
+        "left": _parts(left(standing.spent, accountant.budget), _down),
         "rules": [
-            {"rule": str(rule), "left": _parts(left, _down)}
-            for rule, left in accountant.left_by_rule(record).items()
+            {"rule": str(rule), "left": _parts(left(spent, rule.budget), _down)}
+            for rule, spent in standing.counted
         ],
     }
+
+
+def accounts_json(
+    accountant: Accountant, records: Sequence[RecordId], standings: Sequence[Standing]
+) -> dict[str, Any]:
+    """Return what records have spent and have left."""
+    found = [account_json(accountant, *each) for each in zip(records, standings, strict=True)]
+    return {"neighbours": str(accountant.neighbouring), "records": found}
 
 
 def summary_json(accountant: Accountant) -> dict[str, Any]:
@@ -36,7 +45,9 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
         "trust": found.trust.value,
         "neighbours": str(found.neighbouring),
         "records": found.records,
-        "worst": None if worst is None else account_json(accountant, worst),
+        "worst": None
+        if worst is None
+        else account_json(accountant, worst, accountant.ledger.standings([worst])[0]),
         "releases": [
             {
                 "asked_by": line.where,

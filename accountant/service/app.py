@@ -13,7 +13,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ from accountant.scope import spending_on
 from accountant.service.asked import read_object
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, Scope
-from accountant.service.limits import Limits, Rate
+from accountant.service.limits import Limits, Places, Rate
 from accountant.service.metrics import CONTENT_TYPE, Metrics
 from accountant.service.openapi import openapi
 from accountant.service.page import CONTENT_SECURITY, page
@@ -56,9 +56,9 @@ def make_app(parts: Sequence[Part], keys: KeyFile, limits: Limits | None = None)
     metrics, front = Metrics(), _Front(keys, limits)
     operations = [each for part in parts for each in part.operations] + _of_all(parts, metrics)
     routes = [Route(each.path, partial(front.answer, each), methods=[each.method]) for each in operations]
-    return _Guard(
-        Starlette(routes=routes, exception_handlers={HTTPException: _http_problem}), metrics, limits
-    )
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
+    app.router.redirect_slashes = False  # a redirect goes to whatever Host says, and takes the body there
+    return _Guard(app, metrics, limits)
 
 
 def _of_all(parts: Sequence[Part], metrics: Metrics) -> list[Operation]:
@@ -99,7 +99,7 @@ class _Front:
         self._keys = keys
         self._limits = limits
         self._rate = Rate(limits.rate)
-        self._working = threading.BoundedSemaphore(limits.at_once)
+        self._places = Places(limits.at_once, limits.each_at_once)
         self._threads = CapacityLimiter(limits.at_once)
 
     async def answer(self, operation: Operation, request: Request) -> Response:
@@ -121,10 +121,28 @@ class _Front:
         client = None if key is None else key.name
         if not self._rate.admits(client):
             raise Problem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
-        body = await self._body(request) if operation.method == "POST" else {}
         scope = None if key is None or operation.run is not None else key.spends_on
-        found = await self._threaded(partial(_for_scope, scope, operation, client or "", body))
-        return found if isinstance(found, Response) else JSONResponse(dict(found))
+        end = self._places.take(client)
+        if end is None:
+            most, each = self._limits.at_once, self._limits.each_at_once
+            words = f"{most} requests are in work, or {each} of this key: ask again later"
+            raise Problem(503, "busy", words)
+        begun = threading.Event()
+
+        def work(content: bytes) -> Response:
+            begun.set()
+            try:
+                body = read_object(content) if operation.method == "POST" else {}
+                return _answer_for(scope, operation, client or "", body)
+            finally:
+                end()  # one that is given up after the deadline counts until it ends
+
+        try:
+            content = await self._content(request) if operation.method == "POST" else b""
+            return await to_thread.run_sync(work, content, abandon_on_cancel=True, limiter=self._threads)
+        finally:
+            if not begun.is_set():  # it never will
+                end()
 
     def _key(self, operation: Operation, request: Request) -> ApiKey | None:
         if operation.scope is None:
@@ -159,7 +177,7 @@ class _Front:
                 return None
         return None
 
-    async def _body(self, request: Request) -> Body:
+    async def _content(self, request: Request) -> bytes:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Problem(415, "not-json", "Content-Type must be application/json")
         most = self._limits.body
@@ -168,39 +186,14 @@ class _Front:
             read += chunk
             if len(read) > most:
                 raise Problem(413, "too-large", f"the body must have at most {most} bytes")
-        return read_object(bytes(read))
-
-    async def _threaded(self, act: Callable[[], Any]) -> Any:
-        """Do something in a thread; one that is given up after the deadline counts until it ends."""
-        if not self._working.acquire(blocking=False):
-            raise Problem(
-                503, "busy", f"{self._limits.at_once} requests wait for the ledger: ask again later"
-            )
-        begun, once = threading.Event(), threading.Lock()
-
-        def end() -> None:
-            if once.acquire(blocking=False):
-                self._working.release()
-
-        def work() -> Any:
-            begun.set()
-            try:
-                return act()
-            finally:
-                end()
-
-        try:
-            return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
-        except BaseException:
-            if not begun.is_set():  # it never will
-                end()
-            raise
+        return bytes(read)
 
 
-def _for_scope(scope: ChargeScope | None, operation: Operation, client: str, body: Body) -> Any:
+def _answer_for(scope: ChargeScope | None, operation: Operation, client: str, body: Body) -> Response:
     """Do what is asked; what it charges is for this purpose and tenant. A run charges together what many asked for."""
     with nullcontext() if scope is None else spending_on(scope.purpose, tenant=scope.tenant):
-        return operation.answer(client, body)
+        found = operation.answer(client, body)
+    return found if isinstance(found, Response) else JSONResponse(dict(found))
 
 
 class _Guard:

@@ -211,10 +211,13 @@ def _value(value: Any, parameter: str) -> Any:
 def _mechanism(saved: Any, limits: Limits) -> Mechanism:
     if not isinstance(saved, dict):
         raise invalid("mechanism", "must be an object, as to_dict() of a mechanism returns it")
-    for part in _objects(saved):
-        count = part.get("count", 1)
-        if type(count) is not int or count > limits.repeated:
-            raise invalid("mechanism", f"count: must be a whole number of at most {limits.repeated}")
+    draws = 0
+    for part, times in _objects(saved):
+        if times is None:
+            raise invalid("mechanism", "count: must be a whole number of at least 1")
+        draws += times if "kind" in part and "count" not in part else 0
+        if max(draws, times) > limits.repeated:
+            raise invalid("mechanism", f"count: it must draw at most {limits.repeated} times in all")
         if part.get("kind") == "PostProcessed":
             raise invalid(
                 "mechanism", "kind = 'PostProcessed': functions cannot be sent; do it with the outputs"
@@ -227,15 +230,18 @@ def _mechanism(saved: Any, limits: Limits) -> Mechanism:
         raise invalid("mechanism", f"is none that to_dict() returns ({type(error).__name__})") from None
 
 
-def _objects(saved: Any) -> Iterator[dict[str, Any]]:
-    waiting = [saved]
+def _objects(saved: Any) -> Iterator[tuple[dict[str, Any], int | None]]:
+    """Iterate over parts, and how often each draws: counts within counts multiply; None if one is no count."""
+    waiting = [(saved, 1)]
     while waiting:
-        found = waiting.pop()
+        found, times = waiting.pop()
         if isinstance(found, dict):
-            yield found
-            waiting += found.values()
+            count = found.get("count", 1)
+            right = type(count) is int and count > 0
+            yield found, times * count if right else None
+            waiting += [(each, times * count) for each in found.values()]
         elif isinstance(found, list):
-            waiting += found
+            waiting += [(each, times) for each in found]
 
 
 def _domain(saved: Any, limits: Limits) -> Domain:

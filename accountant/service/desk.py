@@ -10,13 +10,14 @@ import numpy as np
 
 from accountant.accountant import Accountant
 from accountant.budget import Amount
+from accountant.clock import ClockAhead
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.provenance import RecordId
 from accountant.place import acting_for
 from accountant.quote import Quote
 from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refusal
-from accountant.service.amounts_json import account_json, summary_json
+from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
 from accountant.service.problem import Problem, invalid, kind_of
 from accountant.store import KeyUsed, Settled
@@ -72,14 +73,20 @@ class Desk:
 
     def cancel(self, client: str, request: str) -> dict[str, Any]:
         """Give a reservation's charge back."""
-        position, state = self._reserved(client, request)
-        if state != "returned":
-            self._asking(client, lambda: self.store.give_back(position))
-        return {"request": request, "reservation": position, "state": "returned"}
+        position, _ = self._reserved(client, request)
+        return {"request": request, **self.give_back(client, position)}
 
     def give_back(self, client: str, position: int) -> dict[str, Any]:
         """Give anybody's reservation back."""
-        self._asking(client, lambda: self.store.give_back(position))
+
+        def give_back() -> None:
+            try:
+                self.store.give_back(position)
+            except Settled as settled:
+                if not settled.returned:  # else asked again: the answer is the same
+                    raise
+
+        self._asking(client, give_back)
         return {"reservation": position, "state": "returned"}
 
     def _release(self, client: str, asked: Asked) -> Any:
@@ -93,7 +100,7 @@ class Desk:
         """Return the price; whatever is refused here is refused for what is public."""
         try:
             return self._accountant.price(asked.mechanism, private)
-        except (GateClosed, PurposeRefused):
+        except (ClockAhead, GateClosed, PurposeRefused):
             raise
         except Refusal as refused:
             raise Problem(422, kind_of(refused), refused.message, "mechanism") from None
@@ -145,6 +152,8 @@ class Desk:
             raise Problem(409, "budget-exceeded", refused.message) from None
         except PurposeRefused as refused:
             raise Problem(403, "purpose-refused", refused.message) from None
+        except ClockAhead as ahead:
+            raise Problem(503, "clock-ahead", str(ahead)) from None
         except KeyUsed:
             words = (
                 "this key was used for something else: other mechanism, domain or records, or another step"
@@ -170,11 +179,8 @@ class Desk:
 
     def left(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
         """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
-
-        def left() -> list[dict[str, Any]]:
-            return [account_json(self._accountant, record) for record in records]
-
-        return {"neighbours": str(self.store.neighbouring), "records": self._asking(client, left)}
+        standings = self._asking(client, lambda: self.store.standings(records))
+        return accounts_json(self._accountant, records, standings)
 
     def summary(self, client: str = "") -> Summary:
         """Summarise who paid what for which release."""

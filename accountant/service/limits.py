@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
@@ -21,8 +22,8 @@ class Limits:
         with the same request key, it is charged once.
     rate
         Requests a second, for each key, and for all together who have none.
-    at_once
-        Requests that wait for the ledger at one time.
+    at_once, each_at_once
+        Requests in work at one time, from the beginning of their bodies on: of all, and of one key.
     connections
         Open connections.
     records, numbers
@@ -36,7 +37,8 @@ class Limits:
     body: int = 1 << 20
     seconds: float = 30.0
     rate: float = 100.0
-    at_once: int = 32
+    at_once: int = 64
+    each_at_once: int = 32
     connections: int = 256
     records: int = 10_000
     numbers: int = 200_000
@@ -47,6 +49,37 @@ class Limits:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
                 raise ValueError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
+
+
+class Places:
+    """So many at one time: of all, and of each name.
+
+    Parameters
+    ----------
+    most, each
+        How many.
+    """
+
+    def __init__(self, most: int, each: int) -> None:
+        self._most = most
+        self._each = each
+        self._counting = threading.Lock()
+        self._taken: Counter[str | None] = Counter()
+
+    def take(self, name: str | None) -> Callable[[], None] | None:
+        """Return what gives a place back, however often it is called; None if there is none."""
+        with self._counting:
+            if self._taken.total() >= self._most or self._taken[name] >= self._each:
+                return None
+            self._taken[name] += 1
+        once = threading.Lock()
+
+        def end() -> None:
+            if once.acquire(blocking=False):
+                with self._counting:
+                    self._taken[name] -= 1
+
+        return end
 
 
 class Rate:

@@ -13,6 +13,7 @@ from sqlalchemy import inspect
 from accountant.entry import Entry
 from accountant.gates.provenance import RecordId
 from accountant.rules import Rule
+from accountant.store import Standing
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
@@ -200,10 +201,8 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
         database.close()
 
 
-def spent_in(
-    where: str | Path, records: Sequence[RecordId]
-) -> tuple[Terms, dict[RecordId, tuple[Any, list[tuple[Rule, Any]]]]]:
-    """Return the terms of a store, what records have spent, and what each rule counts of it.
+def spent_in(where: str | Path, records: Sequence[RecordId]) -> tuple[Terms, dict[RecordId, Standing]]:
+    """Return the terms of a store, and how records stand.
 
     Without records, of the one that has spent most.
 
@@ -219,9 +218,9 @@ def spent_in(
         replay, head = look_over(database)
         store = SQLStore(database, replay.terms, head)
         if records:
-            return store.terms, {record: (store.spent(record), store.counted(record)) for record in records}
-        worst, spent = store.worst()
-        return store.terms, {} if worst is None else {worst: (spent, store.counted(worst))}
+            return store.terms, dict(zip(records, store.standings(records), strict=True))
+        worst, _ = store.worst()
+        return store.terms, {} if worst is None else {worst: store.standings([worst])[0]}
     finally:
         database.close()
 

@@ -31,7 +31,7 @@ from accountant.limits import Limits
 from accountant.place import Place
 from accountant.rules import Rule, checked_rules
 from accountant.scope import Scope
-from accountant.store import ANY, CannotPay, Fits, Receipt
+from accountant.store import ANY, CannotPay, Fits, Receipt, Standing
 from accountant.stores.amounts import Amounts, read
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
@@ -341,16 +341,26 @@ class SQLStore:
         confirmed: int = self._queue.do(confirm)
         return confirmed
 
-    def counted(self, record: RecordId) -> list[tuple[Rule, Any]]:
-        """Return what each rule counts of `record` now; see `Store`."""
+    def standings(self, records: Sequence[RecordId]) -> list[Standing]:
+        """Return how records stand; see `Store`."""
+        names = [label(record) for record in records]
         with self.database.snapshot() as connection:
             work = self._work(connection)
-            if work.limits is None:
-                return []
-            rules = dict(zip(work.limits.rules, self._named(work, work.limits), strict=True))
-            key = work.key(label(record))
-            found = work.limits.counts(key, work.row_of, max(work.time(), work.clock))
-        return [(rules[rule], spent) for rule, spent in found]
+            work.load(names)
+            limits = work.limits
+            if limits is None:
+                return [Standing(work.account(name).spent, ()) for name in names]
+            keys = [work.key(name) for name in names]
+            work.load_numbers(each for each in limits.together(keys) if isinstance(each, int))
+            rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
+            now = max(work.time(), work.clock)
+            return [
+                Standing(
+                    work.account(name).spent,
+                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.row_of, now)],
+                )
+                for name, key in zip(names, keys, strict=True)
+            ]
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -695,5 +705,6 @@ def _result(task: Task, work: Work) -> Any:
 
 
 def _check_reserved(work: Work, position: int) -> None:
-    if work.reservation(position) != "reserved":
-        raise already_settled(position)
+    state = work.reservation(position)
+    if state != "reserved":
+        raise already_settled(position, returned=state == "returned")

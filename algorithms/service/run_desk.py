@@ -11,7 +11,7 @@ from typing import Any
 
 from accountant import Accountant, GateClosed, Refusal, Trust
 from accountant.gates.provenance import RecordId
-from accountant.service.amounts_json import account_json, summary_json
+from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
@@ -172,8 +172,8 @@ class RunDesk:
     def left(self, records: Sequence[RecordId]) -> dict[str, Any]:
         """Return what records have spent, rounded up, and have left, rounded down; None is no limit."""
         with self._reading() as run:
-            found = [account_json(run.accountant, record) for record in records]
-            return {"neighbours": str(run.accountant.neighbouring), "records": found}
+            standings = run.accountant.ledger.standings(records)
+        return accounts_json(run.accountant, records, standings)
 
     def state(self) -> dict[str, Any]:
         """Return what the run is, how far it has come, and who paid what."""

@@ -17,7 +17,7 @@ from reopened import saved_by_an_earlier_version
 
 from accountant import Accountant, Budget
 from accountant.audit import read_releases
-from accountant.data_files import DataFileError, from_json, from_toml
+from accountant.data_files import DataFileError, from_json, from_toml, without_repetition
 from mechanisms import Interval, Laplace
 
 RELEASES = {
@@ -61,6 +61,24 @@ def test_damaged_ledgers_are_read_or_refused(tmp_path: Path, document: Any) -> N
     file.write_text(json.dumps(document))
     with suppress(ValueError):
         read_releases(file)
+
+
+def test_a_repeated_key_is_found_in_one_pass() -> None:
+    compared = 0
+
+    class Key(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    keys = [Key(i) for i in range(1_000)]
+    with pytest.raises(DataFileError, match="the key '999' stands twice"):
+        without_repetition([(key, 0) for key in (*keys, Key(999))])
+    assert 0 < compared < 100
 
 
 @pytest.mark.parametrize(

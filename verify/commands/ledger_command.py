@@ -169,11 +169,11 @@ def left(store: str, records: tuple[str, ...], as_json: bool) -> None:
     terms, found = spent_in(store, [name for record in records for name in _names(record)])
     totals = {
         json.dumps(name): (
-            total,
-            terms.composition.left(total, terms.budget),
-            [(rule, spent, terms.composition.left(spent, rule.budget)) for rule, spent in counted],
+            standing.spent,
+            terms.composition.left(standing.spent, terms.budget),
+            [(rule, spent, terms.composition.left(spent, rule.budget)) for rule, spent in standing.counted],
         )
-        for name, (total, counted) in found.items()
+        for name, standing in found.items()
     }
 
     def render(console: Console) -> None:

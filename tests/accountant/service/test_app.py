@@ -13,14 +13,17 @@ from xml.etree import ElementTree
 import pytest
 from asking import Http, refused
 
-from accountant import Accountant, Budget, Rule, ZeroConcentratedComposition
+from accountant import Accountant, Budget, Rule, ZeroConcentratedComposition, clock
 from accountant.place import Place
 from accountant.scope import Scope as ChargeScope
+from accountant.service import app
 from accountant.service.app import make_app
+from accountant.service.asked import read_object
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.ledger_part import ledger_part
 from accountant.service.limits import Limits
+from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 
@@ -216,7 +219,57 @@ def test_an_administrator_gives_back_what_others_left(client: Client) -> None:
     answer = client.ask("/v1/give-back", {"reservation": listed["reservation"]}, "root")
     assert answer.json()["state"] == "returned"
     assert client.spent() == 0.0
+    assert client.ask("/v1/give-back", {"reservation": listed["reservation"]}, "root").json() == answer.json()
+    assert client.ask("/v1/cancel", {"request": "monday"}).json()["state"] == "returned"
     refused(client.ask("/v1/give-back", {"reservation": 10**6}, "root"), 409, "settled")
+
+
+def test_what_is_cancelled_again_meanwhile_is_answered_alike(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserved = client.ask("/v1/reserve", without_values(asks())).json()["reservation"]
+    give_back = client.store.give_back
+
+    def twice(position: int) -> None:
+        give_back(position)  # the same request, on another connection
+        give_back(position)
+
+    monkeypatch.setattr(client.store, "give_back", twice)
+    answer = client.ask("/v1/cancel", {"request": "monday"})
+    assert (answer.status_code, answer.json()["reservation"]) == (200, reserved)
+
+
+def test_a_clock_that_runs_ahead_is_named(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = opened(budget=Budget(5.0), rules=[Rule(Budget(1.0), days=7)])
+    assert client.ask("/v1/release", asks()).status_code == 200
+    now = clock.wall()
+    monkeypatch.setattr(clock, "wall", lambda: now + 30 * clock.DAY)
+    for path, body in (("release", asks("b")), ("reserve", without_values(asks("c")))):
+        words = refused(client.ask(f"/v1/{path}", body), 503, "clock-ahead")
+        assert "dpwitness ledger clock" in words
+    assert client.spent() == 0.5
+
+
+def test_what_records_have_left_is_read_at_once(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = opened(rules=[Rule(Budget(1.0), groups=(("ann", "bob"),))])
+    assert client.ask("/v1/release", asks()).status_code == 200
+    statements = 0
+    cursor = Database.cursor
+
+    def counting(*given: Any) -> Any:
+        nonlocal statements
+        statements += 1
+        return cursor(*given)
+
+    monkeypatch.setattr(Database, "cursor", counting)
+    asked = []
+    for records in (["ann"], ["ann", "bob", *range(200)]):
+        statements = 0
+        found = client.ask("/v1/left", {"records": records}, "eve").json()["records"]
+        asked.append(statements)
+    assert asked[1] <= asked[0]
+    assert [each["left"]["epsilon"] for each in found[:3]] == [0.5, 1.0, 1.0]
+    assert [[rule["left"]["epsilon"] for rule in each["rules"]] for each in found[:3]] == [[0.5], [0.5], []]
 
 
 def test_a_restart_goes_on(client: Client) -> None:
@@ -353,6 +406,8 @@ def test_bodies_that_are_no_json_objects(shared: Client, body: bytes) -> None:
         ({"mechanism": {**HALF, "scale": -1}}, "mechanism", "scale = -1: must be positive"),
         ({"mechanism": {**HALF, "scale": []}}, "mechanism", "scale"),
         ({"mechanism": {"kind": "Repeated", "mechanism": HALF, "count": 10**9}}, "mechanism", "at most 1000"),
+        ({"mechanism": {"kind": "Repeated", "mechanism": {"kind": "Repeated", "mechanism": HALF, "count": 40},
+                        "count": 40}}, "mechanism", "at most 1000"),
         ({"mechanism": {"kind": "PostProcessed", "mechanism": HALF, "function": "f"}}, "mechanism", "functions"),
         ({"mechanism": {**HALF, "sensitivity": {"l1": 0.1, "l2": 0.1, "linf": 0.1}}}, "mechanism", "calibrated for"),
         ({"domain": {"kind": "Interval", "lower": 1, "upper": 0}}, "domain", "must not exceed"),
@@ -430,7 +485,7 @@ def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
 def test_what_takes_too_long_is_answered_and_may_be_asked_again(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = opened(limits=Limits(seconds=0.2, at_once=1))
+    client = opened(limits=Limits(seconds=0.2, at_once=2, each_at_once=1))
     begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
     release = client.desk._accountant.release
 
@@ -445,6 +500,7 @@ def test_what_takes_too_long_is_answered_and_may_be_asked_again(
     assert "ask again with the same request" in refused(client.ask("/v1/release", asks()), 503, "too-slow")
     assert begun.is_set()
     refused(client.ask("/v1/release", asks()), 503, "busy")
+    assert client.ask("/v1/left", {"records": ["ann"]}, "eve").status_code == 200  # another key
     go_on.set()
     assert done.wait(10)
     monkeypatch.undo()
@@ -452,6 +508,25 @@ def test_what_takes_too_long_is_answered_and_may_be_asked_again(
         pass  # the thread that was given up has not ended yet
     assert answer.status_code == 200
     assert client.store.spent("ann").epsilon == 0.5
+
+
+def test_bodies_are_read_in_threads(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def reading(body: bytes) -> Any:
+        threads.append(threading.get_ident())
+        return read_object(body)
+
+    monkeypatch.setattr(app, "read_object", reading)
+    assert client.ask("/v1/left", {"records": ["ann"]}, "eve").status_code == 200
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()  # the event loop's
+
+
+def test_nobody_is_sent_elsewhere(client: Client) -> None:
+    answer = client.ask("/v1/release/", asks(), headers={"Host": "elsewhere.example"})
+    refused(answer, 404, "unknown-path")
+    assert "Location" not in answer.headers
 
 
 def test_paths_and_methods_that_are_not_there(client: Client) -> None:

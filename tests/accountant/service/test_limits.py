@@ -2,7 +2,7 @@
 
 import pytest
 
-from accountant.service.limits import Limits, Rate
+from accountant.service.limits import Limits, Places, Rate
 
 
 def test_a_rate_lets_twice_its_second_come_at_once_and_then_so_many_a_second() -> None:
@@ -14,6 +14,17 @@ def test_a_rate_lets_twice_its_second_come_at_once_and_then_so_many_a_second() -
     assert [rate.admits("ann") for _ in range(3)] == [True, True, False]
     now = 1000.0
     assert [rate.admits("ann") for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_places_are_shared() -> None:
+    places = Places(3, 2)
+    ends = [places.take("ann") for _ in range(3)]
+    assert [end is None for end in ends] == [False, False, True]
+    assert places.take("bob") is not None
+    assert places.take("cid") is None
+    for _ in range(2):
+        ends[0]()  # type: ignore[misc]
+    assert [places.take(name) is None for name in ("cid", "ann")] == [False, True]
 
 
 @pytest.mark.parametrize("name", ["body", "seconds", "rate", "at_once", "records"])
