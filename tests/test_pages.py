@@ -18,7 +18,11 @@ DOCS = Path(__file__).parent.parent / "docs"
 DEAR = ("mechanism_owner", "bandit_researcher", "platform_engineer")
 PAGES = [
     pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in DEAR else [])
-    for page in (DOCS / "release_files.md", *sorted((DOCS / "tutorials").glob("*.md")))
+    for page in (
+        DOCS / "release_files.md",
+        DOCS / "reference" / "files.md",
+        *sorted((DOCS / "tutorials").glob("*.md")),
+    )
 ]
 
 
@@ -43,7 +47,7 @@ def test_the_page_runs(page, tmp_path, monkeypatch, capsys):
             assert_shown(block, printed)
     for module in {"mean_age", "packaged", "shop"} - written:
         sys.modules.pop(module, None)
-    assert commands == len(re.findall(r"^(?:dpwitness|python) ", text, flags=re.MULTILINE)) > 0
+    assert commands == len(re.findall(r"^(?:dpwitness|python) ", text, flags=re.MULTILINE))
 
 
 def run(line, monkeypatch, capsys):

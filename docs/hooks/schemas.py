@@ -1,0 +1,44 @@
+"""Tables of the keys of results, written from their JSON schemas."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_HERE = re.compile(r"^<!-- schemas ([\w ]+) -->$", flags=re.MULTILINE)
+_SCHEMAS = Path(__file__).parents[1] / "schemas"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Write a table for each schema where the page says so."""
+    return _HERE.sub(
+        lambda place: "\n".join(line for name in place[1].split() for line in _table(name)), markdown
+    )
+
+
+def _table(name: str) -> Iterator[str]:
+    schema = json.loads((_SCHEMAS / f"{name}.json").read_text())
+    yield from (f"### {schema['title']}", "", f"[The schema](../schemas/{name}.json).", "")
+    yield from ("| key | is |", "|---|---|")
+    for key, value in schema["properties"].items():
+        missing = "" if key in schema.get("required", ()) else ", may be left out"
+        yield f"| `{key}` | {in_words(value)}{missing} |"
+    yield ""
+
+
+def in_words(schema: dict[str, Any]) -> str:
+    """Return what a value is: its type, its words, or its keys."""
+    if "const" in schema:
+        return f"`{json.dumps(schema['const'])}`"
+    if "enum" in schema:
+        return ", ".join(f"`{json.dumps(word)}`" for word in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(in_words(each) for each in schema["anyOf"]))
+    if schema.get("type") == "array":
+        return f"a list: {in_words(schema['items'])}" if schema.get("items") else "a list"
+    if schema.get("properties"):
+        return "an object: " + ", ".join(f"`{key}`" for key in schema["properties"])
+    return {"string": "text", "object": "an object", "boolean": "true or false"}.get(
+        schema.get("type", ""), f"a {schema['type']}" if "type" in schema else "anything"
+    )
