@@ -33,6 +33,9 @@ class Totals:
     def __len__(self) -> int:
         return len(self._totals)
 
+    def __contains__(self, record: RecordId) -> bool:
+        return record in self._totals
+
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
         return iter(self._totals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 FORMAT = "dpwitness-ledger-2"
@@ -20,6 +21,14 @@ def canonical(body: Any) -> str:
 def chained(before: bytes, text: str) -> bytes:
     """Return the hash of an entry, given the hash of the one before it."""
     return hashlib.sha256(before + text.encode("ascii")).digest()
+
+
+def bound_together(entries: Iterable[tuple[int, str]]) -> bytes:
+    """Return one hash of entries that are not chained to each other, by position and text."""
+    found = START
+    for position, text in entries:
+        found = chained(found, f"{position} {text}")
+    return found
 
 
 def row_digest(*values: object) -> bytes:

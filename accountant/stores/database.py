@@ -260,6 +260,12 @@ class Database:
             )
         return None if found == ["ok"] else str(found[0])
 
+    def compact(self) -> None:
+        """Give the room of rows that are gone back to the system, where they leave any; SQLite."""
+        if self.sqlite:
+            with self._alone(), self.reading() as connection:
+                connection.exec_driver_sql("VACUUM")
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose(close=os.getpid() == self._process)

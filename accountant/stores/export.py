@@ -14,7 +14,8 @@ from accountant.data_files import from_json
 from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.store import Store
-from accountant.stores.chain import FORMAT, canonical, commitment, label
+from accountant.stores.chain import FORMAT, canonical, chained, commitment, label
+from accountant.stores.folded import begun_at, fold_of, last_fold
 from accountant.stores.opening import existing, in_memory
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.replay import Replay
@@ -77,9 +78,19 @@ def _stored(
 
 def _parts(store: SQLStore) -> Iterator[str]:
     with store.database.snapshot() as connection:
-        yield f'{{"format": "{FORMAT}",\n"entries": [\n'
-        for position, text, digest in rows_after(connection, 0):
-            yield f'{"," * (position > 1)}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
+        fold, comma = last_fold(connection), ""
+        yield f'{{"format": "{FORMAT}",\n'
+        if fold is not None:
+            yield f'"after": {fold.after},\n"left": [\n'
+            for position, text, _ in rows_after(connection, 0, f"position <= {fold.after}"):
+                yield f'{comma}{{"position": {position}, "entry": {text}}}\n'
+                comma = ","
+            yield "],\n"
+        yield '"entries": [\n'
+        comma = ""
+        for _, text, digest in rows_after(connection, 0 if fold is None else fold.after):
+            yield f'{comma}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
+            comma = ","
         rows = connection.exec_driver_sql("SELECT number, salt, label FROM account ORDER BY number").all()
         accounts = [[int(number), bytes(salt).hex(), json.loads(name)] for number, salt, name in rows]
         yield f'],\n"accounts": {json.dumps(accounts)}}}\n'
@@ -135,13 +146,13 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
             f"{path}: not a dpwitness ledger of format {FORMAT!r}"
             + ("; `dpwitness ledger import` makes a store of it" if found == "dpwitness-ledger-1" else "")
         )
-    replay = Replay()
     try:
         if not content["entries"]:
             raise LedgerDamaged("there are no entries")
+        replay = _begun(content)
         replay.feed_all(
             (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
-            for position, row in enumerate(content["entries"], start=1)
+            for position, row in enumerate(content["entries"], start=replay.position + 1)
         )
         names = {}
         for number, salt, name in content["accounts"]:
@@ -157,3 +168,18 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise LedgerDamaged(f"{path}: damaged ({type(error).__name__}: {error})") from None
     return replay, names
+
+
+def _begun(content: Any) -> Replay:
+    """Return a replay before the first of an export's entries; see `accountant.stores.folded.begun`."""
+    if "after" not in content:
+        return Replay()
+    after, texts = content["after"], [canonical(row["entry"]) for row in content["entries"]]
+    folds = [i for i, text in enumerate(texts) if text.startswith('{"fold":')]
+    if not folds:
+        raise LedgerDamaged(f"the fold of the entries up to {after} is missing")
+    here = folds[-1]
+    fold = fold_of(after + 1 + here, texts[here])
+    left = ((row["position"], canonical(row["entry"])) for row in content["left"])
+    rows = ((position, text, chained(b"", text)) for position, text in left)
+    return begun_at(fold, texts[here + 1 : here + 1 + fold.parts], rows)

@@ -22,6 +22,7 @@ from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.sql_store import SQLStore
+from accountant.stores.upgrades import upgraded
 from accountant.stores.verification import Verified, has_run, look_over, verify_database
 from accountant.written_terms import Terms
 
@@ -316,7 +317,7 @@ def made(database: Database) -> bool:
         version = connection.exec_driver_sql("SELECT version FROM store").scalar()
     if version is None:
         return False
-    if version != VERSION:
+    if version != VERSION and not upgraded(database, version):
         raise StoreRefused(
             f"{database.name}: its tables are of version {version}, this dpwitness knows {VERSION}"
         )

@@ -17,6 +17,10 @@ Entries are, in the order of a store's life:
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
+``{"fold": {...}}``                                      the entries up to one were removed, but for those that are
+                                                         still needed; the next ``parts`` entries sum them up
+``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
+                                                         for a purpose and tenant, and what rules ``counted``
 ``{"saved": [count, digest, [...]]}``                    a run was saved, so often, with a state of this digest; and
                                                          what is new of who waits in its sums (`Waiting`)
 =======================================================  ========================================================
@@ -25,7 +29,7 @@ Entries are, in the order of a store's life:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,11 +39,12 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
 from accountant.limits import Limits, Row
 from accountant.place import Place
-from accountant.recorded import recall
+from accountant.recorded import RecordedMechanism, recall
 from accountant.rules import Rule, checked_rules
 from accountant.scope import Scope
 from accountant.store import ANY
-from accountant.stores.chain import FORMAT, START, chained, label
+from accountant.stores.amounts import read, written
+from accountant.stores.chain import FORMAT, START, bound_together, chained, label
 from accountant.stores.charges import check_charge
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
@@ -48,6 +53,7 @@ from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 
 _Paid = list[tuple[int, tuple[int, ...]]]
+_FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
 def limits_of(rules: Sequence[Mapping[str, Any]], composition: Composition) -> Limits:
@@ -106,7 +112,10 @@ class Replay:
     stamps
         When requests were charged, or drawn later, by key.
     trusted
-        Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust.
+        Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust. So is what a fold says;
+        its kinds have negative numbers.
+    folds
+        What folds say of themselves, in order.
     """
 
     def __init__(self) -> None:
@@ -125,6 +134,8 @@ class Replay:
         self.saved: tuple[int, str] | None = None
         self.waiting = Waiting()
         self.trusted: list[int] = []
+        self.folds: list[Mapping[str, Any]] = []
+        self._left = False  # whether what is fed was left by a fold, which has counted it
         self._terms: Terms | None = None
         self._totals: Totals | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
@@ -165,15 +176,101 @@ class Replay:
         """
         for position, text, digest in rows:
             chained_to(self.hash, self.position + 1, (position, text, digest))
-            try:
-                self._feed(position, json.loads(text))
-            except LedgerDamaged:
-                raise
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
-            if "kind" in text[:8]:
-                self.texts[position] = text
+            self._read(position, text)
             self.position, self.hash = position, digest
+
+    def _read(self, position: int, text: str) -> None:
+        try:
+            self._feed(position, json.loads(text))
+        except LedgerDamaged:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
+        if "kind" in text[:8]:
+            self.texts[position] = text
+
+    def feed_left(self, row: tuple[int, str, bytes]) -> None:
+        """Go on with an entry that a fold left: it is bound to none before it.
+
+        Raises
+        ------
+        LedgerDamaged
+            If it is not what was written.
+        """
+        position, text, digest = row
+        if chained(b"", text) != digest:
+            raise LedgerDamaged("its hash is not that of what it says, and a fold left it", position)
+        self._left = True
+        self._read(position, text)
+        self._left = False
+
+    def begin_folded(
+        self, position: int, parts: Sequence[Mapping[str, Any]], left: Iterable[tuple[int, str, bytes]]
+    ) -> None:
+        """Begin where a fold ends that was the last to be fed.
+
+        Parameters
+        ----------
+        position
+            Where the fold stands.
+        parts
+            What follows it.
+        left
+            The entries that it left.
+
+        Raises
+        ------
+        LedgerDamaged
+            If they are not those that it left.
+        """
+        fold = self.folds.pop()
+        for part in parts:
+            self.commitments.update((number, promise) for number, promise in part.get("opened", ()))
+        rows = list(left)
+        if bound_together((found, text) for found, text, _ in rows).hex() != fold["left"]:
+            raise LedgerDamaged("the entries that it left are not there", position)
+        for row in rows:
+            self.feed_left(row)
+        paid = [each for part in parts for each in part.get("paid", ())]
+        for i, (purpose, tenant, values, numbers) in enumerate(paid, start=1):
+            charge = read(values, self.terms.composition)
+            self.kinds[-i] = Entry(
+                _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
+            )
+            self._paid[-i] = [(-i, tuple(numbers))]
+            self._for[-i] = Scope(purpose, tenant), fold["clock"]
+            for number in numbers:
+                self.totals.add(number, charge)
+        if paid:
+            self.trusted.append(-1)
+        self.rows = {}
+        if self.limits is not None:
+            for number, text in (each for part in parts for each in part.get("counted", ())):
+                self.rows[number] = self.limits.read(text)
+        self.clock = fold["clock"]
+        self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
+
+    def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
+        """Return what accounts paid up to an entry, but for some charges: purpose, tenant, amount, and who paid it."""
+        totals: dict[Scope, Totals] = {}
+        for position, paid in self._paid.items():
+            if position <= last and position not in left and position not in self._gone:
+                of = totals.setdefault(self._for[position][0], Totals(self.terms.composition))
+                for kind, numbers in paid:
+                    for number in numbers:
+                        of.add(number, self.kinds[kind].charge)
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for scope, of in totals.items():
+            for number in self.commitments:
+                if number in of:
+                    amount = written(of.spent(number))
+                    found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
+        return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
+
+    @property
+    def drawn_again(self) -> set[int]:
+        """Where the charges stand that were drawn again on a later day."""
+        return {position for position, _ in self._drawn_again}
 
     def go_on(self, position: int, digest: bytes) -> None:
         """Leave out the entries up to a position, of this hash: they are believed."""
@@ -214,6 +311,10 @@ class Replay:
             self._rule(position, body["rules"])
         elif "clock" in body:
             self.clock = max(self.clock, body["clock"]["at"])
+        elif "fold" in body:
+            self.folds.append(body["fold"])
+        elif "folded" in body:
+            pass  # who begins there has read it
         elif "assumed" in body:
             kind, message, where = body["assumed"]
             self.assumptions += (Assumption(AssumptionKind(kind), message, where),)
@@ -250,10 +351,7 @@ class Replay:
         self.kinds[position] = entry
 
     def _pay(self, position: int, body: dict[str, Any]) -> None:
-        for number, promise in body.get("opened", ()):
-            if number in self.commitments:
-                raise LedgerDamaged(f"opens account {number} a second time", position)
-            self.commitments[number] = promise
+        self._open(position, body.get("opened", ()))
         paid: _Paid = [(kind, tuple(numbers)) for kind, numbers in body["paid"]]
         now = self._time(body["at"], position)
         scope = Scope(*body["for"]) if "for" in body else ANY
@@ -263,11 +361,15 @@ class Replay:
             for number in numbers:
                 if number not in self.commitments:
                     raise LedgerDamaged(f"charges account {number}, which was never opened", position)
-                if "source" not in body and not self.totals.affordable(number, charge, self.terms.fits):
+                if (
+                    "source" not in body
+                    and not self._left
+                    and not self.totals.affordable(number, charge, self.terms.fits)
+                ):
                     raise LedgerDamaged(f"takes account {number} over its budget", position)
                 self.totals.add(number, charge)
         self._paid[position] = paid
-        if self.limits is not None:
+        if self.limits is not None and not self._left:
             imported = "source" in body
             counting = self.limits.counting(scope, strict=not imported)
             if not imported:
@@ -280,11 +382,17 @@ class Replay:
             self.requests[key] = position
             self.stamps[key] = now
 
+    def _open(self, position: int, opened: Iterable[Sequence[Any]]) -> None:
+        for number, promise in opened:
+            if number in self.commitments and not self._left:
+                raise LedgerDamaged(f"opens account {number} a second time", position)
+            self.commitments[number] = promise
+
     # --- rules -----------------------------------------------------------------------------------
 
     def _time(self, at: int, position: int) -> int:
         """Go on to the time of an entry, and return it; with rules that look at the time, it never goes back."""
-        if self.limits is not None and self.limits.windows:
+        if self.limits is not None and self.limits.windows and not self._left:
             try:
                 self.limits.check_clock(at, self.clock)
             except ClockAhead as error:
@@ -295,16 +403,13 @@ class Replay:
         return at
 
     def _rule(self, position: int, body: dict[str, Any]) -> None:
-        for number, promise in body["opened"]:
-            if number in self.commitments:
-                raise LedgerDamaged(f"opens account {number} a second time", position)
-            self.commitments[number] = promise
+        self._open(position, body["opened"])
         self.rules = position
         self.rule_changes.append((position, body))
         self.clock = max(self.clock, body["at"])
         self.limits = limits_of(body["rules"], self.terms.composition) if body["rules"] else None
         self.rows = {}
-        if self.limits is not None:
+        if self.limits is not None and not self._left:
             self._count_all(self.limits)
 
     def _count_all(self, limits: Limits) -> None:
@@ -353,7 +458,7 @@ class Replay:
         now = self._time(at, position)
         self._drawn_again.append((of, now))
         self.stamps[self._keys[of]] = now
-        if self.limits is not None:
+        if self.limits is not None and not self._left:
             counting = self.limits.counting(self._for[of][0], windows_only=True, strict=False)
             self._check_rules(self.limits, position, of, counting, now)
             self._book(self.limits, of, False, counting, now)

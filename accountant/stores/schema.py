@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 3
-"""The version of these tables; a store of another version is refused by its number."""
+VERSION = 4
+"""The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
 
 METADATA = MetaData()
 
@@ -37,7 +37,7 @@ ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'rules\":')"
+RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'fold\":{', 'rules\":')"
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))

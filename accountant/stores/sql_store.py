@@ -36,6 +36,7 @@ from accountant.stores.amounts import Amounts, read
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
+from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.replay import Replay
 from accountant.stores.verification import Verified, check_anchor, verify_database
@@ -78,6 +79,7 @@ class SQLStore:
         self._limits: dict[int, Limits] = {}
         self._queue: GroupCommit[Task] = GroupCommit(self._commit)
         self._history = Replay()
+        self._begun_at = 0  # the fold with which it begins
         self._reading_history = threading.Lock()
         self.assumptions: tuple[Assumption, ...] = ()
         self.closed: tuple[str, Place] | None = None
@@ -215,8 +217,8 @@ class SQLStore:
             if number not in endless
         }
         if endless:  # infinity less infinity: what is left is added up
-            replay = Replay()
-            replay.feed_all(work.rows())
+            replay = begun(work.connection)
+            replay.feed_all(work.rows(replay.position))
             replay.give_back(position)
             found |= {number: replay.totals.spent(number) for number in endless}
         return found
@@ -295,8 +297,8 @@ class SQLStore:
         def change(work: Work) -> None:
             if only_first and work.position > 1:
                 return
-            replay = Replay()
-            replay.feed_all(work.rows())
+            replay = begun(work.connection)
+            replay.feed_all(work.rows(replay.position))
             members = {label(each) for rule in found for group in rule.groups for each in group}
             work.load(members)
             opened = [
@@ -312,7 +314,7 @@ class SQLStore:
             now = max(replay.clock, work.time() if at is None else at)
             work.set_rules({"rules": numbered, "by": by, "reason": reason, "opened": opened, "at": now})
             before = replay.rows.keys()
-            replay.feed_all(row for row in work.rows() if row[0] > replay.position)
+            replay.feed_all(work.rows(replay.position))
             work.load_numbers({*before, *replay.rows})
             work.set_clock(now)
             for number in {*before, *replay.rows}:
@@ -414,9 +416,12 @@ class SQLStore:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All charges in order, but for reservations that were given back."""
+        """All charges in order, but for reservations that were given back; of those that were folded, the sums."""
         with self._reading_history, self.database.snapshot() as connection:
             names = connection.exec_driver_sql("SELECT number, label FROM account").all()
+            fold = last_fold(connection)
+            if fold is not None and fold.position > self._begun_at:
+                self._begun_at, self._history = fold.position, begun(connection)
             self._history.feed_all(rows_after(connection, self._history.position))
             return self._history.entries({number: json.loads(name) for number, name in names})
 

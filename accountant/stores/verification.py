@@ -15,6 +15,7 @@ from accountant.stores.amounts import written
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import START, chained, commitment
 from accountant.stores.database import Database
+from accountant.stores.folded import Fold, begun, last_fold
 from accountant.stores.refusals import LedgerDamaged, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay, chained_to
 from accountant.stores.schema import RARE
@@ -61,13 +62,13 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
         If the store does not hold what its anchor names.
     """
     _check_file(database)
-    replay = Replay()
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
-        replay.feed_all(rows_after(connection, 0))
+        replay = begun(connection)
+        replay.feed_all(rows_after(connection, replay.position))
         if mark is not None:
             _check_marked(database, connection, mark, replay, replay.position)
-        accounts = _compare(replay, connection)
+        accounts = compare_tables(replay, connection)
     return verified(replay, accounts)
 
 
@@ -91,10 +92,13 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay,
     replay = Replay()
     mark = None if anchor is None else anchor.read()
     with _snapshot(database) as connection:
-        head = _last_entries(database, connection)
+        fold = last_fold(connection)
+        head = _last_entries(database, connection, fold)
         for row in (*rows_after(connection, 0, "position = 1"), *rows_after(connection, 1, RARE)):
-            if row[0] > 1:
-                replay.go_on(row[0] - 1, _hash(database, connection, row[0] - 1))
+            if fold is not None and row[0] <= fold.after:
+                replay.feed_left(row)
+                continue
+            replay.go_on(row[0] - 1, _hash(database, connection, row[0] - 1, fold))
             replay.feed_all((row,))
         _compare_store(replay, connection)
         if mark is not None:
@@ -129,22 +133,31 @@ def _check_marked(
 ) -> None:
     """Refuse a store whose last entry is at this position, if it does not hold what its anchor names."""
     check_anchor(database.name, mark, replay.instance, replay.epoch, position)
-    if _hash(database, connection, mark.position).hex() != mark.hash:
+    fold = last_fold(connection)
+    if fold is not None and mark.position < fold.after:
+        raise StoreMoved(
+            f"{database.name}: entry {mark.position}, which its anchor names, was folded since, without the anchor: "
+            "whether it was that one cannot be seen any more"
+        )
+    if _hash(database, connection, mark.position, fold).hex() != mark.hash:
         raise StoreMoved(f"{database.name}: entry {mark.position} is not the one that its anchor names")
 
 
-def _last_entries(database: Database, connection: Connection) -> tuple[int, bytes]:
+def _last_entries(database: Database, connection: Connection, fold: Fold | None) -> tuple[int, bytes]:
     """Return position and hash of the last entry; the chain of the last ones is checked."""
     last = database.cursor(connection, "SELECT max(position) FROM entry").fetchone()[0] or 0
-    position = max(0, last - _TAIL)
-    before = _hash(database, connection, position)
+    position = max(0 if fold is None else fold.after, last - _TAIL)
+    before = _hash(database, connection, position, fold)
     for found, text, digest in rows_after(connection, position):
         position += 1
         before = chained_to(before, position, (found, text, digest))
     return position, before
 
 
-def _hash(database: Database, connection: Connection, position: int) -> bytes:
+def _hash(database: Database, connection: Connection, position: int, fold: Fold | None) -> bytes:
+    """Return the hash of an entry, of the last that a fold stands for, or of nothing before the first."""
+    if fold is not None and position == fold.after:
+        return fold.hash
     if not position:
         return START
     found = database.one(connection, "SELECT hash FROM entry WHERE position = ?", position)
@@ -181,8 +194,14 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
         )
 
 
-def _compare(replay: Replay, connection: Connection) -> int:
-    """Compare all tables with what the entries lead to; return the number of accounts."""
+def compare_tables(replay: Replay, connection: Connection) -> int:
+    """Compare all tables with what the entries lead to; return the number of accounts.
+
+    Raises
+    ------
+    LedgerDamaged
+        Naming what does not fit.
+    """
     _compare_store(replay, connection)
     count = 0
     for number, name, salt, spent, counted, digest in connection.exec_driver_sql(

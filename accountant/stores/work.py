@@ -237,12 +237,16 @@ class Work:
         for known, text, _ in self._entries:
             if known == position:
                 return json.loads(text)
-        sql = "SELECT entry.body, entry.hash, before.hash FROM entry JOIN entry AS before ON "
+        sql = "SELECT entry.body, entry.hash, before.hash FROM entry LEFT JOIN entry AS before ON "
         sql += "before.position = entry.position - 1 WHERE entry.position = ?"
         found = self._one(sql, position)
         if found is None:
             raise LedgerDamaged("it is missing", position)
-        if chained(stored_bytes(found[2]), found[0]) != stored_bytes(found[1]):
+        before = b"" if found[2] is None else stored_bytes(found[2])
+        if stored_bytes(found[1]) not in (
+            chained(before, found[0]),
+            chained(b"", found[0]),
+        ):  # left by a fold
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
 
@@ -394,10 +398,10 @@ class Work:
         rows = [(name, value, row_digest(name, value)) for name, value in kept.items()]
         self._run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
 
-    def rows(self) -> Iterator[tuple[int, str, bytes]]:
-        """Yield all entries, those of this transaction included."""
-        yield from rows_after(self.connection, 0)
-        yield from self._entries
+    def rows(self, position: int) -> Iterator[tuple[int, str, bytes]]:
+        """Yield the entries after a position, those of this transaction included."""
+        yield from rows_after(self.connection, position)
+        yield from (row for row in self._entries if row[0] > position)
 
     def set_reservation(self, position: int, state: str) -> None:
         """Set the state of a reservation."""
@@ -431,6 +435,35 @@ class Work:
         body = {"epoch": self.epoch, "location": location, "reason": reason, "missing": missing}
         self.append({"adopted": body, "at": self._clock or self._database.now(self.connection)})
         self._location = canonical(location)
+
+    def remove(
+        self,
+        last: int,
+        left: Sequence[tuple[int, str]],
+        forgotten: Iterable[int],
+        settled: Iterable[int],
+    ) -> int:
+        """Remove the entries up to one that a fold stands for; return how many.
+
+        Parameters
+        ----------
+        last
+            The last of them.
+        left
+            Position and text of those that stay, each with a hash of its own.
+        forgotten
+            Where the requests were charged that are forgotten.
+        settled
+            Reservations that are.
+        """
+        removed: int = self._database.cursor(
+            self.connection, "DELETE FROM entry WHERE position <= ?", (last,)
+        ).rowcount
+        rows = [(position, text, chained(b"", text)) for position, text in left]
+        self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
+        self._run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
+        self._run("DELETE FROM reservation WHERE position = ?", [(each,) for each in settled])
+        return removed - len(rows)
 
     def _fresh_number(self) -> int:
         if self._next_account is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +19,7 @@ from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule,
 from accountant.clock import DAY, ClockAhead
 from accountant.scope import current_scope
 from accountant.stores.export import read_export
+from accountant.stores.folding import NothingToFold, fold
 from mechanisms import Interval, Laplace
 
 UNIT = Interval(0, 1)
@@ -176,6 +178,13 @@ class RulesMachine(RuleBasedStateMachine):
             with spending_on("care"), pytest.raises(ClockAhead):
                 self.store.charge([], lambda _: True, scope=current_scope())
             self.store.confirm_clock("ann", "a holiday")
+
+    @rule(days=st.integers(0, 3), forget=st.booleans())
+    def fold(self, days: int, forget: bool) -> None:
+        last = self.store.verify().replay.position
+        with suppress(NothingToFold):
+            fold(self.store, self.now + 1 - days * DAY, "ann", "room", forget_requests=forget)
+            assert self.store.verify().replay.position > last
 
     @invariant()
     def holds(self) -> None:

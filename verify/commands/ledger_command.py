@@ -140,6 +140,7 @@ def _verified_json(found: Verified) -> dict[str, Any]:
         "accounts": found.accounts,
         "epoch": found.head.epoch,
         "head": found.head.hash,
+        "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
         "on_trust": list(found.trusted),
         "reserved": list(found.reserved),
     }
@@ -148,6 +149,9 @@ def _verified_json(found: Verified) -> dict[str, Any]:
 def _render(found: Verified, console: Console) -> None:
     console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
     console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
+    for fold in found.replay.folds:
+        words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
+        console.print(Text(printable(words)), soft_wrap=True)
     for mechanism in found.trusted:
         console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
     if found.reserved:
@@ -341,6 +345,43 @@ def adopt(store: str, reason: str, anchor: Path | None) -> None:
 
     mark = adopted(store, reason, anchor)
     click.echo(f"epoch {mark.epoch} begins after entry {mark.position - 1}")
+
+
+@ledger_group.command("fold")
+@_store_argument
+@click.option(
+    "--before",
+    required=True,
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]),
+    help="Entries from before this time, in UTC, are removed.",
+)
+@click.option("--by", required=True, help="Who does so; kept in the ledger.")
+@click.option("--reason", required=True, help="Why; kept in the ledger.")
+@click.option(
+    "--forget-requests",
+    is_flag=True,
+    help="Forget keys and answers of requests from before, too: who uses such a key again is charged again.",
+)
+@_anchor_option
+def fold(
+    store: str, before: datetime, by: str, reason: str, forget_requests: bool, anchor: Path | None
+) -> None:
+    """Remove old entries of STORE; what everybody has spent, and what rules count, stays.
+
+    STORE is verified first, and may be in use. What is removed cannot be audited any more: export it before, and keep
+    the export. Verification begins at the fold, and believes it.
+    """
+    from accountant.stores.folding import fold as folded
+    from accountant.stores.opening import open_store
+
+    opened = open_store(store, anchor=anchor)
+    try:
+        moment = int(before.replace(tzinfo=UTC).timestamp() * 1_000)
+        found = folded(opened, moment, by, reason, forget_requests=forget_requests)
+    finally:
+        opened.close()
+    click.echo(f"{found.removed} entries are gone; verification begins after entry {found.after}")
+    click.echo(f"the head of an export made then: {found.hash}")
 
 
 @ledger_group.command("export")

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Cost, Entry, Place, Rule, spending_on
+from accountant import Accountant, Budget, Cost, Entry, Place, Rule, clock, spending_on
 from accountant.stores.chain import START, canonical, chained
-from accountant.stores.export import read_export
+from accountant.stores.export import export_store, read_export
+from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
-from accountant.stores.opening import open_store, verify_store
+from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -61,6 +62,18 @@ def with_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def folded(with_rules: Path) -> Path:
+    path = with_rules.with_name("folded.db")
+    path.write_bytes(with_rules.read_bytes())
+    adopt(path, "a copy to be folded")
+    store = open_store(path)
+    fold(store, clock.wall() + 1, "ann", "room")
+    store.close()
+    export_store(path, path.with_suffix(".json"))
+    return path
+
+
 def said(path: Path) -> tuple[Any, dict[Any, Any]]:
     """Return what an accountant that opens a store, or reads an export, believes."""
     if path.suffix == ".json":
@@ -84,7 +97,7 @@ def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
         assert spent == {
             record: store.first_refused([asked(record)], lambda _: False).spent for record in RECORDS
         }  # type: ignore[union-attr]
-        rules = [store.rules, *map(store.counted, RECORDS)]
+        rules = [store.rules, store.standings(RECORDS)]
         return [store.terms.to_dict(), store.closed, store.assumptions, rules], spent
     finally:
         store.close()
@@ -124,6 +137,21 @@ def test_40_changes_of_rules_and_counts_are_refused_or_change_nothing(
     with_rules: Path, suffix: str, said: Callable[[Path], Any]
 ) -> None:
     silent_changes(with_rules.with_suffix(suffix), 40, said)
+
+
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_30_changes_of_what_is_folded_are_refused_or_change_nothing(
+    folded: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(folded.with_suffix(suffix), 30, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_4000_changes_of_what_is_folded_are_refused_or_change_nothing(
+    folded: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(folded.with_suffix(suffix), 4_000, said)
 
 
 @pytest.mark.slow

@@ -16,8 +16,9 @@ from processes import forked
 from sqlalchemy import create_engine
 from test_sharing import LIMIT, contradiction, threads
 
-from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
+from accountant import Accountant, Budget, BudgetExceeded, Rule, clock, spending_on
 from accountant.stores.export import read_export
+from accountant.stores.folding import fold
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
@@ -83,6 +84,11 @@ def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
     first.export(tmp_path / "ledger.json")
     replay, names = read_export(tmp_path / "ledger.json")
     assert (replay.hash, set(names.values())) == (bytes.fromhex(found.head.hash), {"ann", 7})
+    assert fold(first.ledger, clock.wall() + 60_000, "ann", "room").removed == 4  # type: ignore[arg-type]
+    assert np.array_equal(second.release(HALF, value(second), request="a\x00ü"), shown)
+    assert second.spent(7).epsilon == Fraction(1, 2)
+    second.release(HALF, value(second, "bob"))
+    assert verify_store(url).accounts == 3
     closed(first)
     closed(second)
 

@@ -199,3 +199,21 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
         code, _, err = run("rules", store, "--set", file, "--by", "dora", "--reason", "none")
         assert code == 2
         assert re.search(words, " ".join(err.split()))
+
+
+def test_old_entries_are_folded(run, store, tmp_path):
+    run("export", store, tmp_path / "before.json")
+    head = json.loads(run("verify", tmp_path / "before.json", "--json")[1])["head"]
+    left = run("left", store, "ann", "--json")[1]
+    code, out, err = run("fold", store, "--before", "2999-01-01", "--by", "ann", "--reason", "room")
+    assert (code, err) == (0, "")
+    assert "1 entries are gone; verification begins after entry 5" in out
+    assert f"the head of an export made then: {head}" in out
+    code, out, _ = run("verify", store)
+    assert code == 0
+    assert "folded: the entries up to 5, by ann: room" in out
+    assert json.loads(run("verify", store, "--json")[1])["folded"] == 5
+    assert run("left", store, "ann", "--json")[1] == left
+    code, _, err = run("fold", store, "--before", "2000-01-01", "--by", "ann", "--reason", "room")
+    assert code == 2
+    assert "no entry that is so old" in err

@@ -1,0 +1,101 @@
+"""Where the entries of a store begin: at the first, or at what a fold says of those that it removed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from accountant.stores.refusals import LedgerDamaged
+from accountant.stores.replay import Replay
+from accountant.stores.schema import RARE
+from accountant.stores.work import rows_after
+
+_FOLD = f"{RARE} AND substr(body, 3, 7) = 'fold\":{{'"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The last fold of a store.
+
+    Attributes
+    ----------
+    position
+        Where it stands.
+    text
+        The entry.
+    after
+        The last entry that it stands for: verification begins after it.
+    hash
+        The hash of that.
+    parts
+        How many entries after this one belong to it.
+    """
+
+    position: int
+    text: str
+    after: int
+    hash: bytes
+    parts: int
+
+
+def last_fold(connection: Connection) -> Fold | None:
+    """Return the last fold of a store; None if nothing was folded.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it cannot be read.
+    """
+    found = list(rows_after(connection, 0, _FOLD))
+    return fold_of(*found[-1][:2]) if found else None
+
+
+def fold_of(position: int, text: str) -> Fold:
+    """Return the fold that an entry is.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is none.
+    """
+    try:
+        said = json.loads(text)["fold"]
+        fold = Fold(position, text, int(said["after"]), bytes.fromhex(said["hash"]), int(said["parts"]))
+    except (LookupError, TypeError, ValueError) as error:
+        raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
+    if not 0 < fold.after < position:
+        raise LedgerDamaged(f"says that it stands for the entries up to {fold.after}", position)
+    return fold
+
+
+def begun(connection: Connection) -> Replay:
+    """Return a replay before the first entry of a store that is chained to the one before it.
+
+    Raises
+    ------
+    LedgerDamaged
+        If a fold is not what was written.
+    """
+    fold = last_fold(connection)
+    if fold is None:
+        return Replay()
+    parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
+    left = rows_after(connection, 0, f"position <= {fold.after:d}")
+    return begun_at(fold, [text for _, text, _ in parts], left)
+
+
+def begun_at(fold: Fold, parts: list[str], left: Iterable[tuple[int, str, bytes]]) -> Replay:
+    """Return a replay that begins at a fold, of the texts of its parts and the rows of the entries that it left."""
+    replay = Replay()
+    try:
+        replay.folds.append(json.loads(fold.text)["fold"])
+        replay.begin_folded(fold.position, [json.loads(text)["folded"] for text in parts], left)
+    except LedgerDamaged:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", fold.position) from None
+    return replay

@@ -1,0 +1,142 @@
+"""Old entries make room: what they lead to stays, in entries of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from accountant.stores.chain import bound_together, canonical
+from accountant.stores.folded import begun
+from accountant.stores.sql_store import SQLStore
+from accountant.stores.verification import compare_tables, has_run
+from accountant.stores.work import Work, rows_after
+
+_Rows = Iterable[tuple[int, str, bytes]]
+_IN_A_PART = 1_000
+
+
+class NothingToFold(ValueError):
+    """No entry is so old, but for those that were folded before."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What was folded.
+
+    Attributes
+    ----------
+    removed
+        How many entries are gone.
+    after
+        The last entry that the fold stands for: verification begins after it.
+    hash
+        The hash of that: the head of an export that was made then.
+    """
+
+    removed: int
+    after: int
+    hash: str
+
+
+def fold(store: SQLStore, before: int, by: str, reason: str, *, forget_requests: bool = False) -> Folded:
+    """Remove the entries from before a time; what they lead to is kept, and nobody has spent less.
+
+    The store is verified first, whole, in the same transaction. A fold keeps, in entries of the chain: what each
+    account has spent, by purpose and tenant; what rules count, day by day; the commitments of accounts; and the hash
+    of the last entry that it stands for, which is that of all before it. Kinds of charges, rules, assumptions,
+    adoptions and earlier folds stay as they are, and so do reservations that were open, and requests. Rules that are
+    made later count what was folded as of its last day, never earlier.
+
+    Parameters
+    ----------
+    store
+        The store, open to be spent from.
+    before
+        Milliseconds since 1970: entries are removed up to the first that is not older.
+    by, reason
+        Who does so, and why; kept in the ledger.
+    forget_requests
+        Whether keys and answers of requests that were charged before are forgotten, too: who uses such a key again is
+        charged again.
+
+    Raises
+    ------
+    LedgerDamaged
+        If an entry or a table does not fit.
+    NothingToFold
+        If no entry is so old.
+    ValueError
+        If a name or reason is missing, or the store is of a run, whose sums wait in its entries.
+    """
+    for name, word in (("by", by), ("reason", reason)):
+        if not word.strip():
+            raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+    with store.working(()) as work:
+        work.check()
+        if has_run(work.connection):
+            raise ValueError(f"{store.name}: is the ledger of a run, and cannot be folded")
+        found = _fold(work, before, by, reason, forget_requests)
+    store.database.compact()
+    return found
+
+
+def _fold(work: Work, before: int, by: str, reason: str, forget_requests: bool) -> Folded:
+    replay = begun(work.connection)
+    begin = replay.position
+    replay.feed_all(_until(rows_after(work.connection, begin), before))
+    last, digest, clock = replay.position, replay.hash, replay.clock
+    if last == begin:
+        raise NothingToFold("before: there is no entry that is so old and was not folded")
+    opened, limits, rows = sorted(replay.commitments.items()), replay.limits, sorted(replay.rows.items())
+    left = {position for position, state in replay.reservations.items() if state == "reserved"}
+    requests = set(replay.requests.values())
+    replay.feed_all(rows_after(work.connection, last))
+    compare_tables(replay, work.connection)
+    left |= {position for position in replay.drawn_again if position <= last}
+    forgotten = requests - left if forget_requests else set()
+    left |= requests - forgotten
+
+    counted = [] if limits is None else [[number, limits.text(row)] for number, row in rows]
+    parts = [
+        *_parts("opened", [list(each) for each in opened]),
+        *_parts("paid", replay.summed(last, left)),
+        *_parts("counted", [each for each in counted if each[1] is not None]),
+    ]
+    texts = list(_left(rows_after(work.connection, 0, f"position <= {last}"), left))
+    bound = bound_together(texts).hex()
+    said = {"after": last, "hash": digest.hex(), "left": bound, "parts": len(parts), "clock": clock}
+    work.append({"fold": {**said, "at": work.time(), "by": by, "reason": reason}})
+    for part in parts:
+        work.append({"folded": part})
+    settled = [each for each in replay.reservations if each <= last and each not in left]
+    return Folded(work.remove(last, texts, forgotten, settled), last, digest.hex())
+
+
+def _until(rows: _Rows, before: int) -> Iterator[tuple[int, str, bytes]]:
+    """Yield the entries up to the last that was made before a time, and before any that was not."""
+    timeless: list[tuple[int, str, bytes]] = []
+    for row in rows:
+        timeless.append(row)
+        body = json.loads(row[1])
+        at = body.get("at", body.get("fold", {}).get("at"))
+        if at is not None:
+            if at >= before:
+                return
+            yield from timeless
+            timeless.clear()
+
+
+def _left(rows: _Rows, left: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Yield the entries that stay: all that are of no charge, and those of some charges."""
+    for position, text, _ in rows:
+        body = json.loads(text)
+        settled = [body[key] for key in ("drawn", "returned", "drawn again") if key in body]
+        of = [position] if "paid" in body else settled
+        if "folded" not in body and all(each in left for each in of):
+            yield position, canonical(body)
+
+
+def _parts(name: str, rows: list[Any]) -> list[dict[str, Any]]:
+    return [{name: rows[i : i + _IN_A_PART]} for i in range(0, len(rows), _IN_A_PART)]
