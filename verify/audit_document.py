@@ -17,6 +17,24 @@ _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
 }
 _NO_BUDGET: tuple[str, Tone] = ("AUDITED", "open")
 
+_INTEGRAL = "the composed privacy-loss distributions, by an integral whose error is bounded"
+_FINITE = "the composed privacy-loss distributions, by a sum of finitely many terms"
+_METHODS = {
+    "contour": _INTEGRAL,
+    "contour with phantom Gaussian": _INTEGRAL,
+    "lattice contour": _FINITE,
+    "near the largest loss": _FINITE,
+    "mass near the largest loss": _FINITE,
+    "series over n equal Laplace": "the composed privacy-loss distributions, by a series whose rest is bounded",
+    "grid": "the composed privacy-loss distributions, rounded to a grid on the safe side",
+    "Renyi composition": "the sum of Rényi divergences, at the best order",
+    "closed form": "the formula for Gaussian noise",
+    "sum of largest losses": "the sum of the largest losses",
+    "infinite loss": "a loss that has no limit",
+    "nothing": "nothing is known that says more",
+}
+"""What stands behind the names of methods; theorems explain themselves."""
+
 
 def audit_document(audited: Audit, **files: str) -> Document:
     """Return what is said of an audit; `files` are digests of what it was read from, by name."""
@@ -76,13 +94,12 @@ def _about(about: About) -> Section | None:
 
 def _meaning(audited: Audit, symbol: str, other: str) -> Section:
     answer = audited.answer
-    alike = f", like {audited.worst.records - 1:,} more" if audited.worst.records > 1 else ""
     facts = Facts(
         (
-            ("at most", f"{_digits(answer.upper)} ({answer.upper_by})"),
-            ("at least", f"{_digits(answer.lower)} ({answer.lower_by})"),
+            ("at most", f"{_digits(answer.upper)}: {_found_by(answer.upper_by)}"),
+            ("at least", f"{_digits(answer.lower)}: {_found_by(answer.lower_by)}"),
             ("neighbours", f"{audited.neighbouring.words} ({audited.neighbouring})"),
-            ("for", f"{audited.worst.name}{alike}, who lose most; groups of records: {audited.groups:,}"),
+            ("who loses most", _losing_most(audited)),
         )
     )
     plain = (
@@ -93,9 +110,29 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
     return Section("What the releases cost", (Paragraph(plain), facts))
 
 
+def _found_by(method: str) -> str:
+    """Return a method in words, with the name that the JSON has."""
+    return f"{_METHODS[method]} ({method})" if method in _METHODS else method
+
+
+def _losing_most(audited: Audit) -> str:
+    worst = audited.worst
+    if audited.groups == 1 and worst.records == 1:
+        return f"{worst.name}; nobody is part of other releases"
+    alike = f" and {worst.records - 1:,} more who are part of the same releases" if worst.records > 1 else ""
+    return f"{worst.name}{alike}" + (f"; of {audited.groups:,} such groups" if audited.groups > 1 else "")
+
+
 def _released(audited: Audit) -> Section:
-    heading: tuple[str, ...] = ("release", "how often, for these records")
-    rows: tuple[tuple[str, ...], ...] = tuple((each.name, f"{each.count:,}") for each in audited.released)
+    heading: tuple[str, ...] = ("release", "mechanism and noise", "how often, for who loses most")
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (
+            each.name.removesuffix(f": {each.mechanism}"),
+            each.mechanism or "not said: its curve alone is known",
+            f"{each.count:,}",
+        )
+        for each in audited.released
+    )
     if any(each.movement for each in audited.released):  # of sampled releases alone
         heading += ("what its sensitivity is of",)
         rows = tuple((*row, each.movement) for row, each in zip(rows, audited.released, strict=True))

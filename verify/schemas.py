@@ -94,7 +94,12 @@ def _audit() -> Schema:
     )
     date = nullable({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
     released = schema_of(Released)
-    named = {"name": released["properties"]["name"], "count": _COUNT, "sensitivity": _TEXT}
+    named = {
+        "name": released["properties"]["name"],
+        "count": _COUNT,
+        "sensitivity": _TEXT,
+        "mechanism": _TEXT,
+    }
     return titled(
         "An audit: what `dpwitness audit --json` prints of one file",
         {

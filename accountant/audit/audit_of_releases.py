@@ -77,7 +77,7 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
         complete=not time_is_over(),
         about=releases.about,
         released=tuple(
-            Released(kind.name, worst.counts.get(i, 0), kind.movement)
+            Released(kind.name, worst.counts.get(i, 0), kind.movement, kind.mechanism)
             for i, kind in enumerate(releases.kinds)
         ),
         provenance=made_now(),

@@ -53,11 +53,14 @@ class Released:
         How often the worst group is part of it.
     movement
         Of a sampled release, what its sensitivity is of, in words.
+    mechanism
+        The mechanism with its noise, in words; "" if only a curve is known.
     """
 
     name: str
     count: int
     movement: str = ""
+    mechanism: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,12 @@ class Audit(FromJson):
             "best": self.best,
             "worst": {"group": self.worst.name, "alike": self.worst.records, "groups": self.groups},
             "released": [
-                {"name": each.name, "count": each.count, "sensitivity": each.movement}
+                {
+                    "name": each.name,
+                    "count": each.count,
+                    "sensitivity": each.movement,
+                    "mechanism": each.mechanism,
+                }
                 for each in self.released
             ],
             "complete": self.complete,
@@ -186,7 +194,9 @@ class Audit(FromJson):
         released = tuple(
             read.entries(
                 "released",
-                lambda one: Released(one.text("name"), one.whole("count"), one.text("sensitivity")),
+                lambda one: Released(
+                    one.text("name"), one.whole("count"), one.text("sensitivity"), one.text("mechanism")
+                ),
             )
         )
         within, remaining = read.perhaps("remaining", _read_remaining) or (True, None)

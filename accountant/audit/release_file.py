@@ -123,7 +123,7 @@ def _from_ledger(path: Path) -> Releases:
             name, profile = "declassified", cast(PrivacyProfile, NoPrivacy())
             if entry.mechanism is not None:
                 name, profile = repr(entry.mechanism), entry.mechanism.profile(entry.sensitivity)
-            releases.append(Release(f"{len(releases) + 1}: {name}", unchanging(profile)))
+            releases.append(Release(f"{len(releases) + 1}: {name}", unchanging(profile), mechanism=name))
         for record in entry.records:
             counts = members.setdefault(record, {})
             counts[kinds[key]] = counts.get(kinds[key], 0) + 1

@@ -245,9 +245,10 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             (key for key in table if ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism"
         )
         raise TableError(guilty, str(error)) from None
-    name = _text(table, "name") or f"{index + 1}: {_words(table, rate, sampling)}"
+    words = _words(table, rate, sampling)
+    name = _text(table, "name") or f"{index + 1}: {words}"
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
-    return Release(name, build, varied, _movement(rate, sampling, needed))
+    return Release(name, build, varied, _movement(rate, sampling, needed), words)
 
 
 def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:

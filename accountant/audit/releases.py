@@ -54,12 +54,15 @@ class Release:
         Noise parameters by name, as written.
     movement
         Of a sampled release, what its sensitivity is of, in words.
+    mechanism
+        The mechanism with its noise, in words; "" if only a curve is known.
     """
 
     name: str
     build: Callable[[float], PrivacyProfile]
     parameters: Mapping[str, float] = field(default_factory=dict)
     movement: str = ""
+    mechanism: str = ""
 
     def at(self, factor: float) -> dict[str, float]:
         """Return the noise parameters with all noise multiplied by a factor."""
@@ -196,7 +199,13 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
     """
     kinds, counts = [], {}
     for i, (mechanism, count) in enumerate(composition):
-        kinds.append(Release(f"{i + 1}: {type(mechanism).__name__}", unchanging(mechanism.profile())))
+        kinds.append(
+            Release(
+                f"{i + 1}: {type(mechanism).__name__}",
+                unchanging(mechanism.profile()),
+                mechanism=repr(mechanism),
+            )
+        )
         counts[i] = whole("count", count, least=1)
     if not kinds:
         raise ParameterError("composition: must have at least one mechanism")

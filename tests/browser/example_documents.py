@@ -6,11 +6,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+from accountant import Accountant, Budget, ZeroConcentratedComposition
 from accountant.audit import Question
 from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
-from mechanisms import Assumption, AssumptionKind
+from mechanisms import Assumption, AssumptionKind, Interval, Laplace
+from verify import certify, claimed, verify
 from verify.audit_document import audit_document
+from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_file import audit_file
 from verify.document.blocks import Document
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
@@ -137,3 +140,31 @@ def audited(folder: Path, *, budget: float | None = 10.0) -> Document:
     file.write_text(RELEASES, encoding="utf-8")
     _, found = audit_file(file, Question(delta=1e-6), budget, None, risk=True)
     return audit_document(found)
+
+
+def ledger(folder: Path) -> Document:
+    """Return a report of an accountant's ledger."""
+    accountant = Accountant(Budget(1.0, 1e-6), composition=ZeroConcentratedComposition())
+    laplace = Laplace(scale=8.0)
+    for record in ("ann", _LONG):
+        accountant.release(laplace, accountant.private([0.5], Interval(0, 1), record=record))
+    file = folder / "ledger.json"
+    accountant.export(file)
+    _, found = audit_file(file, Question(delta=1e-6), None, None, risk=True)
+    return audit_document(found)
+
+
+def certificate() -> Document:
+    """Return a report of a mechanism's certificate."""
+    found = certify(Laplace(scale=1.0), epsilon=1.0, effort="quick")
+    return certificate_document(found, **{"certificate.json": MADE.digests["dpwitness"]})
+
+
+def bets() -> Document:
+    """Return a report of a black box that was tested by bets."""
+    return verification_document(verify(_rounded, epsilon=1.0, anytime=True, seed=1, effort="quick"))
+
+
+@claimed(data=Interval(0, 1))
+def _rounded(value: float, rng: Any) -> float:
+    return round(value + rng.laplace(scale=1.0), 1)

@@ -31,11 +31,11 @@ from verify.verdict.result import FORMAT as VERIFICATION
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
 
-_LOADS: dict[str, Callable[[Any, str], Document]] = {
-    VERIFICATION: lambda data, digest: verification_document(Verification.from_json(data), file=digest),
-    REGRET: lambda data, digest: regret_document(RegretReport.from_json(data), file=digest),
-    AUDIT: lambda data, digest: audit_document(Audit.from_json(data), result=digest),
-    CERTIFICATE: lambda data, digest: certificate_document(Certificate.from_json(data), file=digest),
+_LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
+    VERIFICATION: lambda data, files: verification_document(Verification.from_json(data), **files),
+    REGRET: lambda data, files: regret_document(RegretReport.from_json(data), **files),
+    AUDIT: lambda data, files: audit_document(Audit.from_json(data), **files),
+    CERTIFICATE: lambda data, files: certificate_document(Certificate.from_json(data), **files),
 }
 
 
@@ -70,7 +70,7 @@ def report_command(
         raise SettingError(f"--output {output}: must end in .html or .md")
     documents = [_document(file, delta, budget, neighbours) for file in files]
     made = made_now()
-    words = f"Written {made.date} by dpwitness {metadata.version('dpwitness')} with `dpwitness report`."
+    words = f"Written {made.date} by dpwitness {metadata.version('dpwitness')} with dpwitness report."
     write = page if output is not None and output.suffix.lower() == ".html" else markdown
     text = write(documents, words)
     if output is None:
@@ -96,7 +96,7 @@ def _result(data: Any, file: Path) -> Document | None:
     if str(known).startswith(("dpwitness verif", "dpwitness regret", "dpwitness certif", "dpwitness audit")):
         if known not in _LOADS:
             raise JsonError(f"format must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
-        return _LOADS[known](data, file_digest(file))
+        return _LOADS[known](data, {file.name: file_digest(file)})
     if "files" in data:
         raise JsonError("holds the audits of several files; name those files, or audit each by itself")
     if "verdict" in data or "theorems" in data:

@@ -48,6 +48,7 @@ def test_it_loads_back(name: str) -> None:
 def test_it_says_what_was_released_and_when_it_was_made() -> None:
     audited = audits()["delta"]
     assert [(each.name, each.count) for each in audited.released] == [("1: Laplace", 2), ("2: Gaussian", 1)]
+    assert "scale=4.0" in audited.released[0].mechanism
     assert audited.provenance.versions["dpwitness"]
     assert math.isinf(audits()["infinite"].answer.upper)
 

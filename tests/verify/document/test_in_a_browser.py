@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from example_documents import audited, regret, verifications
+from example_documents import audited, bets, certificate, ledger, regret, verifications
 from playwright.sync_api import Browser
 from seen_page import inaccessible, lost_on_paper, misplaced, opened, printed_pages, unreachable
 
@@ -17,6 +18,9 @@ KINDS = [
     "regret",
     "audit over its budget",
     "audit without a budget",
+    "ledger",
+    "certificate",
+    "bets",
     "all together",
 ]
 
@@ -26,24 +30,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pages")
 
 
-@pytest.fixture(scope="module")
-def documents(folder: Path) -> dict[str, list[Document]]:
-    found = {
-        **verifications(),
-        "regret": regret(),
-        "audit over its budget": audited(folder, budget=0.1),
-        "audit without a budget": audited(folder, budget=None),
+def documents(kind: str, folder: Path) -> list[Document]:
+    found: dict[str, Callable[[], Document]] = {
+        **{name: lambda each=each: each for name, each in verifications().items()},
+        "regret": regret,
+        "audit over its budget": lambda: audited(folder, budget=0.1),
+        "audit without a budget": lambda: audited(folder, budget=None),
+        "ledger": lambda: ledger(folder),
+        "certificate": certificate,
+        "bets": bets,
     }
-    return {
-        "all together": list(found.values()),
-        **{name: [each] for name, each in found.items()},
-    }
+    return [make() for make in found.values()] if kind == "all together" else [found[kind]()]
 
 
 @pytest.fixture
-def address(request: pytest.FixtureRequest, documents: dict[str, list[Document]], folder: Path) -> str:
+def address(request: pytest.FixtureRequest, folder: Path) -> str:
     file = folder / "report.html"
-    file.write_text(page(documents[request.param], "Written today by dpwitness."), encoding="utf-8")
+    file.write_text(page(documents(request.param, folder), "Written today by dpwitness."), encoding="utf-8")
     return file.as_uri()
 
 
