@@ -28,7 +28,7 @@ _METHODS = {
     "series over n equal Laplace": "the composed privacy-loss distributions, by a series whose rest is bounded",
     "grid": "the composed privacy-loss distributions, rounded to a grid on the safe side",
     "Renyi composition": "the sum of Rényi divergences, at the best order",
-    "closed form": "the formula for Gaussian noise",
+    "closed form": "the exact privacy profile of what was released",
     "sum of largest losses": "the sum of the largest losses",
     "infinite loss": "a loss that has no limit",
     "nothing": "nothing is known that says more",
@@ -176,16 +176,17 @@ def _left(audited: Audit) -> Section | None:
 
 
 def _rests_on(audited: Audit) -> Section:
+    chosen = audited.chosen_under
+    fixed = "The releases were fixed in advance, and not chosen by what earlier ones showed."
     blocks: list[Block] = [
         Bullets(
             (
                 "The releases are what the file says: their mechanisms, noise, sensitivities and counts. Nothing here "
                 "looks at data or code.",
-                "The releases were fixed in advance, and not chosen by what earlier ones showed.",
+                fixed if chosen is None else f"{fixed} Where they were chosen, see below.",
             )
         )
     ]
-    chosen = audited.chosen_under
     if chosen is not None:
         limit = "no limit"
         if not math.isinf(chosen.budget.epsilon):

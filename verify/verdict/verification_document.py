@@ -81,7 +81,8 @@ def provenance_section(provenance: Provenance, **files: str) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
     pairs = [("date", _utc(provenance.date) or "not known"), ("versions", versions)]
     pairs += [
-        (_DIGESTS.get(name, f"digest of {name}"), digest) for name, digest in provenance.digests.items()
+        (_DIGESTS.get(name, f"SHA-256 of the code of {name}"), digest)
+        for name, digest in provenance.digests.items()
     ]
     pairs += [(f"SHA-256 of {name}", digest) for name, digest in files.items()]
     return Section("When and by which code", (Facts(tuple(pair for pair in pairs if pair[1])),))
