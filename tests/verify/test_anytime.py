@@ -299,6 +299,7 @@ def test_a_wealth_file_of_something_else_is_refused(tmp_path):
         verify(correct, epsilon=1.0, wealth=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_searches")
 def test_a_learners_settings_are_part_of_what_its_wealth_is_about(tmp_path):
     file = tmp_path / "wealth.json"

@@ -45,7 +45,7 @@ def test_no_choice_loses_more_and_some_lose_nearly_that(name: str, noise: object
     rng = np.random.default_rng(0)
     largest = 0.0
     far = np.array([-12.0, 0.0, 0.0])
-    for scores in [far, *rng.uniform(-3.0, 3.0, (6, 3))]:
+    for scores in [far, *rng.uniform(-3.0, 3.0, (2, 3))]:
         other = scores + move * np.array([1.0, 0.0, 0.0] if monotone else [1.0, -1.0, -1.0])
         p, q = (first_wins(noise, each, scale) for each in (other, scores))
         for e in (0.0, 0.2, 0.5):
@@ -78,8 +78,8 @@ def test_two_answers_of_a_sparse_vector_lose_no_more_than_its_price(monotone: bo
         return sum(quad(density, a, b)[0] for a, b in ((-90.0, 0.0), (0.0, 90.0)))
 
     largest = 0.0
-    for first in (-20.0, 0.0, 20.0):
-        for second in (-20.0, 0.0, 20.0):
+    for first in (-20.0, 20.0):
+        for second in (-20.0, 20.0):
             moved = (first, second - 1.0) if monotone else (first + 1.0, second - 1.0)
             ratio = above_then_below((first, second)) / above_then_below(moved)
             largest = max(largest, abs(math.log(ratio)))

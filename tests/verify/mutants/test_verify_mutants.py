@@ -34,6 +34,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("learner", PLANTED)
 def test_a_tenth_of_the_mutants(learner):
     options, names = PLANTED[learner]
