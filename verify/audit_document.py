@@ -56,7 +56,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
         _rests_on(audited),
         Section("See it again", (Code(audited.repeat),)) if audited.repeat else None,
         provenance_section(audited.provenance, **files),
-        references_section(tuple(audited.theorems)),
+        references_section(_theorem_names(audited)),
     ]
     return Document(
         verdict,
@@ -65,6 +65,11 @@ def audit_document(audited: Audit, **files: str) -> Document:
         f"{said}. Neighbours: {audited.neighbouring}.",
         tuple(section for section in sections if section is not None),
     )
+
+
+def _theorem_names(audited: Audit) -> tuple[str, ...]:
+    chosen = () if audited.chosen_under is None else (audited.chosen_under.theorem,)
+    return (*audited.theorems, *chosen)
 
 
 def risk_rows(risk: Risk) -> tuple[tuple[str, str, str], ...]:

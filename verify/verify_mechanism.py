@@ -24,6 +24,7 @@ from verify.sampling.tester import Candidates, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.likeliest_event import likeliest_event
 from verify.verdict.evidence import Evidence, UpperProfile
+from verify.verdict.references import EXACT_COMPOSITION, PROFILE
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 _MOST_COORDINATES = 8
@@ -48,7 +49,7 @@ def verify_mechanism(
                 candidates = Candidates(_worlds(mechanism), _samples(mechanism, effort))
                 result = tester.test(candidates, conduct, epsilon=claim.epsilon, delta=claim.delta)
                 evidence.profile = UpperProfile(
-                    lambda epsilon: min(1.0, float(profile.delta(epsilon))), "the mechanism's privacy profile"
+                    lambda epsilon: min(1.0, float(profile.delta(epsilon))), PROFILE
                 )
                 evidence.keep(result, conduct.reproduce)
         if not evidence.assumptions and profile.exact:
@@ -88,8 +89,8 @@ def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     if steps and math.isfinite(epsilon):
         composed = Plan(steps).epsilon(delta).upper
         if composed < epsilon:
-            return UpperBound(composed, delta, "the exact composition of the releases' privacy profiles")
-    return UpperBound(epsilon, delta, "the mechanism's privacy profile")
+            return UpperBound(composed, delta, EXACT_COMPOSITION)
+    return UpperBound(epsilon, delta, PROFILE)
 
 
 def _exact_lower(mechanism: Mechanism, claim: Claim, reproduce: str) -> tuple[LowerBound, Witness]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from verify.certificates.certificate import Accounted, Certificate, Charge, Proof
 from verify.document.blocks import Bullets, Code, Document, Facts, Paragraph, Section, Table
 from verify.sentences import both_numbers
-from verify.verdict.verification_document import claim_section, provenance_section, references_section
+from verify.verdict.verification_document import (
+    claim_section,
+    provenance_section,
+    references_section,
+    theorem_named,
+)
 
 
 def certificate_document(certificate: Certificate, **files: str) -> Document:
@@ -26,7 +31,7 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
             ),
         ),
         provenance_section(certificate.provenance, **files),
-        references_section((proof.upper.method, claim.composition)),
+        references_section((proof.upper.method, theorem_named(claim.composition))),
     ]
     return Document(
         "CERTIFICATE",

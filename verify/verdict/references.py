@@ -1,52 +1,95 @@
-"""Where the theorems are published that results name."""
+"""Where the theorems and methods are published that results use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import MappingProxyType
 
-_REFERENCES = (
-    (
-        ("basic composition", "sum of"),
-        "Basic composition: C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in private "
-        "data analysis, TCC 2006.",
-    ),
-    (
-        ("advanced composition",),
-        "Advanced composition: C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, FOCS 2010.",
-    ),
-    (
-        ("optimal composition",),
-        "Optimal composition: P. Kairouz, S. Oh, P. Viswanath, The composition theorem for differential privacy, ICML "
-        "2015; J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of differential privacy, TCC "
-        "2016.",
-    ),
-    (("zcdp", "zero-concentrated"), "zCDP: M. Bun, T. Steinke, Concentrated differential privacy, TCC 2016."),
-    (("renyi", "rényi"), "Rényi differential privacy: I. Mironov, CSF 2017."),
-    (("gaussian",), "Gaussian differential privacy: J. Dong, A. Roth, W. Su, JRSSB 84, 2022."),
-    (
-        ("privacy profile",),
-        "Privacy profiles: B. Balle, G. Barthe, M. Gaboardi, Privacy profiles and amplification by subsampling, JPC "
-        "10, 2020.",
-    ),
-    (
-        ("privacy-loss distribution",),
-        "Privacy-loss distributions: A. Koskela, J. Jälkö, A. Honkela, Computing tight differential privacy guarantees "
-        "using FFT, AISTATS 2020.",
-    ),
-    (
-        ("confidence",),
-        "Bounds on probabilities from counts: C. Clopper, E. Pearson, The use of confidence or fiducial limits "
-        "illustrated in the case of the binomial, Biometrika 26, 1934.",
-    ),
-    (
-        ("bets",),
-        "Tests that may stop at any time: I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by "
-        "betting, JRSSB 86, 2024.",
-    ),
+_DWORK_2006 = (
+    "C. Dwork, F. McSherry, K. Nissim, A. Smith, Calibrating noise to sensitivity in "
+    "private data analysis, TCC 2006"
 )
+_DWORK_2010 = "C. Dwork, G. Rothblum, S. Vadhan, Boosting and differential privacy, 2010"
+_KAIROUZ = "P. Kairouz, S. Oh, P. Viswanath, The composition theorem for differential privacy, ICML 2015"
+_MURTAGH = (
+    "J. Murtagh, S. Vadhan, The complexity of computing the optimal composition of "
+    "differential privacy, TCC 2016"
+)
+_BUN = (
+    "M. Bun, T. Steinke, Concentrated differential privacy: simplifications, "
+    "extensions, and lower bounds, 2016"
+)
+_CANONNE = "C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020"
+_MIRONOV = "I. Mironov, Rényi differential privacy, 2017"
+_DONG = "J. Dong, A. Roth, W. Su, Gaussian differential privacy, 2022"
+_ZHU = (
+    "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via "
+    "characteristic function, 2022"
+)
+_ROGERS = (
+    "R. Rogers, A. Roth, J. Ullman, S. Vadhan, Privacy odometers and filters: pay-as-you-go composition, 2016"
+)
+_FELDMAN = "V. Feldman, T. Zrnic, Individual privacy accounting via a Rényi filter, 2021"
+_LECUYER = (
+    "M. Lécuyer, Practical privacy filters and odometers with Rényi differential privacy and applications to "
+    "differentially private deep learning, 2021"
+)
+_WHITEHOUSE = (
+    "J. Whitehouse, A. Ramdas, R. Rogers, Z. S. Wu, Fully-adaptive composition in "
+    "differential privacy, ICML 2023"
+)
+_SMITH = "A. Smith, A. Thakurta, Fully adaptive composition for Gaussian differential privacy, 2022"
+_KOSKELA = (
+    "A. Koskela, M. Tobaben, A. Honkela, Individual privacy accounting with Gaussian "
+    "differential privacy, ICLR 2023"
+)
+_BALLE = (
+    "B. Balle, G. Barthe, M. Gaboardi, Privacy amplification by subsampling: tight analyses via couplings and "
+    "divergences, 2018"
+)
+_CLOPPER = (
+    "C. Clopper, E. Pearson, The use of confidence or fiducial limits illustrated in "
+    "the case of the binomial, 1934"
+)
+_WAUDBY_SMITH = "I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting, 2024"
+
+COUNTS = "bounds on probabilities from counts"
+PROFILE = "the mechanism's privacy profile"
+EXACT_COMPOSITION = "the exact composition of the releases' privacy profiles"
+BETS = "tests that may stop at any time"
+
+PUBLICATIONS = MappingProxyType(
+    {
+        "basic composition": (_DWORK_2006, _ROGERS),
+        "advanced composition": (_DWORK_2010,),
+        "optimal composition, closed bound": (_KAIROUZ,),
+        "optimal composition": (_KAIROUZ, _MURTAGH),
+        "corollary 4.1": (_KAIROUZ,),
+        "zCDP": (_BUN, _CANONNE),
+        "Renyi DP": (_MIRONOV, _CANONNE),
+        "Gaussian DP": (_DONG,),
+        "privacy-loss distributions": (_ZHU,),
+        "advanced composition filter": (_ROGERS, _WHITEHOUSE),
+        "zCDP filter": (_BUN, _FELDMAN, _LECUYER, _WHITEHOUSE),
+        "Rényi filter": (_MIRONOV, _FELDMAN, _LECUYER, _CANONNE),
+        "Gaussian DP filter": (_DONG, _SMITH, _KOSKELA),
+        "declared plan": (_ZHU,),
+        COUNTS: (_CLOPPER,),
+        PROFILE: (_BALLE,),
+        EXACT_COMPOSITION: (_BALLE, _ZHU),
+        BETS: (_WAUDBY_SMITH,),
+    }
+)
+"""Where each theorem of composition, filter and method is from, by the name that it has in results."""
 
 
-def references(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the references of the theorems that some words name."""
-    said = " ".join(words).lower()
-    return tuple(reference for names, reference in _REFERENCES if any(name in said for name in names))
+def references(names: Iterable[str]) -> tuple[str, ...]:
+    """Return a line for each name that is known, alone or followed by a comma and how it was used."""
+    found = {}
+    for words in names:
+        known = (one for one in PUBLICATIONS if words == one or words.startswith(f"{one},"))
+        name = max(known, key=len, default="")
+        if name:
+            title = name.capitalize() if name.islower() else name
+            found[name] = f"{title}: {'; '.join(PUBLICATIONS[name])}."
+    return tuple(found.values())

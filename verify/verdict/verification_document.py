@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from verify.document.blocks import (
@@ -25,7 +26,7 @@ from verify.document.charts import Area, Axis, Curve, chart, interval
 from verify.sentences import number
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
-from verify.verdict.references import references
+from verify.verdict.references import BETS, COUNTS, PROFILE, references
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Verdict
 from verify.verdict.words import (
@@ -93,9 +94,9 @@ def _utc(date: str) -> str:
     return date.replace("T", " ").replace("+00:00", " UTC")
 
 
-def references_section(words: tuple[str, ...]) -> Section | None:
-    """Return the references of the theorems that words name; None if they name none."""
-    found = references(words)
+def references_section(names: tuple[str, ...]) -> Section | None:
+    """Return where theorems and methods are published, by their names; None if none of them is known."""
+    found = references(names)
     return Section("References", (Bullets(found),)) if found else None
 
 
@@ -274,14 +275,18 @@ def _again(verification: Verification) -> Section:
     return Section("See it again", tuple(blocks))
 
 
+def theorem_named(composition: str) -> str:
+    """Return the name of the composition theorem that a claim names in a word; "" for none."""
+    return composition_named(composition).name if composition else ""
+
+
 def _theorems(verification: Verification) -> tuple[str, ...]:
-    found = [verification.claim.composition]
+    found = [theorem_named(verification.claim.composition)]
     if verification.upper is not None:
         found.append(verification.upper.method)
+    by_bets = "anytime" in verification.details
     if verification.lower is not None and verification.lower.samples:
-        found.append("confidence")
+        found.append(BETS if by_bets else COUNTS)
     if "band" in verification.details:
-        found.append("privacy profile")
-    if "anytime" in verification.details:
-        found.append("bets")
+        found.append(PROFILE)
     return tuple(found)
