@@ -19,6 +19,7 @@ DEAR = ("mechanism_owner", "bandit_researcher", "platform_engineer")
 PAGES = [
     pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in DEAR else [])
     for page in (
+        DOCS / "ledger.md",
         DOCS / "release_files.md",
         DOCS / "reference" / "files.md",
         *sorted((DOCS / "tutorials").glob("*.md")),
@@ -30,7 +31,7 @@ PAGES = [
 def test_the_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    written, printed, commands = set(sys.modules), "", 0
+    written, names, printed, commands = set(sys.modules), {}, "", 0
     text = page.read_text()
     for fence in re.finditer(r"```(\w+) ?([\w.]*)\n(.*?)```", text, flags=re.DOTALL):
         language, name, block = fence.groups()
@@ -38,7 +39,7 @@ def test_the_page_runs(page, tmp_path, monkeypatch, capsys):
             Path(name).write_text(block)
         if language == "python" and not name:
             Path("block.py").write_text(block)
-            runpy.run_path("block.py", run_name="__main__")
+            names = runpy.run_path("block.py", init_globals=names, run_name="__main__")
             capsys.readouterr()
         elif language == "sh":
             printed = "".join(run(line, monkeypatch, capsys) for line in filter(None, block.splitlines()))

@@ -117,6 +117,24 @@ def writing_what_is_read_by(page, command):
     return [written[word] for word in shlex.split(command.partition(" -o ")[0]) if word in written]
 
 
+LONG = [
+    line.removeprefix("$ ")
+    for block in blocks("console", PAGES["regret"])
+    for line in block.splitlines()
+    if line.startswith("$ ") and "--all" not in line  # tests/verify/regret_claims has them all
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", LONG)
+def test_commands_of_the_guide_to_regret_run(command, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", shlex.split(command))
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert not exit_.value.code
+    assert capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_the_whole_test_file_of_the_guide_passes(tmp_path):
     (block,) = (block for block in blocks("python", PAGES["verify"]) if block.startswith(TEST_FILE))

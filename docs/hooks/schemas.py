@@ -7,6 +7,14 @@ from pathlib import Path
 from typing import Any
 
 _HERE = re.compile(r"^<!-- schemas ([\w ]+) -->$", flags=re.MULTILINE)
+_WORDS = {
+    "string": "text",
+    "object": "an object",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
 _SCHEMAS = Path(__file__).parents[1] / "schemas"
 
 
@@ -39,6 +47,4 @@ def in_words(schema: dict[str, Any]) -> str:
         return f"a list: {in_words(schema['items'])}" if schema.get("items") else "a list"
     if schema.get("properties"):
         return "an object: " + ", ".join(f"`{key}`" for key in schema["properties"])
-    return {"string": "text", "object": "an object", "boolean": "true or false"}.get(
-        schema.get("type", ""), f"a {schema['type']}" if "type" in schema else "anything"
-    )
+    return _WORDS.get(schema.get("type", ""), "anything")
