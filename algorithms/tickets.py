@@ -130,7 +130,10 @@ class OpenActions:
             self._refuse(
                 name, "it was used or withdrawn" if 0 < int(number) <= self.issued else "it was never issued"
             )
-        return self._ticket(at)
+        found = self._ticket(at)
+        if found.name != name:  # other digits, or zeros before them
+            self._refuse(name, "it is not of this run")
+        return found
 
     def close(self, ticket: Ticket) -> None:
         """Let a ticket be used, or withdrawn."""

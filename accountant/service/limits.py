@@ -25,13 +25,13 @@ class Limits:
     at_once, each_at_once
         Requests in work at one time, from the beginning of their bodies on: of all, and of one key.
     connections
-        Open connections.
+        Open connections; one more takes the place of one on which nothing is asked.
     records, numbers
         Records of one release, and numbers of all of its records' values together.
     repeated
         How often a `Repeated` mechanism may draw.
     open_tickets
-        Actions of a run that wait for their feedback.
+        Actions of a run that wait for their feedback; for one more, the oldest are withdrawn of the key that has most.
     """
 
     body: int = 1 << 20

@@ -7,6 +7,7 @@ import ipaddress
 import logging
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -29,14 +30,40 @@ _HEADERS = 16_384  # bytes
 
 
 class _Impatient(H11Protocol):
-    """HTTP/1.1 that closes connections on which no request comes to the end of its headers in time."""
+    """HTTP/1.1 that closes connections on which no request comes to the end of its headers in time.
+
+    Where as many are open as may be, a new one takes the place of one that asks for nothing: of the address that has
+    most of them, the one that has been silent longest. So who opens many without asking keeps nobody else out.
+    """
 
     _waiting: asyncio.TimerHandle | None = None
+    _silent_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
+        """Make room, and begin to wait."""
+        if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency - 1:
+            self._make_room()
         super().connection_made(transport)
+        self._silent_since = self.loop.time()
         self._wait()
+
+    def _make_room(self) -> None:
+        opened = [each for each in self.connections if isinstance(each, _Impatient)]
+        of = Counter(each._address for each in opened)
+        silent = [each for each in opened if each._idle()]
+        if silent:  # else uvicorn answers what comes on the new one with 503
+            found = min(silent, key=lambda each: (-of[each._address], each._silent_since))
+            self.connections.discard(found)  # the loop says that it is lost only later
+            found.transport.abort()
+
+    @property
+    def _address(self) -> str | None:
+        return None if self.client is None else self.client[0]
+
+    def on_response_complete(self) -> None:
+        """Be silent from now on."""
+        super().on_response_complete()
+        self._silent_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
         """Go on; wait again if what came is the beginning of a request."""
@@ -119,7 +146,7 @@ def serve(
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=limits.connections,
+            limit_concurrency=limits.connections + 1,
             h11_max_incomplete_event_size=_HEADERS,
             timeout_graceful_shutdown=10,
             ssl_certfile=certificate,

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from accountant import Accountant, GateClosed, Refusal, Trust
+from accountant import Accountant, BudgetExceeded, GateClosed, Refusal, Trust
 from accountant.gates.provenance import RecordId
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
@@ -18,7 +18,7 @@ from accountant.stores.refusals import InUse, LedgerDamaged, StoreRefused
 from accountant.summary import Summary
 from algorithms.durable.durable_run import DurableRun
 from algorithms.structured_learner import StructuredLearner
-from algorithms.tickets import TicketRefused
+from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError
 
 Run = DurableRun[StructuredLearner[Any]]
@@ -60,7 +60,8 @@ class RunDesk:
     load
         Opens the run.
     most_open
-        How many actions may wait for their feedback: each save writes them all.
+        How many actions may wait for their feedback, as each save writes them all. For one more, the oldest are
+        withdrawn of the client that has most: who never answers keeps nobody else out.
 
     Raises
     ------
@@ -83,10 +84,9 @@ class RunDesk:
 
         def act(turn: _Turn) -> dict[str, Any]:
             if len(turn.run.learner.waiting) >= self._most_open:
-                words = f"{self._most_open} actions wait for their feedback: observe or withdraw some first"
-                raise Problem(429, "too-many-open", words)
+                _withdraw_oldest(turn, max(1, self._most_open // 100))
             ticket = turn.run.learner.issue()
-            turn.keep(_of_ticket(ticket.name), record)
+            turn.keep(_of_ticket(ticket.name), [record, client])
             arms = [int(arm) for arm in ticket.action[0] if arm >= 0]
             return {"request": request, "ticket": ticket.name, "action": arms}
 
@@ -98,10 +98,8 @@ class RunDesk:
         def observe(turn: _Turn) -> dict[str, Any]:
             learner, accountant = turn.run.learner, turn.run.accountant
             ticket = _found(turn, feedback.ticket)
-            if turn.kept(_of_ticket(ticket.name)) not in (
-                None,
-                feedback.record,
-            ):  # None: handed out in Python
+            handed_out = turn.kept(_of_ticket(ticket.name))
+            if handed_out is not None and handed_out[0] != feedback.record:  # None: in Python
                 words = f"ticket={ticket.name!r}: was handed out for another record"
                 raise Problem(409, "ticket-refused", words, "ticket")
             domain, shown = learner.feedback_domain, int((ticket.action[0] >= 0).sum())
@@ -254,6 +252,20 @@ def _of_ticket(name: str) -> str:
     return json.dumps(["ticket", name])
 
 
+def _withdraw_oldest(turn: _Turn, count: int) -> None:
+    """Withdraw actions of the client who has most that are open.
+
+    Several at once, as it reads who has which: which feedback is lost depends on numbers of actions only, which are
+    public.
+    """
+    waiting, clients = turn.run.learner.waiting, dict[str | None, list[Ticket]]()
+    for ticket in waiting.tickets.values():
+        handed_out = turn.kept(_of_ticket(ticket.name))
+        clients.setdefault(None if handed_out is None else handed_out[1], []).append(ticket)
+    for ticket in max(clients.values(), key=len)[:count]:
+        waiting.close(ticket)
+
+
 def _found(turn: _Turn, name: str) -> Any:
     try:
         return turn.run.learner.waiting.find(name)
@@ -279,6 +291,11 @@ def _told() -> Iterator[None]:
         yield
     except GateClosed:  # the reason may tell of private data
         raise Problem(503, "closed", "the run's ledger is closed: nothing more is charged") from None
+    except BudgetExceeded as refused:  # what is left is for keys that may read
+        words = (
+            f"record {refused.record!r} has too little left: nothing was charged, and the ticket stays open"
+        )
+        raise Problem(409, "budget-exceeded", words) from None
     except Refusal as refused:
         raise Problem(409, kind_of(refused), refused.message) from None
     except InUse as refused:

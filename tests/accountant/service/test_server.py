@@ -1,5 +1,6 @@
 """The service as a process: what it refuses to begin with, and what is left of it when it is killed."""
 
+import asyncio
 import http.client
 import itertools
 import json
@@ -16,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from postgresql_server import postgresql
 from serving import Server, answered, killing, told
+from uvicorn.server import ServerState
 
 from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile, Scope
-from accountant.service.server import ledger_at, serve
+from accountant.service.server import _Impatient, ledger_at, serve
 from accountant.stores.database import Database
 from accountant.stores.opening import make_run, open_store, verify_store
 from accountant.stores.refusals import StoreRefused
@@ -72,6 +75,47 @@ def test_a_store_must_exist_and_a_port_be_free(store: Path, keys: KeyFile) -> No
         port = taken.getsockname()[1]
         with pytest.raises(ValueError, match=f"--port {port}: cannot be listened on"):
             serve([partial(ledger_at, str(store), None)], keys, port=port)
+
+
+def test_connections_that_do_not_ask_make_room() -> None:
+    """Four may be open: of five, the second, of the silent ones of their address the oldest, is closed."""
+
+    async def answers(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/wait":
+            await asyncio.sleep(0.05)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    async def open_five() -> list[bytes]:
+        config = uvicorn.Config(
+            answers, http=_Impatient, lifespan="off", limit_concurrency=5, log_config=None, access_log=False
+        )
+        config.load()
+        state, loop = ServerState(), asyncio.get_running_loop()
+        listening = await loop.create_server(lambda: _Impatient(config, state, {}), "127.0.0.1", 0)
+        found = []
+        for first in (b"GET /wait", b"", b"GET /half", b"GET /half", b"GET /quick"):
+            pair = await asyncio.open_connection(*listening.sockets[0].getsockname()[:2])
+            whole = first.endswith((b"wait", b"quick"))
+            pair[1].write(first + b" HTTP/1.1\r\nHost: here\r\n" + b"\r\n" * whole if first else b"")
+            found.append(pair)
+            await asyncio.sleep(0.005)
+        said = []
+        for number in (0, 1, 4):
+            try:
+                said.append((await found[number][0].read(12))[9:])
+            except ConnectionResetError:
+                said.append(b"closed")
+        assert len(state.connections) == 4
+        for each in list(state.connections):
+            each.transport.abort()
+        for _, writer in found:
+            writer.close()
+        listening.close()
+        await asyncio.sleep(0.01)
+        return said
+
+    assert asyncio.run(open_five()) == [b"200", b"", b"200"]
 
 
 DIRECTLY = """

@@ -310,7 +310,8 @@ def test_who_has_nothing_left_is_refused_and_the_ticket_stays_open(opened: Opene
     served = opened(NamedLearner("cucb-ldp-bit", "top-k", 1.0, 100, settings={"arms": 5, "size": 2}))
     first, second = (served.act("ann").json()["ticket"] for _ in range(2))
     assert served.observe(first).status_code == 200
-    assert "record 'ann'" in refused(served.observe(second), 409, "budget-exceeded")
+    words = refused(served.observe(second), 409, "budget-exceeded")
+    assert words == "record 'ann' has too little left: nothing was charged, and the ticket stays open"
     assert served.state()["tickets"] == {"issued": 2, "open": 1}
     assert served.spent() == 1.0
     assert served.withdraw(second).status_code == 200
@@ -370,12 +371,29 @@ def test_a_gate_that_was_shut_stays_shut(served: Served) -> None:
     assert served.act("ann", "a").json() == shown.json()
 
 
-def test_no_more_actions_wait_than_a_save_can_carry(opened: Opened) -> None:
-    served = opened(open_tickets=2)
-    tickets = [served.act().json()["ticket"] for _ in range(2)]
-    refused(served.act("bob", "late"), 429, "too-many-open")
-    served.withdraw(tickets[0])
-    assert served.act("bob", "late").status_code == 200
+def test_who_never_answers_keeps_nobody_else_out(opened: Opened) -> None:
+    served = opened(open_tickets=4)
+    served.words["app"] = served.keys.add("app", [Scope.ACT])
+    body = {"request": "first", "record": "ann"}
+    (app,) = [served.ask("act", body, "app").json()["ticket"]]
+    web = [served.act(f"visitor {i}", f"visit {i}").json()["ticket"] for i in range(3)]
+    served.again()
+    for i in range(3, 6):  # each takes the place of the oldest of the key that has most
+        web.append(served.act(f"visitor {i}", f"visit {i}").json()["ticket"])
+    assert served.state()["tickets"] == {"issued": 7, "open": 4}
+    assert "it was used or withdrawn" in refused(served.observe(web[2], "visitor 2"), 409, "ticket-refused")
+    assert served.act("visitor 0", "visit 0").json()["ticket"] == web[0]  # the answer of the first time
+    assert served.observe(app, "ann").status_code == 200
+    assert served.observe(web[3], "visitor 3").status_code == 200
+    assert served.spent("visitor 2") == 0.0
+
+
+def test_a_ticket_has_one_name(served: Served) -> None:
+    ticket = served.act().json()["ticket"]
+    run, _, number = ticket.rpartition("-")
+    for alias in (f"{run}-0{number}", f"{run}-\N{ARABIC-INDIC DIGIT ONE}"):
+        assert "it is not of this run" in refused(served.observe(alias), 409, "ticket-refused")
+    assert served.observe(ticket).status_code == 200
 
 
 def test_only_runs_of_central_trust_and_tickets_are_served(tmp_path: Path) -> None:
