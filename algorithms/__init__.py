@@ -12,7 +12,7 @@ from algorithms.durable.durable_run import CodeChanged, DurableRun
 from algorithms.estimates.continual_sums import PrivateHybridSums, PrivateTreeSums
 from algorithms.learner import Learner
 from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
-from algorithms.linear.dp_linucb import DPLinUCB
+from algorithms.linear.dp_linucb import DPLinUCB, LinUCB
 from algorithms.linear.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.linear.g_optimal import Design, DesignError, g_optimal_design
 from algorithms.linear.linear_phases import PopulationTooSmall
@@ -67,6 +67,7 @@ __all__ = [
     "DPDPELocal",
     "DPDPEShuffle",
     "DPLinUCB",
+    "LinUCB",
     "DPPECentral",
     "DPPELocal",
     "DPPEShuffle",

@@ -21,7 +21,7 @@ from mechanisms.arrays import FloatArray, IntArray
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
 
-Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "linear"]
+Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "linear", "contextual"]
 """The kinds of problems that learners are for."""
 
 

@@ -139,8 +139,9 @@ def checked_action(learner: Learner, problem: Problem, lanes: int) -> IntArray:
 
 
 def place_of_act(learner: Learner) -> Place:
-    """Return the first line of a learner's ``act``."""
-    code = type(learner).act.__code__
+    """Return the first line of a learner's ``act``; of ``observe`` if it has none, but a policy."""
+    kind = type(learner)
+    code = getattr(kind, "act", kind.observe).__code__
     return Place(code.co_filename, code.co_firstlineno)
 
 

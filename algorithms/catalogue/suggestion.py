@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from algorithms.catalogue.structured_entries import family_of
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon
-from algorithms.problems import LinearBandit, Matroid, Problem, TopK
+from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, TopK
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, Sensitivity
@@ -41,7 +41,7 @@ class Suggestion:
 
 
 def suggest(
-    problem: Problem | LinearBandit, *, trust: TrustModel, epsilon: float, horizon: int, delta: float = 0.0
+    problem: Problem | LinearBandit | LinearContexts, *, trust: TrustModel, epsilon: float, horizon: int, delta: float = 0.0
 ) -> Suggestion:
     """Return the learner of least known regret among the certified ones here.
 
@@ -56,7 +56,7 @@ def suggest(
         Who sees raw data: "central", a server that is trusted; "local", nobody but the user; "shuffle", nobody, and
         messages are shuffled; "none" for no privacy.
     epsilon, delta
-        The privacy of one record; linear learners need a delta above 0.
+        The privacy of one record; linear and contextual learners need a delta above 0.
     horizon
         T.
 
@@ -77,6 +77,8 @@ def suggest(
     check_horizon(horizon)
     if delta:
         check_delta(delta)
+    if isinstance(problem, LinearContexts):
+        return Suggestion(*_contextual(trust, delta), None, None)
     if isinstance(problem, LinearBandit):
         name, why = _linear(trust, delta)
     else:
@@ -97,6 +99,19 @@ def _linear(trust: TrustModel, delta: float) -> tuple[str, str]:
         f"dp-dpe-{trust}",
         "exact widths, noise for one report of each client; dp-pe-"
         f"{trust} where every round is another client's",
+    )
+
+
+def _contextual(trust: TrustModel, delta: float) -> tuple[str, str]:
+    if trust == "none":
+        return "linucb", "no privacy is asked for"
+    if trust != "central":
+        raise ValueError(f"trust={trust!r}: no learner of contexts works without a trusted server")
+    if not delta:
+        raise ValueError("delta=0.0: moments get Gaussian noise, which needs a delta above 0")
+    return (
+        "dp-linucb",
+        "the only learner of private contexts here; joint privacy: a user's own action is for that user alone",
     )
 
 

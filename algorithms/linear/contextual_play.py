@@ -1,22 +1,56 @@
-"""Rounds of a contextual learner on a problem."""
+"""Rounds of a contextual learner: on freshly drawn users, on given ones, and many runs of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from accountant import Gate
-from algorithms.linear.dp_linucb import DPLinUCB
+from accountant import Gate, Simulation
+from accountant.gates.random_streams import RandomStream
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.linear.dp_linucb import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
-from mechanisms import Randomness
+from algorithms.reward_curve import RewardCurve
+from algorithms.simulate import Trace, checkpoint_rounds
+from mechanisms import BLOCK, LaneStreams, Randomness
 from mechanisms.arrays import FloatArray
+
+BuildContextual = Callable[[Gate], ContextualLearner]
+
+
+class ContextualRound(NamedTuple):
+    """What a round earned in expectation, and how much less than its best action; each (lanes,)."""
+
+    reward: FloatArray
+    regret: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContextualUsers:
+    """Users of given rounds.
+
+    Attributes
+    ----------
+    contexts
+        The actions offered in each round, (rounds, actions, d).
+    rewards
+        What each of them would earn, (rounds, actions).
+    """
+
+    contexts: FloatArray
+    rewards: FloatArray
 
 
 def play_contexts(
-    learner: DPLinUCB, problem: LinearContexts, gate: Gate, environment: Randomness, rounds: int
-) -> Iterator[FloatArray]:
-    """Play on freshly drawn users, each a record; yield each round's expected regret, (lanes,).
+    learner: ContextualLearner, problem: LinearContexts, gate: Gate, environment: Randomness, rounds: int
+) -> Iterator[ContextualRound]:
+    """Play on freshly drawn users, each a record.
 
     Parameters
     ----------
@@ -36,4 +70,89 @@ def play_contexts(
         played = contexts[lane, chosen]
         moments = learner.feedback_domain.of(played, problem.draw_rewards(played, environment))
         learner.observe(gate.private(moments, learner.feedback_domain, record))
-        yield problem.regrets(contexts)[lane, chosen]
+        yield ContextualRound(problem.means(contexts)[lane, chosen], problem.regrets(contexts)[lane, chosen])
+
+
+def play_users(learner: ContextualLearner, users: ContextualUsers, gate: Gate) -> Iterator[LinearUCB]:
+    """Play on given users, the same in all lanes, records 1, 2, ...; yield each round's policy once it is observed."""
+    for record, (contexts, rewards) in enumerate(zip(users.contexts, users.rewards, strict=True), start=1):
+        policy = learner.policy
+        chosen = policy.choose(np.repeat(contexts[np.newaxis], gate.lanes, axis=0))
+        moments = learner.feedback_domain.of(contexts, rewards)[chosen]
+        learner.observe(gate.private(moments, learner.feedback_domain, record))
+        yield policy
+
+
+def simulate_contexts(
+    build: BuildContextual,
+    problem: LinearContexts,
+    *,
+    horizon: int,
+    runs: int,
+    seed: int,
+    checkpoints: int = 50,
+    workers: int | Executor = 1,
+    store: BlockStore | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Trace:
+    """Simulate independent runs; a run depends on the seed and its own number only.
+
+    Parameters
+    ----------
+    build
+        Makes a learner on a gate.
+    problem, horizon, runs, seed, checkpoints, workers, store, progress
+        As of `algorithms.simulate.simulate`.
+
+    Raises
+    ------
+    ValueError
+        If horizon, runs, checkpoints or workers is below 1, or seed negative; or a stored block is damaged.
+    BlocksMissing
+        If the store is for a part of the runs only, and others are not there yet.
+    """
+    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
+        if value < 1:
+            raise ValueError(f"{name}={value!r}: must be at least 1")
+    if seed < 0:
+        raise ValueError(f"seed={seed!r}: must be at least 0")
+    executor = Processes(workers) if isinstance(workers, int) else workers
+    start = time.perf_counter()
+    rounds = checkpoint_rounds(horizon, checkpoints)
+    says = {
+        "what": "contextual rewards and regret at checkpoints, 64 lanes a block",
+        "learner": repr(build)[:1000],
+        "problem": repr(problem)[:1000],
+        "seed": seed,
+        "rounds": rounds.tolist(),
+    }
+    work = functools.partial(_simulate_lanes, build, problem, seed, rounds.tolist())
+    done = run_blocks(
+        [Blocks(work, math.ceil(runs / BLOCK), says=says)], executor, store=store, progress=progress
+    )
+    reward, regret = (
+        np.concatenate([block[name] for block in done.results[0]], axis=1)[:, :runs]
+        for name in ("reward", "regret")
+    )
+    return Trace(rounds, regret, reward, time.perf_counter() - start, done.stored)
+
+
+def _simulate_lanes(
+    build: BuildContextual,
+    problem: LinearContexts,
+    seed: int,
+    rounds: list[int],
+    blocks: range,
+    progress: Tell,
+) -> list[Arrays]:
+    """Simulate adjacent blocks of 64 lanes, one after the other; return each one's curves, (checkpoints, 64)."""
+    done: list[Arrays] = []
+    for block in blocks:
+        gate = Simulation(seed, BLOCK, first_block=block)
+        environment = LaneStreams(seed, BLOCK, block, key=(RandomStream.ENVIRONMENT,))
+        reward, regret = RewardCurve(np.array(rounds), BLOCK), RewardCurve(np.array(rounds), BLOCK)
+        for played in play_contexts(build(gate), problem, gate, environment, rounds[-1]):
+            reward.add(played.reward)
+            regret.add(played.regret)
+        done.append({"reward": reward.kept, "regret": regret.kept})
+    return done

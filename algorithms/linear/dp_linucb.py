@@ -53,10 +53,12 @@ import numpy.typing as npt
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
-from algorithms.learner import check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.structured_learner import RoundCount
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
+
+_ONE_ROUND = "one round: the contexts offered and the reward"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,114 @@ class LinearUCB:
         return np.asarray(upper.argmax(axis=1))
 
 
-class DPLinUCB:
+class ContextualLearner:
+    """LinUCB on growing batches of moments, released with the noise of `mechanism`, or raw if it is None.
+
+    Parameters
+    ----------
+    gate
+        Where rounds' moments come from.
+    domain
+        The domain of a round's moments.
+    mechanism
+        Releases a batch's sum.
+    horizon, norm
+        T and S of the widths.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the gate is none.
+    TrustViolation
+        If the gate's trust is local.
+    """
+
+    claim: ClassVar[ClaimForm]
+    family: ClassVar[Family] = "contextual"
+    growth: ClassVar[float] = 0.5
+    """By which share of what was released the data grow with the next batch."""
+
+    def __init__(
+        self, gate: Gate, domain: RegressionMoments, mechanism: Gaussian | None, horizon: int, norm: float
+    ) -> None:
+        check_gate(gate, self.claim.model, type(self).__name__)
+        if isinstance(norm, bool | str) or not 0 < norm < math.inf:
+            raise ValueError(f"norm={norm!r}: must be a finite number above 0")
+        self.feedback_domain = domain
+        self.mechanism = mechanism
+        self.gate = gate
+        self.rounds = RoundCount(horizon)
+        self.norm = float(norm)
+        self.most_releases = max(1, len(released_counts(self.rounds.horizon, 1, self.growth)))
+        operator, _ = self.noise_bounds(1)
+        self.first = max(1, math.ceil(operator))  # before, the noise has more to say than the data
+        self.releases = 0
+        self.released = 0  # rounds in them
+        self._filled, self._next = 0, self.first
+        self._sums = gate.sums(self.feedback_domain.shape[0])
+        self._total: FloatArray = np.zeros((gate.lanes, self.feedback_domain.shape[0]))
+        self.policy = self._policy(0.0, 0.0)
+
+    def noise_bounds(self, releases: int) -> tuple[float, float]:
+        """Return op_j and gam_j, beyond which noise is after j releases with probability ``1 / (J T)`` at most."""
+        d = self.feedback_domain.features
+        far = math.sqrt(2.0 * math.log(3.0 * self.most_releases * self.rounds.horizon))
+        deviation = 0.0 if self.mechanism is None else math.sqrt(releases) * self.mechanism.sigma
+        return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
+
+    def observe(self, feedback: Private) -> None:
+        """Learn from a round's private moments, `feedback_domain`'s; in any order, at any delay.
+
+        Raises
+        ------
+        ForeignValue, DomainError, ValueError
+            As `accountant.check_feedback`.
+        Refusal
+            If the gate refuses the record. Nothing is charged and nothing changes, as with all of these.
+        """
+        check_feedback(self.gate, feedback, self.feedback_domain)
+        places = np.arange(self.feedback_domain.shape[0])[np.newaxis].repeat(self.gate.lanes, axis=0)
+        self._sums.add(feedback, at=places, release=self.mechanism)
+        self._filled += 1
+        if self._filled == self._next:
+            self._release()
+        self.rounds.add(None, self)
+
+    def _release(self) -> None:
+        """Release the batch, and make the next policy of all that was released."""
+        everywhere = np.ones(self._total.shape, dtype=np.bool_)
+        try:
+            self._total = self._total + self._released()
+            self.releases += 1
+            self.released += self._filled
+            self.policy = self._policy(*self.noise_bounds(self.releases))
+            self._next = max(1, math.ceil(self.growth * self.released))
+        finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
+            self._filled = 0
+            self._sums.clear(everywhere)
+
+    def _released(self) -> FloatArray:
+        if self.mechanism is None:
+            return self.gate.declassify(self._sums, f"{type(self).__name__} is not private")
+        return self.gate.release(self.mechanism, self._sums)
+
+    def _policy(self, operator: float, vector: float) -> LinearUCB:
+        """Return the policy at the noise bounds of the releases so far."""
+        d, least = self.feedback_domain.features, max(1.0, operator)
+        matrix, total = self.feedback_domain.parts(self._total)
+        values, axes = np.linalg.eigh(matrix + (operator + least) * np.eye(d))
+        values = np.maximum(values, least)  # changes nothing unless the noise is beyond its bound
+        inverse = (axes / values[:, np.newaxis, :]) @ np.swapaxes(axes, 1, 2)
+        volume = np.log(values / least).sum(axis=1)
+        grown = np.minimum(volume, d * math.log1p(self.released / (d * least)))
+        level = 2.0 * math.log(self.most_releases * self.rounds.horizon)
+        width = np.sqrt(level + grown) + (
+            self.norm * math.sqrt(2.0 * operator + least) + vector / math.sqrt(least)
+        )
+        return LinearUCB(np.einsum("lde,le->ld", inverse, total), inverse, width)
+
+
+class DPLinUCB(ContextualLearner):
     """Jointly (epsilon, delta)-differentially private LinUCB: every round pays once.
 
     Parameters
@@ -137,84 +246,37 @@ class DPLinUCB:
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.OTHER_ACTIONS,
-        unit="one round: the contexts offered and the reward",
+        unit=_ONE_ROUND,
         source="this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
     )
-    growth: ClassVar[float] = 0.5
-    """By which share of what was released the data grow with the next batch."""
 
     def __init__(
         self, features: int, gate: Gate, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0
     ) -> None:
-        check_gate(gate, self.claim.model, type(self).__name__)
-        if isinstance(norm, bool | str) or not 0 < norm < math.inf:
-            raise ValueError(f"norm={norm!r}: must be a finite number above 0")
-        self.feedback_domain = RegressionMoments(features)
-        self.mechanism = Gaussian.for_epsilon_delta(
-            check_epsilon(epsilon), check_delta(delta), sensitivity=self.feedback_domain.sensitivity
+        domain = RegressionMoments(features)
+        mechanism = Gaussian.for_epsilon_delta(
+            check_epsilon(epsilon), check_delta(delta), sensitivity=domain.sensitivity
         )
-        self.gate = gate
-        self.rounds = RoundCount(horizon)
-        self.norm = float(norm)
-        self.most_releases = max(1, len(released_counts(self.rounds.horizon, 1, self.growth)))
-        operator, _ = self.noise_bounds(1)
-        self.first = math.ceil(operator)  # before, the noise has more to say than the data
-        self.releases = 0
-        self.released = 0  # rounds in them
-        self._filled, self._next = 0, self.first
-        self._sums = gate.sums(self.feedback_domain.shape[0])
-        self._total: FloatArray = np.zeros((gate.lanes, self.feedback_domain.shape[0]))
-        self.policy = self._policy(0.0, 0.0)
+        super().__init__(gate, domain, mechanism, horizon, norm)
 
-    def noise_bounds(self, releases: int) -> tuple[float, float]:
-        """Return op_j and gam_j, beyond which noise is after j releases with probability ``1 / (J T)`` at most."""
-        d = self.feedback_domain.features
-        far = math.sqrt(2.0 * math.log(3.0 * self.most_releases * self.rounds.horizon))
-        deviation = math.sqrt(releases) * self.mechanism.sigma
-        return deviation * (math.sqrt(2.0 * d) + far), deviation * (math.sqrt(d) + far)
 
-    def observe(self, feedback: Private) -> None:
-        """Learn from a round's private moments, `feedback_domain`'s; in any order, at any delay.
+class LinUCB(ContextualLearner):
+    """LinUCB on the same batches, without noise and without privacy: what `DPLinUCB` is compared with.
 
-        Raises
-        ------
-        ForeignValue, DomainError, ValueError
-            As `accountant.check_feedback`.
-        Refusal
-            If the gate refuses the record. Nothing is charged and nothing changes, as with all of these.
-        """
-        check_feedback(self.gate, feedback, self.feedback_domain)
-        places = np.arange(self.feedback_domain.shape[0])[np.newaxis].repeat(self.gate.lanes, axis=0)
-        self._sums.add(feedback, at=places, release=self.mechanism)
-        self._filled += 1
-        if self._filled == self._next:
-            self._release()
-        self.rounds.add(None, self)
+    Parameters
+    ----------
+    features, gate, horizon, norm
+        As of `DPLinUCB`.
 
-    def _release(self) -> None:
-        """Release the batch, and make the next policy of all that was released."""
-        everywhere = np.ones(self._total.shape, dtype=np.bool_)
-        try:
-            self._total = self._total + self.gate.release(self.mechanism, self._sums)
-            self.releases += 1
-            self.released += self._filled
-            self.policy = self._policy(*self.noise_bounds(self.releases))
-            self._next = max(1, math.ceil(self.growth * self.released))
-        finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
-            self._filled = 0
-            self._sums.clear(everywhere)
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the gate is none.
+    """
 
-    def _policy(self, operator: float, vector: float) -> LinearUCB:
-        """Return the policy at the noise bounds of the releases so far."""
-        d, least = self.feedback_domain.features, max(1.0, operator)
-        matrix, total = self.feedback_domain.parts(self._total)
-        values, axes = np.linalg.eigh(matrix + (operator + least) * np.eye(d))
-        values = np.maximum(values, least)  # changes nothing unless the noise is beyond its bound
-        inverse = (axes / values[:, np.newaxis, :]) @ np.swapaxes(axes, 1, 2)
-        volume = np.log(values / least).sum(axis=1)
-        grown = np.minimum(volume, d * math.log1p(self.released / (d * least)))
-        level = 2.0 * math.log(self.most_releases * self.rounds.horizon)
-        width = np.sqrt(level + grown) + (
-            self.norm * math.sqrt(2.0 * operator + least) + vector / math.sqrt(least)
-        )
-        return LinearUCB(np.einsum("lde,le->ld", inverse, total), inverse, width)
+    claim: ClassVar[ClaimForm] = ClaimForm(
+        "central", View.OTHER_ACTIONS, _ONE_ROUND, "none: the learner makes no privacy claim"
+    )
+
+    def __init__(self, features: int, gate: Gate, *, horizon: int, norm: float = 1.0) -> None:
+        super().__init__(gate, RegressionMoments(features), None, horizon, norm)

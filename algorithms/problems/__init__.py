@@ -3,6 +3,7 @@
 from algorithms.learner import Family
 from algorithms.problems.arms import Arms
 from algorithms.problems.cascade import Cascade
+from algorithms.problems.contextual_problems import contextual_problems
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.identical_paths import DisjointPaths, IdenticalPaths
@@ -57,6 +58,7 @@ __all__ = [
     "UniformMatroid",
     "Value",
     "build_problem",
+    "contextual_problems",
     "known_name",
     "linear_problems",
     "movielens",

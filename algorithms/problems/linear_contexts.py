@@ -55,8 +55,12 @@ class LinearContexts:
         ones = randomness.random((len(played),)) < (1.0 + played @ self.parameter) / 2.0
         return np.where(ones, 1.0, -1.0)
 
+    def means(self, contexts: FloatArray) -> FloatArray:
+        """Return what each action offered earns in expectation, (lanes, actions)."""
+        return np.asarray(contexts @ self.parameter)
+
     def regrets(self, contexts: FloatArray) -> FloatArray:
         """Return how much less than the best each action offered earns in expectation, (lanes, actions)."""
-        means = contexts @ self.parameter
+        means = self.means(contexts)
         regrets: FloatArray = means.max(axis=1, keepdims=True) - means
         return regrets

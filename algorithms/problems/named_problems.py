@@ -42,7 +42,7 @@ class ProblemEntry(Generic[_Built]):
         What it is called, and one line on what it is.
     family
         Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
-        bases), ``"cascade"`` or ``"linear"``.
+        bases), ``"cascade"``, ``"linear"`` or ``"contextual"``.
     parameters
         Its settings, with defaults.
     make

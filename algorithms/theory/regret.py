@@ -34,5 +34,8 @@ WITHOUT_BOUND: dict[str, str] = {
     "the last term, which measurements show to be large, has no bound; dp-bandit has a theorem at every T",
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",
     "published/dpe-fixed-u": "the paper states none",
+    "dp-linucb": "a third of all rounds may be in one batch, so that no useful bound holds for contexts which change "
+    "late; its confidence widths are proved",
+    "linucb": "as of dp-linucb: batches grow with the horizon",
 }
 """Why a learner has no bound that is a number, by its registered name."""

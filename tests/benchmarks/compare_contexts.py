@@ -119,7 +119,12 @@ def main() -> None:
         gate = Simulation(given.seed, LANES)
         learner = DPLinUCB(given.features, gate, epsilon=epsilon, delta=given.delta, horizon=given.rounds)
         rows = {
-            "DPLinUCB": play_contexts(learner, problem, gate, LaneStreams(given.seed, LANES), given.rounds)
+            "DPLinUCB": (
+                played.regret
+                for played in play_contexts(
+                    learner, problem, gate, LaneStreams(given.seed, LANES), given.rounds
+                )
+            )
         }
         for kind in ("square root", "tree", "tree, usual accounting", "none"):
             rows[kind] = play_counter(

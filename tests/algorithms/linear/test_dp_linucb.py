@@ -143,7 +143,8 @@ def test_it_learns():
     gate = Simulation(5, 64)
     learner = made(gate, horizon=8000)
     problem = LinearContexts(THETA / np.linalg.norm(THETA), 8)
-    regret = np.array(list(play_contexts(learner, problem, gate, LaneStreams(6, 64), 8000)))
+    played = play_contexts(learner, problem, gate, LaneStreams(6, 64), 8000)
+    regret = np.array([each.regret for each in played])
     excess = regret[:4000].sum(axis=0) - 1.5 * regret[4000:].sum(axis=0)
     assert excess.mean() > 10 * excess.std() / 8
 
