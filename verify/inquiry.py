@@ -20,7 +20,9 @@ from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records, learner_effort
 from verify.learners.verify_learner import verify_learner
+from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
+from verify.linear.verify_contextual import ContextualCase, verify_contextual
 from verify.linear.verify_linear import LinearCase, verify_linear
 from verify.options import Options
 from verify.sampling.tester import Tester
@@ -70,6 +72,8 @@ class Inquiry:
         match self.subject:
             case LearnerSubject() if is_linear(self.subject):
                 return self._of_linear_learner(self.subject)
+            case LearnerSubject() if is_contextual(self.subject):
+                return self._of_contextual_learner(self.subject)
             case LearnerSubject():
                 return self._of_learner(self.subject)
             case BanditSubject(bandit=bandit):
@@ -142,6 +146,21 @@ class Inquiry:
             again = "and again in every phase for which it is drawn (the order is public)"
             claim = replace(claim, unit=f"{claim.unit}, {again}")
         return claim, verify_linear(LinearCase(build, problem, claim, horizon), self._ground, self.tester)
+
+    def _of_contextual_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
+        options, claim = self.options, self.claim
+        effort = learner_effort(subject, self.conduct.effort, options.horizon)
+        with self._building(subject):
+            build, problem, _ = build_contextual(
+                subject,
+                options.problem,
+                options.settings or {},
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+                horizon=effort.accounting_rounds,
+            )
+        case = ContextualCase(build, problem, claim, effort.accounting_rounds)
+        return claim, verify_contextual(case, replace(self._ground, effort=effort), self.tester)
 
 
 def _nothing_proved(name: str) -> Evidence:

@@ -41,7 +41,12 @@ class Suggestion:
 
 
 def suggest(
-    problem: Problem | LinearBandit | LinearContexts, *, trust: TrustModel, epsilon: float, horizon: int, delta: float = 0.0
+    problem: Problem | LinearBandit | LinearContexts,
+    *,
+    trust: TrustModel,
+    epsilon: float,
+    horizon: int,
+    delta: float = 0.0,
 ) -> Suggestion:
     """Return the learner of least known regret among the certified ones here.
 

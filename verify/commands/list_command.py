@@ -13,7 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from algorithms.catalogue.suggestion import Suggestion, TrustModel, suggest
-from algorithms.problems import ProblemEntry, SettingError, known_name, linear_problems, problems
+from algorithms.problems import (
+    ProblemEntry,
+    SettingError,
+    contextual_problems,
+    known_name,
+    linear_problems,
+    problems,
+)
 from verify.commands.command_options import json_option, show
 from verify.subjects.resolve import every_learner, resolve
 from verify.verdict.json_form import json_able
@@ -54,7 +61,7 @@ def list_command(
     if played is not None:
         if words:
             raise SettingError(f"words: {' '.join(words)!r} cannot be looked for with --for")
-        catalogue: dict[str, ProblemEntry[Any]] = {**problems, **linear_problems}
+        catalogue = {entry.name: entry for entry in _every_problem()}
         entry = catalogue[known_name("problem", played, catalogue)]
         suggestion = suggest(entry.build(), trust=trust, epsilon=epsilon, horizon=horizon, delta=delta)
         show(as_json, lambda: asdict(suggestion), partial(_say, suggestion))
@@ -199,7 +206,7 @@ def _certified(entry: Any) -> str:
 
 
 def _every_problem() -> list[ProblemEntry[Any]]:
-    return [*problems.values(), *linear_problems.values()]
+    return [*problems.values(), *linear_problems.values(), *contextual_problems.values()]
 
 
 def _catalogue(words: Sequence[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import Parameter, SettingError, linear_problems, problems
+from algorithms.problems import Parameter, SettingError, contextual_problems, linear_problems, problems
 from verify.commands.command_options import (
     block_store,
     check_plot,
@@ -199,7 +199,7 @@ def _is_own_only(key: str, problem: str | None, learner: str) -> bool:
 def _problem_parameters(problem: str | None, learner: str) -> tuple[Parameter, ...]:
     entry = every_learner.get(learner)
     name = problem or (entry.default_problem if entry is not None else "")
-    found = problems.get(name) or linear_problems.get(name)
+    found = problems.get(name) or linear_problems.get(name) or contextual_problems.get(name)
     return () if found is None else found.parameters
 
 

@@ -16,13 +16,24 @@ from accountant import Gate
 from algorithms.blocks import BlockStore, Executor, Processes, identity
 from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, Learner
-from algorithms.problems import LinearBandit, Problem, ProblemError, Value, linear_problems, problems
+from algorithms.linear.contextual_play import simulate_contexts
+from algorithms.problems import (
+    LinearBandit,
+    LinearContexts,
+    Problem,
+    ProblemError,
+    Value,
+    contextual_problems,
+    linear_problems,
+    problems,
+)
 from algorithms.simulate import simulate
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.conduct.progress import Progress, silent
 from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
+from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
 from verify.subject_error import SubjectError, failing_place, words_of_error
 from verify.subjects.resolve import every_learner, load_object, names_file, resolve
@@ -118,7 +129,7 @@ def simulated(
     }
     privacy: dict[str, Any] = {"epsilon": configuration.epsilon, "delta": configuration.delta}
     named = configuration.problem
-    problem: Problem | LinearBandit | str | None = named
+    problem: Problem | LinearBandit | LinearContexts | str | None = named
     if named is not None and names_file(named):
         problem = _own_problem(named)
     share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
@@ -142,6 +153,12 @@ def simulated(
         most = most_reals(subject.name, Instance(linear, 1.0, configuration.horizon, settings=own))
         if most is not None:
             further["most_communication"] = {"reals": most}
+    elif is_contextual(subject):
+        policy, contexts, problem_name = build_contextual(
+            subject, problem, configuration.settings, horizon=configuration.horizon, **privacy
+        )
+        with blaming(subject):
+            trace = simulate_contexts(policy, contexts, progress=share, **where, **sizes)
     else:
         played, own, problem_name = choose_problem(subject, problem, configuration.settings)
         build = learner_builder(subject.make, played, settings=own, horizon=configuration.horizon, **privacy)
@@ -165,7 +182,7 @@ def simulated(
     return SimulatedRuns(trace, subject.name, problem_name, subject.form.neighbours.value, further)
 
 
-def _own_problem(reference: str) -> Problem | LinearBandit:
+def _own_problem(reference: str) -> Problem | LinearBandit | LinearContexts:
     """Return the problem that a user's file has or makes.
 
     Raises
@@ -186,15 +203,15 @@ def _own_problem(reference: str) -> Problem | LinearBandit:
     if not _is_problem(found):
         raise ProblemError(
             f"{reference} is of type {type(found).__name__}; must be a problem (algorithms.problems.SemiBandit, "
-            "Cascade, LinearBandit ...), or a function without arguments that makes one"
+            "Cascade, LinearBandit, LinearContexts ...), or a function without arguments that makes one"
         )
-    own: Problem | LinearBandit = found
+    own: Problem | LinearBandit | LinearContexts = found
     return own
 
 
 def _is_problem(value: Any) -> bool:
     needed = ("structure", "means", "draw_feedback", "expected_reward", "benchmark")
-    return isinstance(value, LinearBandit) or (
+    return isinstance(value, LinearBandit | LinearContexts) or (
         not isinstance(value, type) and all(hasattr(value, name) for name in needed)
     )
 
@@ -202,7 +219,8 @@ def _is_problem(value: Any) -> bool:
 @functools.cache
 def _code(learner: str) -> str:
     """Return a word for the code of a registered learner, of all problems, and of the simulation."""
-    return identity((every_learner[learner].make, simulate, simulate_linear, problems, linear_problems))
+    plays = (simulate, simulate_linear, simulate_contexts)
+    return identity((every_learner[learner].make, plays, problems, linear_problems, contextual_problems))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from accountant.gates.random_streams import RandomStream, stream_generator
-from algorithms.problems import LinearBandit, Problem, ProblemError, Value, build_problem
+from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.subject_error import SubjectError
@@ -17,7 +17,7 @@ from verify.subject_error import SubjectError
 
 def simulate_plain_bandit(
     subject: BanditSubject,
-    problem: Problem | LinearBandit | str | None,
+    problem: Problem | LinearBandit | LinearContexts | str | None,
     settings: Mapping[str, Value],
     *,
     horizon: int,
@@ -62,7 +62,7 @@ def simulate_plain_bandit(
     elif isinstance(problem, str):
         played, name = build_problem(problem, settings), problem
     else:
-        if isinstance(problem, LinearBandit) or settings:
+        if isinstance(problem, LinearBandit | LinearContexts) or settings:
             raise ProblemError(
                 f"{subject.name} plays single arms of a problem that takes no settings, or a named one"
             )

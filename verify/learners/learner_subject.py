@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from accountant import Simulation
 from algorithms.blocks import BlocksMissing
+from algorithms.catalogue.contextual_entries import ContextualEntry
 from algorithms.catalogue.linear_entries import LinearEntry
 from algorithms.catalogue.structured_entries import LearnerEntry
 from algorithms.claim import ClaimForm
 from algorithms.play import BuildLearner
 from algorithms.problems import (
     LinearBandit,
+    LinearContexts,
     Problem,
     ProblemError,
     Value,
@@ -39,7 +41,9 @@ _DEFAULT_PROBLEMS = {
 
 
 def choose_problem(
-    subject: LearnerSubject, problem: Problem | LinearBandit | str | None, settings: Mapping[str, Value]
+    subject: LearnerSubject,
+    problem: Problem | LinearBandit | LinearContexts | str | None,
+    settings: Mapping[str, Value],
 ) -> tuple[Problem, Mapping[str, Value], str]:
     """Find a learner's problem, and share out the settings between the two.
 
@@ -62,7 +66,7 @@ def choose_problem(
             raise ProblemError(
                 f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
             )
-        if isinstance(problem, LinearBandit):
+        if isinstance(problem, LinearBandit | LinearContexts):
             raise ProblemError(f"{subject.name} plays no linear problems")
         return problem, checked, type(problem).__name__
     if problem is None and not problem_settings and getattr(subject.make, "own_problem", None) is not None:
@@ -165,7 +169,7 @@ class LearnerSubject:
 
     name: str
     make: type[Any]
-    entry: LearnerEntry | LinearEntry | None
+    entry: LearnerEntry | LinearEntry | ContextualEntry | None
     claimed_epsilon: float | None = None
     claimed_delta: float = 0.0
 

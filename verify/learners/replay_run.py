@@ -16,7 +16,7 @@ from typing import Any
 
 from accountant import Accountant, Retelling
 from algorithms import play
-from algorithms.linear import linear_play
+from algorithms.linear import contextual_play, linear_play
 from verify.findings import Finding, FindingKind, Statement, add_once
 from verify.functions.gate_replay import CONFIRMATIONS
 from verify.learners.accounting_run import Play, TapedRun
@@ -24,7 +24,7 @@ from verify.learners.public_state import differences, first_difference, public_s
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 
-_ENTRANCES = frozenset({play.__file__, linear_play.__file__})
+_ENTRANCES = frozenset({play.__file__, linear_play.__file__, contextual_play.__file__})
 
 
 @dataclass(frozen=True)

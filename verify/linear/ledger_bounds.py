@@ -19,8 +19,8 @@ from verify.verdict.evidence import Evidence
 _SURE = 1.0 - 1e-9  # of a lower end, beside the rounding of a profile
 
 
-def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
-    """Add what accounting runs showed: the least epsilon at the claimed delta that the ledger proves."""
+def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim, *, of: str = "a client") -> None:
+    """Add what accounting runs showed of a record: the least epsilon at the claimed delta that the ledger proves."""
     add_accounting(evidence, accounting, claim)
     if accounting.worst is None:
         return
@@ -30,10 +30,10 @@ def add_composed(evidence: Evidence, accounting: Accounting, claim: Claim) -> No
         return
     if len(paid) <= 1:
         epsilon = max((profile.epsilon(claim.delta) for profile in _profiles_of(paid)), default=0.0)
-        method = f"exact profile of the one release of a client, {accounting.how}, {accounting.length}"
+        method = f"exact profile of the one release of {of}, {accounting.how}, {accounting.length}"
     else:
         epsilon = _composed_epsilon(_profiles_of(paid), claim.delta)
-        method = f"composition of the {len(paid)} releases of a client, {accounting.how}, {accounting.length}"
+        method = f"composition of the {len(paid)} releases of {of}, {accounting.how}, {accounting.length}"
     evidence.upper = UpperBound(epsilon, claim.delta, method)
 
 

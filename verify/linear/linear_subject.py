@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from algorithms.blocks import BlockStore, Executor
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (
     LinearBandit,
+    LinearContexts,
     Problem,
+    ProblemEntry,
     ProblemError,
     Value,
+    contextual_problems,
     known_name,
     linear_problems,
     parse_settings,
+    problems,
 )
-from algorithms.problems import problems as other_problems
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import LearnerSubject, try_build
 
 _ROUNDS_PER_EFFORT = 5  # a phased learner's runs cost little: they are so many times longer than others'
 
-AnyProblem = Problem | LinearBandit | str | None
+AnyProblem = Problem | LinearBandit | LinearContexts | str | None
+_Played = TypeVar("_Played")
 
 
 def is_linear(subject: LearnerSubject) -> bool:
@@ -52,32 +56,56 @@ def build_linear(
     SubjectError
         If a user's learner cannot be built.
     """
-    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
-    learner_settings = parse_settings(
-        {key: value for key, value in settings.items() if key in own}, own.values()
-    )
-    rest = {key: value for key, value in settings.items() if key not in own}
-    if problem is None or isinstance(problem, str):
-        name = problem or "linear"
-        if name in other_problems:
-            raise ProblemError(f"{subject.name} plays linear problems, not {name}")
-        entry = linear_problems[known_name("problem", name, linear_problems)]
-        known = [*own, *(parameter.name for parameter in entry.parameters)]
-        for key in rest:
-            known_name("parameter", key, known)
-        played = entry.build(**rest)
-    else:
-        name = type(problem).__name__
-        if rest:
-            raise ProblemError(f"settings {', '.join(rest)}: a problem given as an object takes no settings")
-        if not isinstance(problem, LinearBandit):
-            raise ProblemError(f"{subject.name} plays linear problems, not {name}")
-        played = problem
+    played, learner_settings, name = named_or_given(subject, problem, settings, linear_problems, LinearBandit)
     build = linear_builder(
         subject.make, played, epsilon=epsilon, delta=delta, horizon=horizon, settings=learner_settings
     )
     try_build(build, subject)
     return build, played, name
+
+
+def named_or_given(
+    subject: LearnerSubject,
+    problem: object,
+    settings: Mapping[str, Value],
+    known_problems: Mapping[str, ProblemEntry[_Played]],
+    kind: type[_Played],
+) -> tuple[_Played, Mapping[str, Value], str]:
+    """Return a learner's problem, given or by name, the learner's own settings, and the problem's name.
+
+    Parameters
+    ----------
+    subject, problem, settings
+        What was asked for; without a problem, the first known one.
+    known_problems
+        Those with names.
+    kind
+        Of what class they are.
+
+    Raises
+    ------
+    ProblemError
+        If the problem is of another class or unknown, or a setting unknown or out of range.
+    """
+    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
+    checked = parse_settings({key: value for key, value in settings.items() if key in own}, own.values())
+    rest = {key: value for key, value in settings.items() if key not in own}
+    plays = next(iter(known_problems.values())).family
+    if problem is None or isinstance(problem, str):
+        name = problem or next(iter(known_problems))
+        if name not in known_problems and name in {**problems, **linear_problems, **contextual_problems}:
+            raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
+        entry = known_problems[known_name("problem", name, known_problems)]
+        known = [*own, *(parameter.name for parameter in entry.parameters)]
+        for key in rest:
+            known_name("parameter", key, known)
+        return entry.build(**rest), checked, name
+    name = type(problem).__name__
+    if rest:
+        raise ProblemError(f"settings {', '.join(rest)}: a problem given as an object takes no settings")
+    if not isinstance(problem, kind):
+        raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
+    return problem, checked, name
 
 
 def linear_rounds(effort: Effort, horizon: int | None) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from accountant import Simulation
 from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.linear.contextual_play import play_users
 from algorithms.play import play_records
 from algorithms.problems import Problem
 from mechanisms.arrays import FloatArray
@@ -16,6 +17,8 @@ from verify.conduct.effort import EFFORTS
 from verify.faults.fault import Fault
 from verify.faults.planted_learner import planted_learner
 from verify.learners.learner_subject import LearnerSubject, choose_problem, learner_effort
+from verify.linear.contextual_data import drawn_users
+from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_data import play_on
 from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
 from verify.options import Options
@@ -46,6 +49,10 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
         build_phased, clients, _ = build_linear(subject, options.problem, settings, **numbers)
         learner = build_phased(gate)
         steps = play_on(learner, clients, gate, seed)
+    elif is_contextual(subject):
+        build_policy, contexts, _ = build_contextual(subject, options.problem, settings, **numbers)
+        learner = build_policy(gate)
+        steps = play_users(learner, drawn_users(contexts, rounds, np.random.default_rng(seed)), gate)
     else:
         problem, own, _ = choose_problem(subject, options.problem, settings)
         learner = learner_builder(subject.make, problem, settings=own, **numbers)(gate)

@@ -30,6 +30,7 @@ from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.progress import Progress, silent
 from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem
+from verify.linear.contextual_subject import is_contextual
 from verify.linear.linear_subject import build_linear, is_linear
 from verify.regret_claims.outcome import outcome
 from verify.regret_claims.proof import check_proof
@@ -123,6 +124,11 @@ def regret(
     subject = resolve(learner)
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
+    if is_contextual(subject):
+        raise SubjectError(
+            f"{subject.name} claims no bound on its regret ({_stated(subject, None).missing}); "
+            "`dpwitness simulate` measures it"
+        )
     _check(epsilon, delta, horizon, runs, error, seed)
     asked = _choose(subject, problem, settings or {}, epsilon, delta, horizon, _stated(subject, bound))
     played = asked.instance

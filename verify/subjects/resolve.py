@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from algorithms.catalogue.contextual_entries import ContextualEntry, contextual_learners
 from algorithms.catalogue.linear_entries import LinearEntry, linear_learners
 from algorithms.catalogue.structured_entries import LearnerEntry, learners
 from algorithms.claim import ClaimForm, View
@@ -31,7 +32,11 @@ Subject = LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject
 
 _ZOO = "zoo/"  # how the names of its specimens start
 
-every_learner: Mapping[str, LearnerEntry | LinearEntry] = {**learners, **linear_learners}
+every_learner: Mapping[str, LearnerEntry | LinearEntry | ContextualEntry] = {
+    **learners,
+    **linear_learners,
+    **contextual_learners,
+}
 """The registered learners of all families."""
 
 

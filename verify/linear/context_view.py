@@ -1,0 +1,112 @@
+"""What the actions of other users show of one user of a contextual learner.
+
+The first batch holds that user, who is offered the first unit vector only and earns 1 or -1, and others who are offered
+the same and together bring the released sum to where one user decides. The next one is offered two opposite actions,
+whose widths are equal: which of them is taken is the sign of an estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from accountant import Simulation
+from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
+from mechanisms import Gaussian
+from mechanisms.arrays import FloatArray
+from verify.events.view_sample import Column, ViewSample
+from verify.sampling.worlds import NeighbouringWorlds
+from verify.transcripts.views import LearnerView
+
+_STANDARD_ERRORS = 4.0  # that a count may be off
+
+
+def users_who_tell(
+    build: BuildContextual, features: int, *, horizon: int, delta: float, samples: int
+) -> ShownUser | None:
+    """Return the user whom the next one's action shows best; None if nothing is released before the last round."""
+    learner = build(Simulation(0, 1))
+    batch = _first_batch(build, features, horizon)
+    if batch is None:
+        return None
+    mechanism = learner.mechanism
+    sigma = mechanism.sigma if isinstance(mechanism, Gaussian) else 0.0
+    others = np.linspace(1.0 - batch, batch - 1.0, 401) if batch > 1 else np.zeros(1)
+    likely, unlikely = (ndtr((others + own) / max(sigma, 1e-9)) for own in (1.0, -1.0))
+    least = likely - _STANDARD_ERRORS * np.sqrt(likely / samples) - delta
+    most = unlikely + _STANDARD_ERRORS * np.sqrt(unlikely / samples) + 1.0 / samples
+    best = int(np.argmax(np.maximum(least, 0.0) / most))
+    return ShownUser(build, features, batch, float(others[best]))
+
+
+def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | None:
+    """Return after how many rounds the policy first changes, of at most ``horizon - 1``."""
+    gate = Simulation(0, 1)
+    nothing = ContextualUsers(np.zeros((horizon, 1, features)), np.zeros((horizon, 1)))
+    first = None
+    for played, policy in enumerate(play_users(build(gate), nothing, gate)):
+        first = policy if first is None else first
+        if policy is not first:
+            return played
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class ShownUser:
+    """A user of the first batch, and the users beside it.
+
+    Attributes
+    ----------
+    build
+        Makes the learner on a gate.
+    features
+        The length of an action's vector.
+    batch
+        How many users the first batch has.
+    others
+        What all of them but the first earn together.
+    """
+
+    build: BuildContextual
+    features: int
+    batch: int
+    others: float
+
+    def users(self, reward: float) -> ContextualUsers:
+        """Return the batch and the user after it, if the first user earns `reward`."""
+        contexts = np.zeros((self.batch + 1, 2, self.features))
+        contexts[..., 0] = 1.0
+        contexts[-1, 1, 0] = -1.0
+        rewards = np.full((self.batch + 1, 2), self.others / max(self.batch - 1, 1))
+        rewards[0] = reward
+        return ContextualUsers(contexts, rewards)
+
+    def worlds(self) -> NeighbouringWorlds:
+        """Return both worlds, and what the next user's action is in them."""
+        column = Column(
+            f"action[{self.batch + 1}]",
+            f"which of two opposite actions is taken in round {self.batch + 1}",
+            "category",
+        )
+        beside = (
+            f"all users of the first {self.batch} rounds are offered e_1 only, and all but the first of them "
+            f"earn {self.others:.4g} together"
+        )
+
+        def draw(other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
+            users = self.users(-1.0 if other else 1.0)
+
+            def watch(gate: Simulation) -> ViewSample:
+                return ViewSample(self._last_action(users, gate), (column,))
+
+            return LearnerView(watch, rounds=self.batch + 1).sample(n, seed)
+
+        return NeighbouringWorlds((f"{beside}; the first earns 1", f"{beside}; the first earns -1"), draw)
+
+    def _last_action(self, users: ContextualUsers, gate: Simulation) -> FloatArray:
+        """Play, and return the place of the last user's action, (lanes, 1)."""
+        *_, policy = play_users(self.build(gate), users, gate)
+        offered = np.repeat(users.contexts[-1:], gate.lanes, axis=0)
+        return policy.choose(offered)[:, np.newaxis].astype(np.float64)

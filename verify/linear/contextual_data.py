@@ -1,0 +1,73 @@
+"""Users for the runs of contextual learners: drawn, of growing size, extreme ones, and some of them replaced."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from algorithms.linear.contextual_play import ContextualUsers
+from algorithms.problems import LinearContexts
+from mechanisms.arrays import BoolArray, FloatArray
+
+_SMALLEST = 2.0**-8
+
+
+def drawn_users(problem: LinearContexts, rounds: int, rng: np.random.Generator) -> ContextualUsers:
+    """Return users of the problem's law."""
+    contexts = problem.draw_contexts(rng, rounds)
+    rewards = problem.draw_rewards(contexts.reshape(-1, problem.features), rng)
+    return ContextualUsers(contexts, rewards.reshape(contexts.shape[:2]))
+
+
+def growing_users(problem: LinearContexts, rounds: int, rng: np.random.Generator) -> ContextualUsers:
+    """Return users whose actions and rewards grow, from 2^-8: of constant ones a running maximum tells nothing."""
+    sizes = np.geomspace(_SMALLEST, 1.0, rounds)
+    drawn = problem.draw_contexts(rng, rounds)
+    rewards = rng.uniform(0.5, 1.0, drawn.shape[:2])
+    return ContextualUsers(drawn * sizes[:, np.newaxis, np.newaxis], rewards * sizes[:, np.newaxis])
+
+
+def constant_users(problem: LinearContexts, rounds: int, reward: float) -> ContextualUsers:
+    """Return users who are all offered the first unit vector only, and earn `reward`."""
+    contexts = np.zeros((rounds, problem.actions, problem.features))
+    contexts[..., 0] = 1.0
+    return ContextualUsers(contexts, np.full((rounds, problem.actions), reward))
+
+
+def other_users(
+    users: ContextualUsers, numbers: FloatArray, replaced: BoolArray, rng: np.random.Generator
+) -> ContextualUsers:
+    """Return users of whom some are others.
+
+    Each has the opposite rewards, is at a corner, anywhere inside, or has one of `numbers` in all places or in each
+    another one.
+
+    Parameters
+    ----------
+    users
+        All of them.
+    numbers
+        Telling values of a coordinate or a reward.
+    replaced
+        Which are others, (rounds,).
+    rng
+        Where all choices come from.
+    """
+    shape, one_action = users.contexts.shape, users.rewards.shape
+    corners = np.eye(shape[2])[rng.integers(shape[2], size=one_action)]
+    inside = rng.uniform(-1.0, 1.0, shape)
+    picked = rng.choice(numbers, shape)
+    picked = np.where(rng.random((shape[0], 1, 1)) < 0.5, picked, picked[:, :1, :1])
+    contexts = (users.contexts, corners, inside / np.sqrt(shape[2]), picked)
+    rewards = (
+        -users.rewards,
+        np.where(rng.random(one_action) < 0.5, -1.0, 1.0),
+        rng.uniform(-1.0, 1.0, one_action),
+        rng.choice(numbers, one_action),
+    )
+    kind = rng.integers(len(rewards), size=shape[0])
+    row = np.arange(shape[0])
+    other_contexts, other_rewards = np.stack(contexts)[kind, row], np.stack(rewards)[kind, row]
+    return ContextualUsers(
+        np.where(replaced[:, np.newaxis, np.newaxis], other_contexts, users.contexts),
+        np.where(replaced[:, np.newaxis], other_rewards, users.rewards),
+    )
