@@ -25,12 +25,15 @@ _STANDARD_ERRORS = 4.0  # that a count may be off
 
 def users_who_tell(
     build: BuildContextual, features: int, *, horizon: int, delta: float, samples: int
-) -> ShownUser | None:
-    """Return the user whom the next one's action shows best; None if nothing is released before the last round."""
+) -> list[ShownUser]:
+    """Return the user whom the next one's action shows best, and one who shows without noise, whatever noise is said.
+
+    None at all if nothing is released before the last round.
+    """
     learner = build(Simulation(0, 1))
     batch = _first_batch(build, features, horizon)
     if batch is None:
-        return None
+        return []
     mechanism = learner.mechanism
     sigma = mechanism.sigma if isinstance(mechanism, Gaussian) else 0.0
     others = np.linspace(1.0 - batch, batch - 1.0, 401) if batch > 1 else np.zeros(1)
@@ -38,7 +41,8 @@ def users_who_tell(
     least = likely - _STANDARD_ERRORS * np.sqrt(likely / samples) - delta
     most = unlikely + _STANDARD_ERRORS * np.sqrt(unlikely / samples) + 1.0 / samples
     best = int(np.argmax(np.maximum(least, 0.0) / most))
-    return ShownUser(build, features, batch, float(others[best]))
+    shifts = dict.fromkeys((float(others[best]), 0.0))
+    return [ShownUser(build, features, batch, shift) for shift in shifts]
 
 
 def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | None:

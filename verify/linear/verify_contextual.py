@@ -17,7 +17,7 @@ from algorithms.linear.dp_linucb import LinearUCB
 from algorithms.problems import LinearContexts
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import stretch
-from verify.findings import FindingKind, Statement
+from verify.findings import Statement
 from verify.learners.accounting_run import (
     ALTERATIONS,
     AccountedRun,
@@ -32,6 +32,7 @@ from verify.linear.context_view import users_who_tell
 from verify.linear.contextual_data import constant_users, drawn_users, growing_users, other_users
 from verify.linear.ledger_bounds import add_composed
 from verify.sampling.tester import Candidates, Tester
+from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
 from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 from verify.verify_mechanism import check_declared_profile
@@ -94,7 +95,7 @@ def _collect(evidence: Evidence, case: ContextualCase, conduct: Conduct, tester:
             evidence.findings.append(finding)
 
     conduct.progress(0.3, "replays")
-    if any(finding.kind is not FindingKind.DECLASSIFIED for finding in evidence.findings):
+    if accounting.worst is None:  # refused, or it does not run
         return
     _add_replays(evidence, case.build, accounting, datasets, replay_seed)
     if tester is not None:
@@ -151,20 +152,27 @@ def _same_policy(policy: LinearUCB, other: LinearUCB) -> bool:
 def _test_view(evidence: Evidence, case: ContextualCase, conduct: Conduct, tester: Tester) -> None:
     """Test the actions of other users by sampling."""
     effort, claim = conduct.effort, case.claim
-    shown = users_who_tell(
-        case.build,
-        case.problem.features,
-        horizon=case.horizon,
-        delta=claim.delta,
-        samples=effort.batch_samples,
-    )
-    if shown is None:
-        evidence.details["tested_view"] = "nothing is released"
-        return
-    samples = min(effort.batch_samples, effort.lane_rounds // (shown.batch + 1))
-    candidates = Candidates([shown.worlds()], samples)
-    with stopped_by_hand(evidence):
-        told = replace(conduct, progress=stretch(conduct.progress, 0.5, 1.0))
-        result = tester.test(candidates, told, epsilon=claim.epsilon, delta=claim.delta)
-        evidence.keep(result, conduct.reproduce)
+    told = replace(conduct, progress=stretch(conduct.progress, 0.5, 1.0))
+    try:
+        shown = users_who_tell(
+            case.build,
+            case.problem.features,
+            horizon=case.horizon,
+            delta=claim.delta,
+            samples=effort.batch_samples,
+        )
+        if not shown:
+            evidence.details["tested_view"] = "nothing is released"
+            return
+        samples = min(effort.batch_samples, effort.lane_rounds // (shown[0].batch + 1))
+        with stopped_by_hand(evidence):
+            result = tester.test(
+                Candidates([each.worlds() for each in shown], samples),
+                told,
+                epsilon=claim.epsilon,
+                delta=claim.delta,
+            )
+            evidence.keep(result, conduct.reproduce)
+    except (Exception, SystemExit) as error:  # whatever a learner with a fault raises
+        evidence.findings.append(Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error))
     evidence.details["tested_view"] = claim.view

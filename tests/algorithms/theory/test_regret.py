@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from algorithms import CascadeUCBRR, DPUCBMat, simulate
+from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import (
@@ -27,7 +28,7 @@ def bound(name, problem, epsilon, horizon):
 
 
 def test_every_registered_learner_has_a_bound_or_a_reason_why_not():
-    assert {*BOUNDS, *WITHOUT_BOUND} == {*learners, *linear_learners}
+    assert {*BOUNDS, *WITHOUT_BOUND} == {*learners, *linear_learners, *contextual_learners}
     assert not set(BOUNDS) & set(WITHOUT_BOUND)
 
 

@@ -1,0 +1,58 @@
+"""Rounds of contextual learners, and many runs of them."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from accountant import Simulation
+from algorithms import DPLinUCB, LinUCB
+from algorithms.linear.contextual_play import ContextualUsers, play_contexts, play_users, simulate_contexts
+from algorithms.problems import LinearContexts
+
+PROBLEM = LinearContexts([0.6, 0.8], 4)
+BUILD = functools.partial(DPLinUCB, 2, epsilon=4.0, delta=1e-3, horizon=40)
+
+
+def test_reward_and_regret_add_up_to_the_best_action():
+    gate = Simulation(1, 64)
+    contexts = PROBLEM.draw_contexts(np.random.default_rng(5), 64)
+    played = next(play_contexts(BUILD(gate), PROBLEM, gate, np.random.default_rng(5), 1))
+    assert played.reward + played.regret == pytest.approx(PROBLEM.means(contexts).max(axis=1))
+    assert (played.regret >= 0).all()
+
+
+def test_given_users_are_played_by_the_policy_before_their_round():
+    """What is released is the sum of the moments of the actions that each round's policy chose."""
+    rng = np.random.default_rng(2)
+    users = ContextualUsers(PROBLEM.draw_contexts(rng, 40), rng.uniform(-1, 1, (40, 4)))
+    gate = Simulation(3, 1)
+    learner = LinUCB(2, gate, horizon=40)
+    policies = list(play_users(learner, users, gate))
+    assert len(policies) == 40
+    assert policies[0] is not policies[1]  # a batch of one, without noise
+    chosen = [policy.choose([contexts])[0] for policy, contexts in zip(policies, users.contexts, strict=True)]
+    row = np.arange(learner.released)
+    x = users.contexts[row, np.array(chosen)[row]]
+    y = users.rewards[row, np.array(chosen)[row]]
+    matrix = np.linalg.inv(x.T @ x + np.eye(2))
+    assert learner.policy.covariance[0] == pytest.approx(matrix, abs=1e-5)
+    assert learner.policy.estimate[0] == pytest.approx(matrix @ x.T @ y, abs=1e-5)
+
+
+def test_a_run_depends_on_the_seed_and_its_number_only():
+    few = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=3, seed=1, checkpoints=4)
+    many = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=66, seed=1, checkpoints=4)
+    assert few.regret.tolist() == many.regret[:, :3].tolist()
+    assert few.rounds[-1] == 40
+    assert (np.diff(many.regret, axis=0) >= 0).all()
+    other = simulate_contexts(BUILD, PROBLEM, horizon=40, runs=3, seed=2, checkpoints=4)
+    assert (other.regret[-1] != few.regret[-1]).all()
+    assert (many.regret[-1, :2] != many.regret[-1, 64:]).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("runs", 0), ("horizon", 0), ("checkpoints", 0), ("seed", -1)])
+def test_numbers_out_of_range_are_refused(name, value):
+    numbers = {"horizon": 9, "runs": 1, "seed": 0, "checkpoints": 2} | {name: value}
+    with pytest.raises(ValueError, match=f"{name}={value}"):
+        simulate_contexts(BUILD, PROBLEM, **numbers)

@@ -1,0 +1,91 @@
+"""Verdicts on contextual learners, with faults and without; and what the commands say of them."""
+
+import json
+
+import pytest
+
+from algorithms.claim import View
+from verify import verify
+from verify.faults.planted_subject import Planted
+from verify.regret_claims.regret import regret
+from verify.subject_error import SubjectError
+
+FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 40}
+
+
+def test_the_private_one_is_certified_for_joint_privacy():
+    result = verify("dp-linucb", **FEW)
+    assert result.verdict == "certified"
+    assert result.claim.view == View.OTHER_ACTIONS.value == result.details["tested_view"]
+    assert result.upper.epsilon == pytest.approx(4.0, rel=1e-9)
+    assert "a round" in result.upper.method
+    assert result.lower.in_view
+    assert 0.5 < result.lower.epsilon < 4.0  # 95 % confidence, seed fixed
+    assert result.findings == ()
+
+
+def test_the_raw_one_is_refuted_by_another_users_action():
+    result = verify("linucb", **FEW)
+    assert result.verdict == "refuted"
+    assert "is taken in round 2" in result.witness.event
+    assert [finding.kind.value for finding in result.findings] == ["declassified"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdicts"),
+    [
+        ("half-noise-asked-for", {"unproven", "refuted"}),  # noise that is too small
+        ("never-cleared", {"unproven", "refuted"}),  # a stale batch, used again
+        ("raw-value", {"refuted"}),  # in the policy
+    ],
+)
+def test_faults_are_not_certified(fault, verdicts):
+    result = verify(Planted("dp-linucb", fault), **FEW)
+    assert result.verdict in verdicts
+    assert result.upper.epsilon > 4.0 or any(finding.failing for finding in result.findings)
+
+
+@pytest.mark.slow
+def test_all_faults_are_caught():
+    from verify import verify_mutants
+
+    found = verify_mutants("dp-linucb", epsilon=2.0, delta=1e-3, effort="quick", samples=20_000)
+    assert found.honest.verdict == "certified"
+    assert found.escaped == ()
+    assert sum(each.exceeds is True for each in found.mutants) >= 20
+
+
+def test_where_nothing_is_released_the_report_says_so():
+    result = verify("dp-linucb", **(FEW | {"horizon": 3}))
+    assert result.details["tested_view"] == "nothing is released"
+
+
+def test_no_bound_on_regret_is_claimed():
+    with pytest.raises(SubjectError, match=r"dp-linucb claims no bound on its regret \(.* in one batch"):
+        regret("dp-linucb")
+
+
+def test_commands_know_the_learner_and_its_problem(command):
+    found = json.loads(command("list", "contextual", "--json"))
+    assert [entry["name"] for entry in found["learners"]] == ["dp-linucb", "linucb"]
+    assert [entry["name"] for entry in found["problems"]] == ["contexts"]
+    told = json.loads(
+        command("simulate", "dp-linucb", "--horizon", "30", "--runs", "2", "--set", "actions=3", "--json")
+    )
+    assert (told["rounds"][-1], told["problem"]) == (30, "contexts")
+    assert "dp-linucb" in command("list", "--for", "contexts", "--delta", "1e-5")
+    assert "plays contextual problems, not top-k" in command("simulate", "dp-linucb", "--problem", "top-k")
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    from verify import command_line
+
+    def call(*words: str) -> str:
+        monkeypatch.setattr("sys.argv", ["dpwitness", *words])
+        with pytest.raises(SystemExit):
+            command_line.main()
+        captured = capsys.readouterr()
+        return captured.out or captured.err
+
+    return call
