@@ -131,7 +131,7 @@ def test_commands_of_the_guide_to_regret_run(command, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", shlex.split(command))
     with pytest.raises(SystemExit) as exit_:
         main()
-    assert not exit_.value.code
+    assert exit_.value.code in (0, None, 3)  # 3: vacuous, as the guide says of most bounds
     assert capsys.readouterr().out
 
 
