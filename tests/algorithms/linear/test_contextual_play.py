@@ -56,3 +56,15 @@ def test_numbers_out_of_range_are_refused(name, value):
     numbers = {"horizon": 9, "runs": 1, "seed": 0, "checkpoints": 2} | {name: value}
     with pytest.raises(ValueError, match=f"{name}={value}"):
         simulate_contexts(BUILD, PROBLEM, **numbers)
+
+
+def test_blocks_of_runs_have_noise_of_their_own():
+    drawn = []
+
+    def build(gate):
+        drawn.append(gate.random.random((64,)))
+        return BUILD(gate)
+
+    simulate_contexts(build, PROBLEM, horizon=2, runs=65, seed=1, checkpoints=1)
+    assert len(drawn) == 2
+    assert (drawn[0] != drawn[1]).all()
