@@ -48,7 +48,7 @@ from verify.verdict.words import (
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
 _DIGESTS = {
     "dpwitness": "SHA-256 of all code of dpwitness",
-    "file": "SHA-256 of the audited file",
+    "file": "SHA-256 of the file it is about",
     "subject": "SHA-256 of the subject's own code and parameters (16 digits)",
 }
 _LEAST_DELTA = 1e-7  # the least decade of the curve

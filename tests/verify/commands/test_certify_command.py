@@ -36,7 +36,7 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
         "# CERTIFICATE: ",
         "| mechanism | Laplace scale=1.0 |",
         "No assumption",
-        "| SHA-256 of file |",
+        "| SHA-256 of the file it is about |",
     ):
         assert words in page
 

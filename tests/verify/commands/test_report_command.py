@@ -90,7 +90,7 @@ def test_every_kind_of_result_in_one_page(folder: Path) -> None:
     assert re.findall(r'href="(#result-.)"', text) == [f"#result-{i}" for i in range(1, 6)]
     for words in ("CERTIFIED", "regret of mine", "WITHIN THE BUDGET", "What it rests on", "<svg"):
         assert words in text
-    assert text.count("SHA-256 of the audited file") == 2
+    assert text.count("SHA-256 of the file it is about") == 2
     assert all(f"SHA-256 of {name}" in text for name in ("verified.json", "regret.json", "audit.json"))
     assert "laplace scale=20" in text
     assert "`" not in text
