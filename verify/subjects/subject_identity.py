@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -74,17 +74,33 @@ def module_digests(subject: Subject) -> dict[str, str]:
     }
 
 
-def _versions(modules: Iterable[str]) -> dict[str, str]:
+def _versions(modules: Collection[str]) -> dict[str, str]:
     """Return the versions of the installed packages that some loaded modules import, but for this library."""
     imported = {
-        value.__name__.partition(".")[0] if inspect.ismodule(value) else str(getattr(value, "__module__", ""))
+        value.__name__.partition(".")[0]
+        if inspect.ismodule(value)
+        else str(getattr(value, "__module__", None) or "")
         for name in modules
         for value in vars(sys.modules.get(name, types.ModuleType(name))).values()
     }
-    packages = {name.partition(".")[0] for name in imported}.difference(LIBRARY, sys.stdlib_module_names)
-    distributions = metadata.packages_distributions() if packages else {}
-    found = {name for package in packages for name in distributions.get(package, ())}
-    return {name: metadata.version(name) for name in sorted(found)}
+    own = {name.partition(".")[0] for name in modules}
+    packages = {name.partition(".")[0] for name in imported}.difference(
+        LIBRARY, sys.stdlib_module_names, own, ("",)
+    )
+    return {name: version for package in sorted(packages) for name, version in _distributed(package)}
+
+
+def _distributed(package: str) -> list[tuple[str, str]]:
+    """Return the names and versions of what installed a package; most have its own name."""
+    try:
+        return [(package, metadata.version(package))]
+    except metadata.PackageNotFoundError:
+        return [(name, metadata.version(name)) for name in _distributions().get(package, ())]
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
 
 
 def unreadable(subject: object) -> str | None:
