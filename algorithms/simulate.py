@@ -137,11 +137,7 @@ def simulate(
     BlocksMissing
         If the store is for a part of the runs only, and others are not there yet.
     """
-    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
-        if value < 1:
-            raise ValueError(f"{name}={value!r}: must be at least 1")
-    if seed < 0:
-        raise ValueError(f"seed={seed!r}: must be at least 0")
+    check_counts(horizon, runs, checkpoints, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     job = _Job(build, problem, seed, checkpoint_rounds(horizon, checkpoints))
@@ -149,6 +145,15 @@ def simulate(
     reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, :runs]
     regret = problem.benchmark * job.rounds[:, np.newaxis] - reward
     return Trace(job.rounds, regret, reward, time.perf_counter() - start, done.stored)
+
+
+def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
+    """Raise `ValueError` unless there is something to simulate."""
+    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
+        if value < 1:
+            raise ValueError(f"{name}={value!r}: must be at least 1")
+    if seed < 0:
+        raise ValueError(f"seed={seed!r}: must be at least 0")
 
 
 def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, T
 from algorithms.linear.dp_linucb import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.reward_curve import RewardCurve
-from algorithms.simulate import Trace, checkpoint_rounds
+from algorithms.simulate import Trace, check_counts, checkpoint_rounds
 from mechanisms import BLOCK, LaneStreams, Randomness
 from mechanisms.arrays import FloatArray
 
@@ -111,11 +111,7 @@ def simulate_contexts(
     BlocksMissing
         If the store is for a part of the runs only, and others are not there yet.
     """
-    for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
-        if value < 1:
-            raise ValueError(f"{name}={value!r}: must be at least 1")
-    if seed < 0:
-        raise ValueError(f"seed={seed!r}: must be at least 0")
+    check_counts(horizon, runs, checkpoints, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     rounds = checkpoint_rounds(horizon, checkpoints)
