@@ -23,6 +23,7 @@ HOMES = (
         "algorithms",
         "algorithms.problems",
         "algorithms.catalogue",
+        "algorithms.off_policy",
     ),
     *("algorithms.published", "verify", "verify.zoo"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from algorithms import published
 from algorithms.cascades.cascade_batch import CascadeUCBBatch, CascadeUCBBatchGaussian
@@ -13,7 +13,7 @@ from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.catalogue.learner_entry import CatalogueEntry, builder
 from algorithms.learner import DEFAULT_DELTA, Family, Learner
 from algorithms.play import BuildLearner
-from algorithms.problems import Parameter, Problem, ProblemError, Value
+from algorithms.problems import Parameter, ProblemError, SuperArms, Value
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
 from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
@@ -27,18 +27,26 @@ from algorithms.semi_bandits.omm import OMM
 from algorithms.structured_learner import PLAYS, structure_kind
 
 
-class LearnerEntry(CatalogueEntry[Problem, Learner]):
+class Playable(Protocol):
+    """What a learner is built for: all that it knows of a problem, or of a log, is the structure."""
+
+    @property
+    def structure(self) -> SuperArms:
+        """What can be played."""
+
+
+class LearnerEntry(CatalogueEntry[Playable, Learner]):
     """A learner of super arms, bases or lists: ``make(structure, gate, *, epsilon, delta, horizon, **settings)``."""
 
     def _built(
-        self, problem: Problem, offered: dict[str, Any], settings: Mapping[str, Value]
+        self, problem: Playable, offered: dict[str, Any], settings: Mapping[str, Value]
     ) -> BuildLearner:
         return learner_builder(self.make, problem, settings=settings, **offered)
 
 
 def learner_builder(
     make: type[Any],
-    problem: Problem,
+    problem: Playable,
     *,
     epsilon: float,
     horizon: int,
@@ -62,7 +70,7 @@ def learner_builder(
     return builder(make, problem.structure, offered, settings or {}, unnamed=unnamed)
 
 
-def check_family(make: type[Any], problem: Problem) -> None:
+def check_family(make: type[Any], problem: Playable) -> None:
     """Raise `ProblemError` unless learners of class `make` play `problem`."""
     family = getattr(make, "family", None)
     if family not in PLAYS:
@@ -76,7 +84,7 @@ def check_family(make: type[Any], problem: Problem) -> None:
         )
 
 
-def family_of(problem: Problem) -> Family:
+def family_of(problem: Playable) -> Family:
     """Return the kind of a problem, from its structure."""
     return structure_kind(problem.structure)
 

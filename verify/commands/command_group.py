@@ -11,6 +11,7 @@ import click
 from verify.commands.audit_command import audit_command, calibrate_command
 from verify.commands.certify_command import certificate_group, certify_command
 from verify.commands.command_options import printed
+from verify.commands.evaluate_command import evaluate_command
 from verify.commands.ledger_command import ledger_group
 from verify.commands.list_command import list_command
 from verify.commands.regret_command import regret_command
@@ -59,6 +60,7 @@ for command in (
     certify_command,
     regret_command,
     simulate_command,
+    evaluate_command,
     reproduce_command,
     list_command,
     audit_command,

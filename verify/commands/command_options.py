@@ -36,6 +36,24 @@ class _Settings(click.ParamType[tuple[str, str]]):
         return key.strip(), text.strip()
 
 
+class Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers separated by commas."""
+
+    name = "x[,y...]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """Return the numbers."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            name = "value" if param is None else param.opts[0]
+            raise SettingError(f"{name} {value}: must be a number, or numbers separated by commas") from None
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 _READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}

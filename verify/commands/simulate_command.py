@@ -19,8 +19,9 @@ from rich.text import Text
 
 from algorithms.blocks import BlocksMissing, BlockStore, Executor, Part, make_executor
 from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import Parameter, SettingError, contextual_problems, linear_problems, problems
+from algorithms.problems import Parameter, contextual_problems, linear_problems, problems
 from verify.commands.command_options import (
+    Numbers,
     block_store,
     check_plot,
     flags,
@@ -47,36 +48,19 @@ from verify.subjects.resolve import every_learner
 _ERRORS = (SubjectError, BlocksMissing, ValueError, OSError)
 
 
-class _Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers separated by commas."""
-
-    name = "x[,y...]"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(float(part) for part in str(value).split(","))
-        except ValueError:
-            name = "value" if param is None else param.opts[0]
-            raise SettingError(f"{name} {value}: must be a number, or numbers separated by commas") from None
-
-
 @click.command("simulate")
 @click.argument("learners", nargs=-1, required=True)
 @flags("problem", "settings")
 @click.option(
     "--epsilon",
-    type=_Numbers(),
+    type=Numbers(),
     default=(1.0,),
     show_default="1",
     help="Privacy of private learners; 0.5,1,2 simulates each.",
 )
 @click.option(
     "--delta",
-    type=_Numbers(),
+    type=Numbers(),
     default=(DEFAULT_DELTA,),
     show_default=f"{DEFAULT_DELTA:g}",
     help="Of learners that need a delta; several as for --epsilon.",

@@ -1,0 +1,122 @@
+"""Estimates of what policies earn, from weighted events, with intervals that hold for learners that adapt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mechanisms.arrays import FloatArray
+
+Estimator = Literal["replay", "ips", "snips"]
+"""What estimators are called: the replayer, inverse propensities, and those normalised by their sum."""
+
+_RATES = tuple(2.0**-j for j in range(1, 17))
+
+__all__ = ["Estimate", "Estimator", "bernstein_interval", "inverse_propensity", "replayed", "self_normalised"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The reward per round of a policy, or of the policies that a learner went through, as estimated from a log.
+
+    Attributes
+    ----------
+    estimator
+        Its name.
+    value
+        The estimate.
+    standard_error
+        The root of its estimated variance; NaN of fewer than two events.
+    interval
+        Both ends of a confidence interval (`bernstein_interval`); None where none is proved.
+    effective_sample_size
+        ``(sum w)^2 / sum w^2`` of the events' weights: as many events of equal weight would say as much.
+    """
+
+    estimator: Estimator
+    value: float
+    standard_error: float
+    interval: tuple[float, float] | None
+    effective_sample_size: float
+
+
+def replayed(rewards: FloatArray, error: float) -> Estimate:
+    """Return the mean reward of the events that a learner was shown: the replayer of Li et al. (2011)."""
+    low, high = bernstein_interval(rewards, 1.0, error)
+    return Estimate(
+        "replay", float(rewards.mean()), _standard_error(rewards), (low, high), float(rewards.size)
+    )
+
+
+def inverse_propensity(weights: FloatArray, rewards: FloatArray, largest: float, error: float) -> Estimate:
+    """Return the mean of weight times reward over all events, 0 where the policy takes another action.
+
+    Parameters
+    ----------
+    weights, rewards
+        Of every event.
+    largest
+        A bound on weights, known without the rewards.
+    error
+        How often the interval may miss.
+    """
+    weighted = weights * rewards
+    low, high = bernstein_interval(weighted, largest, error)
+    return Estimate(
+        "ips",
+        float(weighted.mean()),
+        _standard_error(weighted),
+        (low, min(high, 1.0)),
+        _effective_size(weights),
+    )
+
+
+def self_normalised(weights: FloatArray, rewards: FloatArray) -> Estimate:
+    """Return the mean reward by weight, with the delta method's standard error; it is consistent, not unbiased."""
+    total = float(weights.sum())
+    if total == 0.0:
+        return Estimate("snips", math.nan, math.nan, None, 0.0)
+    value = float((weights * rewards).sum()) / total
+    spread = math.sqrt(float((weights**2 * (rewards - value) ** 2).sum())) / total
+    return Estimate("snips", value, spread, None, _effective_size(weights))
+
+
+def bernstein_interval(values: FloatArray, largest: float, error: float) -> tuple[float, float]:
+    """Return an interval for the mean of the values' conditional means, each given all earlier values.
+
+    With ``Y = X / largest`` in [0, 1] and any prediction y of Y by the past, ``exp(l (Y - y) - psi(l) (Y - y)^2) <=
+    1 + l (Y - y)`` for l in (0, 1), where ``psi(l) = -ln(1 - l) - l`` (Fan, Grama & Liu 2015), as ``Y - y >= -1``; so
+    ``exp(l (sum of Y - E[Y | past]) - psi(l) sum of (Y - y)^2)`` is a nonnegative supermartingale, and so for 1 - Y.
+    By Ville's inequality both ends hold at any stopping time, for 16 fixed l at once with a share of `error` each.
+
+    Parameters
+    ----------
+    values
+        In [0, largest], in their order; each may depend on all before.
+    largest
+        A bound that does not depend on the values.
+    error
+        How often the interval may miss.
+    """
+    if not values.size:
+        return 0.0, largest
+    scaled = values / largest
+    before = np.concatenate([[0.0], np.cumsum(scaled)[:-1]])
+    predicted = (0.5 + before) / np.arange(1, scaled.size + 1)
+    spread = float(((scaled - np.minimum(predicted, 1.0)) ** 2).sum())
+    cost = math.log(2.0 * len(_RATES) / error)
+    width = min(((-math.log1p(-rate) - rate) * spread + cost) / rate for rate in _RATES) / scaled.size
+    mean = float(scaled.mean())
+    return max(mean - width, 0.0) * largest, min(mean + width, 1.0) * largest
+
+
+def _standard_error(values: FloatArray) -> float:
+    return float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
+
+
+def _effective_size(weights: FloatArray) -> float:
+    squares = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / squares if squares else 0.0

@@ -1,0 +1,256 @@
+"""The command ``dpwitness evaluate``: what learners would have earned on logged traffic."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.learner import DEFAULT_DELTA
+from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
+from algorithms.off_policy.replay import evaluate, expected_rounds
+from algorithms.problems import ProblemError, SettingError, known_name, parse_settings
+from verify.commands.command_options import Numbers, flags, json_option, show, shown_progress, unique
+from verify.conduct.isolation import in_own_process
+from verify.conduct.progress import Progress, stretch
+from verify.experiments.lines import role_of
+from verify.findings import Finding
+from verify.learners.learner_subject import LearnerSubject, blaming
+from verify.printable import printable
+from verify.subject_error import SubjectError
+from verify.subjects.resolve import every_learner, names_file, resolve
+
+_ERRORS = (SubjectError, ValueError, OSError)
+_WORDS = {
+    "replay": "replay (rejection; Li et al. 2011)",
+    "ips": "inverse propensity (all events read)",
+    "snips": "inverse propensity, self-normalised",
+}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One learner on the log."""
+
+    learner: str
+    epsilon: float
+    delta: float
+    settings: Mapping[str, str]
+    horizon: int
+    runs: int
+    delay: int
+    confidence: float
+    seed: int
+
+
+@click.command("evaluate")
+@click.argument("learners", nargs=-1, required=True)
+@click.option(
+    "--log",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A CSV file with columns action, reward, propensity, or those of the Open Bandit Dataset.",
+)
+@click.option(
+    "--position", type=int, help="Of the Open Bandit Dataset: events at this position only [default: all]."
+)
+@click.option(
+    "--epsilon",
+    type=Numbers(),
+    default=(1.0,),
+    show_default="1",
+    help="Privacy of private learners; 0.5,1,2 evaluates each.",
+)
+@click.option(
+    "--delta",
+    type=Numbers(),
+    default=(DEFAULT_DELTA,),
+    show_default=f"{DEFAULT_DELTA:g}",
+    help="Of learners that need a delta; several as for --epsilon.",
+)
+@flags("settings")
+@click.option("--horizon", type=int, help="Rounds per run [default: as many as the log is expected to give].")
+@click.option(
+    "--runs", type=int, default=1, show_default=True, help="Independent runs, which share the log's events."
+)
+@click.option(
+    "--delay",
+    type=int,
+    default=0,
+    show_default=True,
+    help="After how many further rounds a round's reward reaches the learner.",
+)
+@click.option(
+    "--confidence", type=float, default=0.95, show_default=True, help="Of each interval for itself."
+)
+@flags("seed")
+@json_option
+def evaluate_command(
+    learners: tuple[str, ...],
+    file: Path,
+    position: int | None,
+    epsilon: tuple[float, ...],
+    delta: tuple[float, ...],
+    settings: tuple[tuple[str, str], ...],
+    horizon: int | None,
+    runs: int,
+    delay: int,
+    confidence: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Evaluate LEARNERS off policy: what they would have earned on logged traffic, per round.
+
+    A learner is the name of one that plays K arms, or path/to/file.py:object. The log says with which probability each
+    action was taken, and its events are taken as independent of each other. What is printed is computed from raw
+    rewards: it is not private.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise SettingError(f"--confidence {confidence:g}: must be above 0 and below 1")
+    log = read_log(file, position=position)
+    if runs < 1:
+        raise SettingError(f"--runs {runs}: must be at least 1")
+    rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon
+    asked = [
+        _Asked(name, each_epsilon, each_delta, own, rounds, runs, delay, confidence, seed)
+        for name, own in _shared(learners, unique(settings)).items()
+        for each_epsilon, each_delta in _privacy(name, epsilon, delta)
+    ]
+    found = []
+    with redirect_stdout(sys.stderr), shown_progress(", ".join(learners)) as tell:
+        for one in asked:  # all before any is played
+            if not names_file(one.learner):
+                _builder(one, log)
+        for number, one in enumerate(asked):
+            share = stretch(tell, number / len(asked), (number + 1) / len(asked))
+            found.append(_evaluated(one, log, share))
+    data = {
+        "log": {
+            "file": str(file),
+            "position": position,
+            "events": log.events,
+            "actions": len(log.names),
+            "least_propensity": log.least_propensity,
+            "mean_reward": log.mean_reward,
+        },
+        "confidence": confidence,
+        "evaluations": found,
+    }
+    show(as_json, lambda: data, partial(_render, data))
+
+
+def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return which settings each learner is given: those it has."""
+    own = {
+        name: {each.name for each in every_learner[name].parameters} if name in every_learner else set()
+        for name in learners
+    }
+    for key in settings:
+        known_name("parameter", key, sorted(set().union(*own.values())))
+    return {name: {key: settings[key] for key in settings if key in own[name]} for name in own}
+
+
+def _privacy(learner: str, epsilons: Sequence[float], deltas: Sequence[float]) -> list[tuple[float, float]]:
+    """Return the pairs of epsilon and delta of a learner; one is enough for a learner without privacy."""
+    return list(product(epsilons, deltas)) if _is_private(learner) else [(epsilons[0], deltas[0])]
+
+
+def _is_private(learner: str) -> bool:
+    return learner not in every_learner or role_of(learner) != "baseline"
+
+
+def _builder(asked: _Asked, log: LoggedBandit) -> tuple[LearnerSubject, Any]:
+    subject = resolve(asked.learner)
+    if not isinstance(subject, LearnerSubject):
+        raise SubjectError(f"{asked.learner}: only learners can be evaluated on a log")
+    if getattr(subject.make, "family", None) in ("linear", "contextual", "cascade", "matroid"):
+        raise ProblemError(
+            f"{asked.learner}: plays {subject.make.family} problems; a log's actions are K arms"
+        )
+    own = parse_settings(asked.settings, subject.entry.parameters) if subject.entry else {}
+    privacy: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta}
+    return subject, learner_builder(subject.make, log, settings=own, horizon=asked.horizon, **privacy)
+
+
+def _evaluated(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
+    """Return JSON data of one evaluation; a user's code runs in a process of its own."""
+    if not names_file(asked.learner):
+        return _evaluate(asked, log, tell)
+    data = in_own_process(
+        lambda reports: _evaluate(asked, log, reports.progress), tell, math.inf, errors=_ERRORS
+    )
+    if isinstance(data, Finding):
+        raise SubjectError(f"{asked.learner}: {data.message}")
+    return dict(data)
+
+
+def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any]:
+    subject, build = _builder(asked, log)
+    with blaming(subject):
+        found = evaluate(
+            build,
+            log,
+            horizon=asked.horizon,
+            runs=asked.runs,
+            seed=asked.seed,
+            delay=asked.delay,
+            error=1.0 - asked.confidence,
+            progress=lambda done: tell(done, "replaying"),
+        )
+    return {
+        "learner": asked.learner,
+        "neighbours": subject.form.neighbours.value,
+        **{name: value for name, value in asdict(asked).items() if name not in ("learner", "confidence")},
+        "played": found.played.tolist(),
+        "read": found.read,
+        "estimates": [
+            {name: None if value != value else value for name, value in asdict(each).items()}
+            for each in found.estimates
+        ],
+        "rounds": found.rounds.tolist(),
+        "return_mean": found.curve.tolist(),
+    }
+
+
+def _render(data: Mapping[str, Any], console: Console) -> None:
+    log, level = data["log"], f"{data['confidence']:.4g}"
+    table = Table("learner", "estimator", "per round", "± s.e.", f"interval, {level}", "eff. events")
+    for one in data["evaluations"]:
+        rounds = f"{sum(one['played']):,} rounds"
+        private = f"ε = {one['epsilon']:g}" if _is_private(one["learner"]) else "no privacy"
+        words = (printable(one["learner"]), private, rounds)
+        for label, each in zip(words, one["estimates"], strict=True):
+            table.add_row(
+                Text(label),
+                each["estimator"],
+                _number(each["value"]),
+                _number(each["standard_error"]),
+                "-" if each["interval"] is None else "{:.4g} to {:.4g}".format(*each["interval"]),
+                f"{each['effective_sample_size']:,.0f}",
+            )
+    told = f"{log['file']}: {log['events']:,} events, {log['actions']} actions"
+    console.print(Text(printable(told)), soft_wrap=True)
+    console.print(table)
+    for name, meaning in _WORDS.items():
+        console.print(f"{name}: {meaning}", highlight=False)
+    console.print(
+        f"the logging policy earned {log['mean_reward']:.4g} per event; these numbers are not private",
+        highlight=False,
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
