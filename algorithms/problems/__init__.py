@@ -5,8 +5,9 @@ from algorithms.problems.arms import Arms
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.contextual_problems import contextual_problems
 from algorithms.problems.coverage import MaximumCoverage
+from algorithms.problems.disjoint_paths import DisjointPaths
+from algorithms.problems.failing_oracle import FailingTopK
 from algorithms.problems.graphic_matroid import GraphicMatroid
-from algorithms.problems.identical_paths import DisjointPaths, IdenticalPaths
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.linear_matroid import LinearMatroid
@@ -25,8 +26,10 @@ from algorithms.problems.partition_matroid import PartitionMatroid, UniformMatro
 from algorithms.problems.problem import Problem
 from algorithms.problems.problem_errors import ProblemError, SettingError
 from algorithms.problems.problem_settings import Parameter, Value, known_name, parse_settings
+from algorithms.problems.public_arms import PublicArms
 from algorithms.problems.ranked_lists import RankedLists
 from algorithms.problems.semi_bandit import SemiBandit
+from algorithms.problems.shared_outcomes import SharedOutcomes
 from algorithms.problems.shortest_path import ShortestPath
 from algorithms.problems.super_arms import SuperArms
 from algorithms.problems.top_k import TopK
@@ -35,9 +38,9 @@ __all__ = [
     "Arms",
     "Cascade",
     "DisjointPaths",
+    "FailingTopK",
     "Family",
     "GraphicMatroid",
-    "IdenticalPaths",
     "LinearBandit",
     "LinearContexts",
     "LinearMatroid",
@@ -49,9 +52,11 @@ __all__ = [
     "Problem",
     "ProblemEntry",
     "ProblemError",
+    "PublicArms",
     "RankedLists",
     "SemiBandit",
     "SettingError",
+    "SharedOutcomes",
     "ShortestPath",
     "SuperArms",
     "TopK",

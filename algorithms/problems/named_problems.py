@@ -13,8 +13,9 @@ from algorithms.learner import Family
 from algorithms.problems.arms import Arms
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
+from algorithms.problems.disjoint_paths import DisjointPaths
+from algorithms.problems.failing_oracle import FailingTopK
 from algorithms.problems.graphic_matroid import GraphicMatroid
-from algorithms.problems.identical_paths import DisjointPaths, IdenticalPaths
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.movielens import movielens
 from algorithms.problems.open_bandit import open_bandit, open_bandit_cascade
@@ -22,7 +23,9 @@ from algorithms.problems.partition_matroid import PartitionMatroid, UniformMatro
 from algorithms.problems.problem import Problem
 from algorithms.problems.problem_errors import SettingError
 from algorithms.problems.problem_settings import Parameter, Value, known_name, parse_settings
+from algorithms.problems.public_arms import PublicArms
 from algorithms.problems.semi_bandit import SemiBandit
+from algorithms.problems.shared_outcomes import SharedOutcomes
 from algorithms.problems.shortest_path import ShortestPath
 from algorithms.problems.synthetic_movies import synthetic_movies
 from algorithms.problems.top_k import TopK
@@ -148,7 +151,20 @@ def _coverage(left: int, right: int, size: int, means: str) -> Problem:
 def _identical_paths(paths: int, length: int, gap: float) -> Problem:
     means = np.full(paths * length, 0.5 - gap / length)
     means[-length:] = 0.5  # the last one, as ties go to the first
-    return IdenticalPaths(DisjointPaths(paths, length), means)
+    groups = np.repeat(np.arange(paths), length).tolist()
+    return SharedOutcomes(DisjointPaths(paths, length), means, groups)
+
+
+def _public_arms(arms: int, size: int, gap: float) -> Problem:
+    structure = PublicArms(arms, size)
+    means = np.full(arms, 0.5)
+    means[size - 1 : arms - size] -= gap
+    public = [0] * (size - 1)
+    return SharedOutcomes(structure, means, [*public, *range(1, arms - size + 2)])
+
+
+def _failing_top_k(arms: int, size: int, good: float, other: float, means: str, beta: float) -> Problem:
+    return SemiBandit(FailingTopK(arms, size, beta), _means(means, _two_levels(arms, size, good, other)))
 
 
 def _uniform(elements: int, rank: int, good: float, other: float, means: str) -> Problem:
@@ -297,6 +313,31 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 ),
             ),
             _identical_paths,
+        ),
+        ProblemEntry(
+            "public-arms",
+            "one super arm by itself, or public arms with any private one: where a central lower bound has m times K",
+            "semi-bandit",
+            (
+                Parameter("arms", "int", 12, 2, 100_000, "number of base arms m, at least 2 size"),
+                Parameter("size", "int", 4, 1, 50_000, "arms played at a time, K"),
+                Parameter("gap", "float", 0.2, 0, 0.5, "by how much private arms are worse than all others"),
+            ),
+            _public_arms,
+        ),
+        ProblemEntry(
+            "failing-top-k",
+            "choose the best K arms by an oracle that gives the worst ones now and then",
+            "semi-bandit",
+            (
+                Parameter("arms", "int", 8, 1, 100_000, "number of base arms m"),
+                Parameter("size", "int", 2, 1, 100_000, "arms played at a time, K, at most arms"),
+                _good(0.5, "size arms"),
+                _other(0.3),
+                MEANS,
+                Parameter("beta", "float", 0.9, 0, 1, "how often the oracle does not fail, above 0"),
+            ),
+            _failing_top_k,
         ),
         ProblemEntry(
             "uniform-matroid",

@@ -69,8 +69,10 @@ LOWER_BOUNDS: dict[str, LowerBound] = {
         "Chen et al. 2020, Theorem 9",
         "epsilon-DP, m >= 2 K",
         "the best super arm, and K - 1 public arms of identical weight with each of m - 2 K + 1 private arms",
+        "--problem public-arms --set arms=12 --set size=4 --set gap=0.2",
         printed="Omega(B_1^2 m K ln T / Delta + B_1 m K ln T / epsilon)",
-        correction="the means of its instance are in no copy of the paper; for B_inf the product form Omega(m B_inf^2 "
+        correction="the means of its instance are in no copy of the paper (here 1/2, and 1/2 - Delta for "
+        "private arms); for B_inf the product form Omega(m B_inf^2 "
         "ln T / (epsilon Delta)) is refuted at K = 1, Delta = epsilon^2",
     ),
     "cascade local": LowerBound(

@@ -1,4 +1,4 @@
-"""Disjoint paths of identical weights: the instance on which a local lower bound has the square of K."""
+"""Disjoint paths: with identical outcomes on a path, a local lower bound has the square of K."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from algorithms.problems.problem_errors import ProblemError, require_count
-from algorithms.problems.semi_bandit import SemiBandit
+from algorithms.problems.problem_errors import require_count
 from algorithms.problems.super_arms import checked_weights, linear_reward
-from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["DisjointPaths", "IdenticalPaths"]
+__all__ = ["DisjointPaths"]
 
 
 @dataclass(frozen=True)
@@ -72,41 +70,3 @@ class DisjointPaths:
     def optimum(self, means: FloatArray) -> float:
         """Return the largest sum of a path's means."""
         return float(np.asarray(means).reshape(self.paths, self.length).sum(axis=1).max())
-
-
-@dataclass(frozen=True, eq=False)
-class IdenticalPaths(SemiBandit):
-    """`DisjointPaths` on which all arms of a path have the same outcome, 0 or 1, in a round.
-
-    The instance of Chen et al. 2020, Theorem 6: K outcomes tell no more than one, which shows a K-th of a path's gap.
-
-    Raises
-    ------
-    ProblemError
-        If the structure is another, or means differ within a path.
-    """
-
-    structure: DisjointPaths
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.structure, DisjointPaths):
-            raise ProblemError(f"structure={self.structure!r}: must be DisjointPaths")
-        super().__post_init__()
-        means = self.means.reshape(self.structure.paths, self.structure.length)
-        if (means != means[:, :1]).any():
-            raise ProblemError("means: must be the same for all arms of a path, whose outcomes are")
-
-    def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
-        """Draw one outcome for each path, and give it to all its arms."""
-        drawn = randomness.random((lanes, self.structure.paths)) < self.means[:: self.structure.length]
-        return np.repeat(drawn.astype(np.float64), self.structure.length, axis=1)
-
-    def draw_feedback(self, super_arm: IntArray, randomness: Randomness) -> FloatArray:
-        """Draw the outcome of the path played."""
-        drawn = randomness.random((len(super_arm), 1)) < self.means[super_arm[:, :1]]
-        return np.repeat(drawn.astype(np.float64), self.structure.length, axis=1)
-
-    def draw_totals(self, super_arm: IntArray, rounds: IntArray, randomness: Randomness) -> FloatArray:
-        """Draw how many outcomes of the path played are 1."""
-        ones: IntArray = randomness.binomial(rounds[:, np.newaxis], self.means[super_arm[:, :1]])
-        return np.repeat(ones.astype(np.float64), self.structure.length, axis=1)
