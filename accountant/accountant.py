@@ -32,6 +32,7 @@ from accountant.plans.plan import Plan
 from accountant.quote import Quote, Reservation
 from accountant.refusals import ForeignValue, RecordWaiting
 from accountant.rules import Rule, checked_rules
+from accountant.scope import Scope
 from accountant.summary import Summary, summarise
 from accountant.tenure import Tenure
 from accountant.terms import (
@@ -106,6 +107,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Limits beside the budget, which is the total that nobody exceeds: for purposes, tenants, any so many days,
         groups (`Rule`). What a release is for is said around it, by `spending_on`. A store keeps the rules that it was
         made with until ``dpwitness ledger rules`` changes them; None for those of the store.
+    purpose, tenant
+        What its charges are for, and who learns what it releases, wherever `spending_on` does not say it.
 
     Raises
     ------
@@ -144,6 +147,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         strict: bool = False,
         store: str | Path | SQLStore | None = None,
         rules: Sequence[Rule] | None = None,
+        purpose: str | None = None,
+        tenant: str | None = None,
     ) -> None:
         terms = Terms(
             checked_budget(budget),
@@ -154,8 +159,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         terms.composition.check(terms.budget)
         noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
         given = None if rules is None else checked_rules(rules, terms.composition)
+        spends_on = Scope(purpose, tenant)
         opened = _opened(store, terms, given)
-        super().__init__(terms.budget, terms.composition, opened, given or ())
+        super().__init__(terms.budget, terms.composition, opened, given or (), spends_on)
         self._trust = terms.trust
         self._noise = noise
         self._random = generator
@@ -357,9 +363,32 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 waiting = held.waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
+            asked += self._asked_of_waiting(own, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
             self._check_budget(self._together(asked), place)
+
+    def _asked_of_waiting(
+        self, mechanism: Mechanism, origin: Traced, times: int, sums: Sequence[TracedSums], place: Place
+    ) -> list[tuple[Entry, int]]:
+        """Return the most that those will pay who wait in these sums and are protected together with a value's records.
+
+        A rule for groups that has room for each of them by itself may have none for all, and would stop the release.
+        """
+        mates = [
+            mate
+            for mate in self._ledger.together(tuple(origin.influences))
+            if mate not in origin.influences and any(mate in held for held in sums)
+        ]
+        if not mates:
+            return []
+        charge = self._charge(mechanism, mechanism.sensitivity, place)
+        return [
+            (
+                Entry(mechanism, mechanism.sensitivity, charge, tuple(mates), place, self._noise.name),
+                times,
+            )
+        ]
 
     def price(self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None) -> Quote:
         """Check a release and say what it would charge whom; nothing is charged or sampled.

@@ -26,8 +26,8 @@ from accountant.refusals import (
     TheoremMissing,
 )
 from accountant.rules import Rule
-from accountant.scope import current_scope
-from accountant.store import CannotPay, Receipt, Store
+from accountant.scope import Scope, current_scope
+from accountant.store import ANY, CannotPay, Receipt, Store
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
@@ -49,6 +49,8 @@ class Accounts:
         Where the accounts live: in memory by default.
     rules
         Limits beside the budget, of accounts in memory.
+    spends_on
+        What charges are for where nobody says it by `spending_on`.
 
     Raises
     ------
@@ -62,8 +64,10 @@ class Accounts:
         composition: Composition,
         store: Store | None = None,
         rules: Sequence[Rule] = (),
+        spends_on: Scope = ANY,
     ) -> None:
         composition.check(budget)
+        self._spends_on = spends_on
         self._budget = budget
         self._composition = composition
         self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
@@ -127,12 +131,20 @@ class Accounts:
         try:
             with self._bookkeeping():
                 return self._ledger.charge(
-                    entries, self._fits, hold=hold, request=request, scope=current_scope()
+                    entries, self._fits, hold=hold, request=request, scope=self._scope()
                 )
         except CannotPay as refused:
             raise self._refusal(refused, place) from None
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
+
+    def _scope(self) -> Scope:
+        """Return what charges are for here: what `spending_on` says, and for the rest what the accountant is for."""
+        said, usual = current_scope(), self._spends_on
+        return Scope(
+            usual.purpose if said.purpose is None else said.purpose,
+            usual.tenant if said.tenant is None else said.tenant,
+        )
 
     def _fits(self, total: Any) -> bool:
         return self.composition.fits(total, self.budget)
@@ -174,7 +186,7 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            return self._ledger.first_refused(entries, self._fits, current_scope())
+            return self._ledger.first_refused(entries, self._fits, self._scope())
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 
@@ -215,6 +227,16 @@ class Accounts:
             for standing in self._ledger.standings([record])
             for rule, spent in standing.counted
         }
+
+    def check_permitted(self) -> None:
+        """Refuse unless the rules permit charges for what is charged for here.
+
+        Raises
+        ------
+        PurposeRefused
+            If they name purposes or tenants, and none that goes with these.
+        """
+        self._first_refused((), calling_place())
 
     def odometer(self, record: RecordId, delta: float | None = None) -> Cost:
         """Return the (epsilon, delta) that covers what `record` has lost so far, whenever one looks.

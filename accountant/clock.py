@@ -23,10 +23,16 @@ def running() -> int:
 
 
 class ProcessClock:
-    """The time since a process began to look, however the machine's clock is set meanwhile."""
+    """The time since a process began to look, however the machine's clock is set meanwhile.
 
-    def __init__(self) -> None:
-        self._begun = wall()
+    Parameters
+    ----------
+    earliest
+        It was not earlier then.
+    """
+
+    def __init__(self, earliest: int = 0) -> None:
+        self._begun = max(wall(), earliest)
         self._since = running()
 
     def now(self) -> int:

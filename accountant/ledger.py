@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from accountant.budget import Amount
@@ -68,7 +68,16 @@ class Answered(NamedTuple):
     answer: bytes
 
 
-Event = Charged | Settlement | Answered | DrawnAgain
+class Ruled(NamedTuple):
+    """Limits beside the budget that are in force from here on; who set them when, and why."""
+
+    rules: tuple[Rule, ...]
+    by: str
+    reason: str
+    at: int
+
+
+Event = Charged | Settlement | Answered | DrawnAgain | Ruled
 
 
 class Ledger:
@@ -90,11 +99,13 @@ class Ledger:
     """
 
     def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
-        self.events: list[Event] = []
-        self._limits = Limits(rules, composition) if rules else None
-        self._rows: dict[RecordId, Row] = {}
         self._clock = ProcessClock()
         self.begun = self._clock.now()
+        self.events: list[Event] = []
+        if rules:
+            self.events.append(Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
+        self._limits = Limits(rules, composition) if rules else None
+        self._rows: dict[RecordId, Row] = {}
         self._stamps: dict[int, int] = {}
         self._totals = Totals(composition)
         self._reserved: dict[int, tuple[Entry, ...]] = {}
@@ -102,6 +113,47 @@ class Ledger:
         self._requests: dict[str, Charged] = {}
         self._answers: dict[str, bytes] = {}
         self._charges = 0
+
+    @classmethod
+    def of(
+        cls,
+        composition: Composition,
+        events: Iterable[Event],
+        rules: Sequence[Rule],
+        rows: Mapping[RecordId, Row],
+        clock: int,
+    ) -> Ledger:
+        """Return a ledger that goes on with one of an earlier process.
+
+        Parameters
+        ----------
+        composition
+            The theorem.
+        events
+            All that happened, in order.
+        rules
+            Those that are in force after it.
+        rows
+            What they count of each record.
+        clock
+            The time of the last charge; it is not earlier here.
+
+        Raises
+        ------
+        ClockAhead
+            If a rule looks at the time, and the clock is far ahead of that.
+        """
+        ledger = cls(composition)
+        ledger._limits = Limits(rules, composition) if rules else None
+        if ledger._limits is not None:
+            ledger._limits.check_clock(ledger._clock.now(), clock)
+        ledger._clock = ProcessClock(clock)
+        for event in events:
+            ledger._note(event)
+        times = (event.at for event in ledger.events if not isinstance(event, Answered))
+        ledger.begun = min((at for at in times if at is not None), default=clock)
+        ledger._rows = dict(rows)
+        return ledger
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -117,6 +169,10 @@ class Ledger:
     def entries(self) -> Sequence[Entry]:
         """All charges in order, but for reservations that were given back."""
         return tuple(entry for charged in self.charged() for entry in charged.entries)
+
+    def now(self) -> int | None:
+        """Return the time; None if no rule looks at it."""
+        return None if self._limits is None or not self._limits.windows else self._clock.now()
 
     def charged(self) -> Iterator[Charged]:
         """Yield what was charged together, but for reservations that were given back."""
@@ -171,6 +227,10 @@ class Ledger:
         assert self._limits is not None
         return self._rows.get(record, self._limits.zero)
 
+    def together(self, records: Sequence[RecordId]) -> set[RecordId]:
+        """Return the members of the groups of these records; see `Store`."""
+        return set() if self._limits is None else self._limits.together(records)
+
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how records stand; see `Store`."""
         limits = self._limits
@@ -221,36 +281,55 @@ class Ledger:
         scope: Scope = ANY,
     ) -> int:
         """Charge the entries' records, whatever they have left; return the number of the charge."""
-        self._charges += 1
         now = None if self._limits is None else self._clock.now()
-        charged = Charged(self._charges, tuple(entries), hold, request, scope, now)
+        charged = Charged(self._charges + 1, tuple(entries), hold, request, scope, now)
         if self._limits is not None and now is not None:
             counting = self._limits.counting(scope)
             for entry in entries:
                 for record in entry.records:
                     self._rows[record] = (
                         self._limits.reserved(
-                            record, self._row(record), entry.charge, counting, self._charges
+                            record, self._row(record), entry.charge, counting, charged.position
                         )
                         if hold
                         else self._limits.charged(record, self._row(record), entry.charge, counting, now)
                     )
-            self._stamps[self._charges] = now
-        for entry in entries:
-            for record in entry.records:
-                self._totals.add(record, entry.charge, held=hold)
-        self.events.append(charged)  # interrupted before (Ctrl-C), totals are too high, never too low
-        if hold:
-            self._reserved[charged.position] = charged.entries
-        if request is not None:
-            self._requests[request] = charged
+        self._note(charged)
         return charged.position
+
+    def _note(self, event: Event) -> None:
+        """Let something have happened; what rules count of it is known."""
+        if isinstance(event, Charged):
+            self._charges = event.position
+            if event.at is not None:
+                self._stamps[event.position] = event.at
+            for entry in event.entries:
+                for record in entry.records:
+                    self._totals.add(record, entry.charge, held=event.reserved)
+            self.events.append(event)  # interrupted before (Ctrl-C), totals are too high, never too low
+            if event.reserved:
+                self._reserved[event.position] = event.entries
+            if event.request is not None:
+                self._requests[event.request] = event
+            return
+        self.events.append(event)
+        if isinstance(event, Answered):
+            self._answers[event.request] = event.answer
+        elif isinstance(event, DrawnAgain):
+            self._stamps[self._requests[event.request].position] = event.at
+        elif isinstance(event, Settlement) and event.returned:
+            self._returned.add(event.position)
+            self._pay_back(self._reserved[event.position])
+            del self._reserved[event.position]
+        elif isinstance(event, Settlement):
+            if event.at is not None:
+                self._stamps[event.position] = event.at
+            del self._reserved[event.position]
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
         if request not in self._answers:
-            self._answers[request] = answer
-            self.events.append(Answered(request, answer))
+            self._note(Answered(request, answer))
         return self._answers[request]
 
     def draw(self, position: int) -> None:
@@ -260,11 +339,10 @@ class Ledger:
             raise already_settled(position, returned=position in self._returned)
         now = None
         if self._limits is not None:
-            now = self._stamps[position] = self._clock.now()
+            now = self._clock.now()
             for record in {record for entry in entries for record in entry.records}:
                 self._rows[record] = self._limits.drawn(self._row(record), position, now)
-        self.events.append(Settlement(position, returned=False, at=now))
-        del self._reserved[position]
+        self._note(Settlement(position, returned=False, at=now))
 
     def _draw_again(self, charged: Charged) -> None:
         """Stamp a charge anew whose outputs were never shown and are drawn now, if that is on another day.
@@ -284,22 +362,22 @@ class Ledger:
         for entry in charged.entries:
             for record in entry.records:
                 self._rows[record] = limits.charged(record, self._row(record), entry.charge, counting, now)
-        self._stamps[charged.position] = now
         assert charged.request is not None
-        self.events.append(DrawnAgain(charged.request, now))
+        self._note(DrawnAgain(charged.request, now))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
         entries = self._reserved.get(position)
         if entries is None:
             raise already_settled(position, returned=position in self._returned)
-        self.events.append(
+        self._note(
             Settlement(position, returned=True, at=None if self._limits is None else self._clock.now())
         )
-        self._returned.add(position)
         if self._limits is not None:
             for record in {record for entry in entries for record in entry.records}:
                 self._rows[record] = self._limits.returned(self._row(record), position)
+
+    def _pay_back(self, entries: Sequence[Entry]) -> None:
         paid = [(record, entry.charge) for entry in entries for record in entry.records]
         if any(None in self.spent(record).values for record, _ in paid):
             # What is infinite hides what else was paid.
@@ -311,7 +389,6 @@ class Ledger:
         else:
             for record, charge in paid:
                 self._totals.take_back(record, charge)
-        del self._reserved[position]
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""

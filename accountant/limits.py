@@ -72,6 +72,14 @@ Row = tuple[Counted, ...]
 """What each of the rules counts of a record."""
 
 
+def renumbered(row: Row, numbers: Mapping[int, int]) -> Row:
+    """Return a record's counts in a ledger that has other positions of reservations."""
+    return tuple(
+        Counted(counted.days, {numbers[position]: held for position, held in counted.held.items()})
+        for counted in row
+    )
+
+
 class Refused(NamedTuple):
     """Why a charge has no room.
 

@@ -40,6 +40,11 @@ def ledger_of(accountant: Accountant) -> Ledger:
     return accountant._ledger
 
 
+def scope_state(accountant: Accountant) -> dict[str, Any]:
+    """Return what an accountant's charges are for."""
+    return {"spends_on": [accountant._spends_on.purpose, accountant._spends_on.tenant]}
+
+
 def randomness(accountant: Accountant) -> dict[str, Any]:
     """Return where an accountant's noise comes from, and the state of all its NumPy generators."""
     noise = _generator(accountant._noise)
@@ -69,17 +74,12 @@ def appoint(accountant: Accountant) -> Tenure:
     Raises
     ------
     ValueError
-        If its ledger is in a store of its own, or it has rules.
+        If its ledger is in a store of its own.
     """
     if not isinstance(accountant._ledger, Ledger):
         raise ValueError(
             "accountant: its ledger is in a store, but a run keeps its ledger together with the learner's state: give "
             "the run an accountant without store="
-        )
-    if accountant.rules:
-        raise ValueError(
-            "accountant: a run cannot keep rules yet: its learner's releases are held to the budget alone; give it an "
-            "accountant without rules="
         )
     accountant._tenure = tenure = Tenure()
     return tenure
@@ -99,7 +99,7 @@ def restore_accountant(
     terms, ledger, assumptions
         What its charges are held to, were, and rest on.
     state
-        What `randomness` returned.
+        What `scope_state` and `randomness` returned.
     noise
         OpenDP's samplers by default. For a run on a NumPy generator a generator of the same kind, whose state is
         set to the saved one.
@@ -120,8 +120,15 @@ def restore_accountant(
         raise RandomnessMismatch(
             f"noise is a NumPy generator: this run drew its noise from {state['source']}"
         )
+    purpose, tenant = state.get("spends_on", (None, None))
     accountant = Accountant(
-        terms.budget, composition=terms.composition, trust=terms.trust, noise=noise, strict=terms.strict
+        terms.budget,
+        composition=terms.composition,
+        trust=terms.trust,
+        noise=noise,
+        strict=terms.strict,
+        purpose=purpose,
+        tenant=tenant,
     )
     set_randomness(accountant, state)
     accountant.assume(*assumptions)

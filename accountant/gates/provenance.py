@@ -285,6 +285,10 @@ class TracedSums:
         self.changes: list[Change] | None = None
         self._serials = itertools.count()
 
+    def __contains__(self, record: RecordId) -> bool:
+        """Whether a record is here."""
+        return record in self._held
+
     def waiting(self, origin: Traced) -> RecordId | None:
         """Return a record of `origin` that is here already, None if there is none."""
         return next((record for record in origin.influences if record in self._held), None)

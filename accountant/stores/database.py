@@ -15,6 +15,7 @@ from sqlalchemy.pool import StaticPool
 
 from accountant import clock
 from accountant.stores.file_lock import FileLock, one_at_a_time
+from accountant.stores.location import RUN_STORE
 from accountant.stores.refusals import LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
@@ -60,7 +61,7 @@ class Database:
 
     @classmethod
     def at(cls, where: str | Path) -> Database:
-        """Return the database of a file's name or an URL.
+        """Return the database of a file's name, an URL, or the folder of a run.
 
         Raises
         ------
@@ -80,6 +81,8 @@ class Database:
                 return cls.at(Path(url.database))
             return cls(url)
         path = Path(text).absolute()
+        if (path / RUN_STORE).is_file():
+            path /= RUN_STORE
         if not path.parent.is_dir() or path.is_dir():
             raise ValueError(
                 f"store={text!r}: must be a file in a folder that exists, or the URL of a database"

@@ -61,7 +61,7 @@ def _stored(
 ) -> SQLStore:
     """Return a store in memory that holds what a ledger does."""
     assert isinstance(ledger, Ledger)
-    store = in_memory(terms, ledger.rules, ledger.begun)
+    store = in_memory(terms, ledger.begun)
     names = {
         label(record) for charged in ledger.charged() for entry in charged.entries for record in entry.records
     }

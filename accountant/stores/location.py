@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+RUN_STORE = "ledger.db"
+"""The store of a run, in the run's folder."""
+
 
 def location_of(path: Path) -> dict[str, Any]:
     """Return device, file number and machine: a copy has another number, or is on another machine.

@@ -17,7 +17,7 @@ from accountant.store import Standing
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
-from accountant.stores.location import location_of
+from accountant.stores.location import RUN_STORE, location_of
 from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay
 from accountant.stores.schema import METADATA, RUN, VERSION
@@ -234,7 +234,7 @@ def existing(where: str | Path) -> Database:
     ValueError
         If there is none.
     """
-    if "://" not in str(where) and not Path(where).is_file():
+    if "://" not in str(where) and not any(path.is_file() for path in (Path(where), Path(where) / RUN_STORE)):
         raise ValueError(f"{where}: no such file")
     database = Database.at(where)
     if not made(database):
@@ -324,14 +324,11 @@ def made(database: Database) -> bool:
     return True
 
 
-def in_memory(terms: Terms, rules: Sequence[Rule], begun: int) -> SQLStore:
+def in_memory(terms: Terms, begun: int) -> SQLStore:
     """Return a store in memory that began some time ago."""
     database = Database.at("sqlite://")
     _make(database, terms, at=begun)
-    store = SQLStore(database, terms, verify_database(database).head)
-    if rules:
-        store.change_rules(rules, "whoever made it", "it was made with them", at=begun)
-    return store
+    return SQLStore(database, terms, verify_database(database).head)
 
 
 def _make(database: Database, terms: Terms, *, run: bool = False, at: int | None = None) -> None:

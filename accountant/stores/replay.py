@@ -22,13 +22,16 @@ Entries are, in the order of a store's life:
 ``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
                                                          for a purpose and tenant, and what rules ``counted``
 ``{"saved": [count, digest, [...]]}``                    a run was saved, so often, with a state of this digest; and
-                                                         what is new of who waits in its sums (`Waiting`)
+                                                         what is new of who waits in its sums (`Waiting`); ``at``,
+                                                         where a rule looks at the time
 =======================================================  ========================================================
 """
 
 from __future__ import annotations
 
+import heapq
 import json
+import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,6 +40,7 @@ from accountant.clock import ClockAhead
 from accountant.entry import Entry, entry_from_terms
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.provenance import RecordId
+from accountant.ledger import Charged, DrawnAgain, Event, Ruled, Settlement
 from accountant.limits import Limits, Row
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism, recall
@@ -60,6 +64,14 @@ def limits_of(rules: Sequence[Mapping[str, Any]], composition: Composition) -> L
     """Return rules as an entry has them: members of groups are numbers of accounts."""
     found = [Rule.from_dict(rule) for rule in rules]
     return Limits(checked_rules(found, composition), composition)
+
+
+def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
+    """Return rules whose groups name accounts by numbers with the names of these."""
+    return tuple(
+        replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
+        for rule in rules
+    )
 
 
 def chained_to(before: bytes, position: int, row: tuple[int, str, bytes]) -> bytes:
@@ -151,6 +163,7 @@ class Replay:
         self._for: dict[int, tuple[Scope, int]] = {}
         self._drawn_at: dict[int, int] = {}
         self._drawn_again: list[tuple[int, int]] = []
+        self._later: list[tuple[int, Event]] = []  # what became of charges, and rules
 
     @property
     def terms(self) -> Terms:
@@ -283,6 +296,8 @@ class Replay:
             self._pay(position, body)
         elif "saved" in body:
             self._save(position, *body["saved"])
+            if "at" in body:
+                self._time(body["at"], position)
         elif "kind" in body:
             self._kind(position, body["kind"])
         elif "drawn" in body or "returned" in body:
@@ -292,6 +307,7 @@ class Replay:
                 raise LedgerDamaged(f"settles entry {of}, which is no open reservation", position)
             self.reservations[of] = state
             now = self._time(body["at"], position)
+            self._later.append((position, Settlement(of, state == "returned", now)))
             if self.limits is not None:
                 for number in self._payers(of):
                     row = self._row(number)
@@ -457,6 +473,7 @@ class Replay:
             raise LedgerDamaged(f"draws entry {of} again, which is no request's that was drawn", position)
         now = self._time(at, position)
         self._drawn_again.append((of, now))
+        self._later.append((position, DrawnAgain(json.loads(self._keys[of]), now)))
         self.stamps[self._keys[of]] = now
         if self.limits is not None and not self._left:
             counting = self.limits.counting(self._for[of][0], windows_only=True, strict=False)
@@ -494,16 +511,33 @@ class Replay:
                     ],
                 )
 
+    def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, Event]]:
+        """Yield what happened, as a ledger in memory has it, and where it stands; charges are numbered by that, too.
+
+        Answers to requests are not among the entries. Of charges that were folded there are the sums.
+        """
+
+        def charges() -> Iterator[tuple[int, Event]]:
+            for position, entries in self.charged(names, returned=True):
+                scope, at = self._for[position]
+                request = json.loads(self._keys[position]) if position in self._keys else None
+                held = position in self.reservations
+                yield position, Charged(position, tuple(entries), held, request, scope, at)
+
+        def rules() -> Iterator[tuple[int, Event]]:
+            for position, body in self.rule_changes:
+                found = named(map(Rule.from_dict, body["rules"]), names)
+                yield position, Ruled(found, body["by"], body["reason"], body["at"])
+
+        return heapq.merge(charges(), self._later, rules(), key=operator.itemgetter(0))
+
     def scope(self, position: int) -> Scope:
         """Return what a charge was for."""
         return self._for[position][0]
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""
-        return tuple(
-            replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
-            for rule in (() if self.limits is None else self.limits.rules)
-        )
+        return named(() if self.limits is None else self.limits.rules, names)
 
     @property
     def shut(self) -> tuple[str, Place] | None:

@@ -13,13 +13,15 @@ from types import MappingProxyType
 
 from sqlalchemy import inspect
 
-from accountant.ledger import Charged, Event, Ledger
+from accountant.clock import ClockAhead
+from accountant.ledger import Answered, Charged, Event, Ledger, Settlement
+from accountant.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
-from accountant.stores.sql_store import SQLStore, happened
+from accountant.stores.sql_store import SQLStore, happened, let_pass
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import stored_bytes
 from accountant.written_terms import Terms
@@ -38,11 +40,14 @@ class News:
         What it rests on.
     notes
         Who waits in sums.
+    at
+        When, if a rule looks at the time.
     """
 
     events: Sequence[Event]
     assumptions: Sequence[Assumption]
     notes: Notes
+    at: int | None
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,8 @@ class RunStore:
             If it is a copy, and not adopted.
         LedgerDamaged
             Naming the first entry that does not fit, or the table.
+        ClockAhead
+            If a rule looks at the time, and the clock is far ahead of the last charge.
         ValueError
             If no save has ended in it.
         """
@@ -179,7 +186,8 @@ class RunStore:
 
     def news(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
         """Return what is new since the last save."""
-        return News(ledger.events[self._known.events :], assumptions[self._known.assumptions :], notes)
+        known = self._known
+        return News(ledger.events[known.events :], assumptions[known.assumptions :], notes, ledger.now())
 
     def kept_as(self, name: str) -> bytes | None:
         """Return what was kept by a name; None if nothing was.
@@ -252,7 +260,9 @@ class RunStore:
             for assumption in news.assumptions:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()
-            work.append({"saved": [count, digest, news.notes.rows]})
+            let_pass(work, news.at)
+            stamp = {} if news.at is None else {"at": work.stamp(news.at)}
+            work.append({"saved": [count, digest, news.notes.rows], **stamp})
             work.keep(kept)
             work.save_run(count, self._name, state)
         self._settle(news, reserved)
@@ -298,23 +308,28 @@ def _kept(database: Database, name: str) -> bytes | None:
 def _saved(store: SQLStore, replay: Replay) -> Saved:
     with store.database.reading() as connection:
         labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
-        answers = connection.exec_driver_sql("SELECT position, key, answer FROM request").all()
+        answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
         state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
     names = {number: json.loads(name) for number, name in labels}
-    requests = {position: (json.loads(key), answer) for position, key, answer in answers}
-    ledger = Ledger(store.terms.composition)
-    reserved: dict[int, int] = {}
-    for position, entries in replay.charged(names, returned=True):
-        request, answer = requests.get(position, (None, None))
-        became = replay.reservations.get(position)
-        if request is None and became == "returned":
-            continue
-        hold = request is not None and became in ("reserved", "returned")  # without a key nobody can draw it
-        charged = ledger.commit(entries, hold=hold, request=request)
-        if became == "returned":
-            ledger.give_back(charged)  # its key is not to be used again
-        elif hold:
-            reserved[charged] = position
-        if answer is not None:
-            ledger.answered(request, stored_bytes(answer))
+    events: list[Event] = []
+    numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
+    for position, event in replay.events(names):
+        if isinstance(event, Charged):
+            numbers[position] = len(numbers) + 1
+            events.append(event._replace(position=numbers[position]))
+        elif isinstance(event, Settlement):
+            events.append(event._replace(position=numbers[event.position]))
+        else:
+            events.append(event)
+    events += [
+        Answered(json.loads(key), stored_bytes(answer)) for key, answer in answers if answer is not None
+    ]
+    rows = {names[number]: renumbered(row, numbers) for number, row in replay.rows.items()}
+    try:
+        ledger = Ledger.of(store.terms.composition, events, replay.named_rules(names), rows, replay.clock)
+    except ClockAhead as error:
+        raise ClockAhead(f"{store.name}: {error}") from None
+    reserved = {
+        numbers[position]: position for position, state in replay.reservations.items() if state == "reserved"
+    }
     return Saved(store.terms, ledger, reserved, replay.assumptions, replay.waiting, state)

@@ -23,6 +23,7 @@ from accountant.ledger import (
     Charged,
     DrawnAgain,
     Event,
+    Ruled,
     already_settled,
     check_same_request,
     settles,
@@ -295,32 +296,8 @@ class SQLStore:
                 raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
 
         def change(work: Work) -> None:
-            if only_first and work.position > 1:
-                return
-            replay = begun(work.connection)
-            replay.feed_all(work.rows(replay.position))
-            members = {label(each) for rule in found for group in rule.groups for each in group}
-            work.load(members)
-            opened = [
-                work.open_account(name) for name in sorted(members) if work.account(name).number is None
-            ]
-            numbered = [
-                {
-                    **rule.to_dict(),
-                    "groups": [[work.account(label(each)).number for each in group] for group in rule.groups],
-                }
-                for rule in found
-            ]
-            now = max(replay.clock, work.time() if at is None else at)
-            work.set_rules({"rules": numbered, "by": by, "reason": reason, "opened": opened, "at": now})
-            before = replay.rows.keys()
-            replay.feed_all(work.rows(replay.position))
-            work.load_numbers({*before, *replay.rows})
-            work.set_clock(now)
-            for number in {*before, *replay.rows}:
-                work.set_row(
-                    number, () if replay.limits is None else replay.rows.get(number, replay.limits.zero)
-                )
+            if not (only_first and work.position > 1):
+                put_rules_in(work, found, by, reason, at)
 
         self._queue.do(change)
 
@@ -342,6 +319,19 @@ class SQLStore:
 
         confirmed: int = self._queue.do(confirm)
         return confirmed
+
+    def together(self, records: Sequence[RecordId]) -> set[RecordId]:
+        """Return the members of the groups of these records; see `Store`."""
+        names = [label(record) for record in records]
+        with self.database.snapshot() as connection:
+            work = self._work(connection)
+            limits = work.limits
+            if limits is None or not any(rule.groups for rule in limits.rules):
+                return set()
+            work.load(names)
+            numbers = limits.together(map(work.key, names))
+            work.load_numbers(numbers)
+            return {json.loads(work.by_number(number).name) for number in numbers}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how records stand; see `Store`."""
@@ -633,18 +623,42 @@ def draw_in(work: Work, position: int, at: int | None = None) -> None:
             work.set_stamped(label(request), now)
 
 
+def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
+    """Put rules in force, in a transaction; what they count of earlier charges is found in the entries."""
+    replay = begun(work.connection)
+    replay.feed_all(work.rows(replay.position))
+    members = {label(each) for rule in rules for group in rule.groups for each in group}
+    work.load(members)
+    opened = [work.open_account(name) for name in sorted(members) if work.account(name).number is None]
+    numbered = [
+        {
+            **rule.to_dict(),
+            "groups": [[work.account(label(each)).number for each in group] for group in rule.groups],
+        }
+        for rule in rules
+    ]
+    now = max(replay.clock, work.time() if at is None else at)
+    work.set_rules({"rules": numbered, "by": by, "reason": reason, "opened": opened, "at": now})
+    before = replay.rows.keys()
+    replay.feed_all(work.rows(replay.position))
+    work.load_numbers({*before, *replay.rows})
+    work.set_clock(now)
+    for number in {*before, *replay.rows}:
+        work.set_row(number, () if replay.limits is None else replay.rows.get(number, replay.limits.zero))
+
+
 def draw_again_in(
     work: Work, position: int, request: str, counting: Sequence[int], at: int | None = None
 ) -> None:
     """Stamp a charge anew, in a transaction: windows count it on the day of the first draw, and of this."""
     now, limits = work.stamp(at), work.limits
-    assert limits is not None
     work.append({"drawn again": position, "at": now})
-    for kind, numbers in work.body(position)["paid"]:
+    for kind, numbers in () if limits is None else work.body(position)["paid"]:
         charge = read(work.body(kind)["kind"]["charge"], work.composition)
         work.load_numbers(numbers)
         for number in numbers:
-            work.set_row(number, limits.charged(number, work.row_of(number), charge, counting, now))
+            row = limits.charged(number, work.row_of(number), charge, counting, now)  # type: ignore[union-attr]
+            work.set_row(number, row)
     work.set_stamped(request, now)
 
 
@@ -663,7 +677,10 @@ def happened(store: SQLStore, work: Work, event: Event, reserved: dict[int, int]
     if isinstance(event, Answered):
         work.answer(label(event.request), event.answer)
         return
-    _let_pass(work, event.at)
+    let_pass(work, event.at)
+    if isinstance(event, Ruled):
+        put_rules_in(work, event.rules, event.by, event.reason, event.at)
+        return
     if isinstance(event, Charged):
         charge = Charge(event.entries, store.terms.fits, event.reserved, event.request, event.scope, event.at)
         receipt = charge(work)
@@ -673,16 +690,16 @@ def happened(store: SQLStore, work: Work, event: Event, reserved: dict[int, int]
         key = label(event.request)
         known, limits = work.request(key), work.limits
         assert known is not None
-        assert limits is not None
         scope = Scope(*work.body(known[0]).get("for", (None, None)))
-        draw_again_in(work, known[0], key, limits.counting(scope, windows_only=True), event.at)
+        counting = () if limits is None else limits.counting(scope, windows_only=True, strict=False)
+        draw_again_in(work, known[0], key, counting, event.at)
     elif event.returned:
         store.return_in(work, reserved.pop(event.position), event.at)
     else:
         draw_in(work, reserved.pop(event.position), event.at)
 
 
-def _let_pass(work: Work, at: int | None) -> None:
+def let_pass(work: Work, at: int | None) -> None:
     """Let time have passed that a process has seen pass."""
     if at is None or work.limits is None:
         return

@@ -20,6 +20,7 @@ from accountant.stored_accountant import (
     ledger_of,
     randomness,
     restore_accountant,
+    scope_state,
     set_randomness,
     undisturbed,
 )
@@ -87,6 +88,12 @@ class DurableRun(Generic[LearnerType]):
     package that it uses, `algorithms.code_fingerprint` says how far) is not what saved the run; comments do not
     count, a new Python may. The ledger would stay right, but whether the state means the same to the new code only its
     author knows. If it does, give `load` the word that the error names; it stands for this one change.
+
+    **Rules.** Limits beside the budget (`Rule`: for purposes, tenants, windows of days, groups) are kept with the
+    ledger, and hold for the run that goes on; ``dpwitness ledger rules`` changes them while it is closed. What its
+    charges are for is said by the accountant (``Accountant(..., purpose=..., tenant=...)``), or around the calls by
+    `spending_on`. A record that a rule has no room for is refused when its feedback comes, before anything is added or
+    drawn. Several learners of one accountant, in one run, share its budget and rules; give each record to one of them.
 
     A linear learner's phase goes on where it was: `open_phase` is what was being played.
 
@@ -206,6 +213,7 @@ class DurableRun(Generic[LearnerType]):
                 "code": self._code,
                 "drawn_from": self._drawn_from,
                 "state": encoder.attributes(self.learner),
+                **scope_state(self.accountant),
                 **randomness(self.accountant),
             }
             news = store.news(ledger_of(self.accountant), self.accountant.assumptions, notes)
@@ -269,6 +277,9 @@ class DurableRun(Generic[LearnerType]):
             names them).
         RandomnessMismatch
             If the run's noise came from a NumPy generator and `noise` is none, or another kind.
+        ClockAhead
+            If a rule looks at the time, and the clock is far ahead of the last charge, until
+            ``dpwitness ledger clock FOLDER`` says that it is right.
         ValueError
             If the folder holds no saved run, or a damaged one.
         OSError

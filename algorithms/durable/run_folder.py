@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from accountant.stores.location import RUN_STORE
 from accountant.whole_file import sync_folder
 from accountant.written_terms import Terms
 from algorithms.durable.state import Arrays
@@ -18,8 +19,7 @@ from algorithms.durable.state import Arrays
 if TYPE_CHECKING:
     from accountant.stores.run_store import RunStore, Saved
 
-STORE = "ledger.db"
-_BESIDE = tuple(f"{STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held"))
+_BESIDE = tuple(f"{RUN_STORE}{suffix}" for suffix in ("", "-wal", "-shm", ".lock", ".held"))
 _FORMER = "state.npz"
 
 
@@ -50,7 +50,7 @@ def claim(path: Path, terms: Terms) -> RunStore:
             raise ValueError(
                 f"folder={str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
             )
-    run = RunStore.begin(path / STORE, terms)
+    run = RunStore.begin(path / RUN_STORE, terms)
     sync_folder(path)
     return run
 
@@ -64,9 +64,9 @@ def reopen(path: Path, *, adopt: bool) -> tuple[RunStore, Saved]:
     if not path.is_dir():
         raise ValueError(f"{path}: must be the folder of a run{_SINGLE}")
     _refuse_former(path)
-    if not (path / STORE).exists():
-        raise ValueError(f"{path}: holds no saved run: there is no {STORE}, so no save has ended here")
-    return RunStore.open(path / STORE, adopt=adopt)
+    if not (path / RUN_STORE).exists():
+        raise ValueError(f"{path}: holds no saved run: there is no {RUN_STORE}, so no save has ended here")
+    return RunStore.open(path / RUN_STORE, adopt=adopt)
 
 
 def kept_in(path: Path, name: str) -> bytes | None:
@@ -79,7 +79,7 @@ def kept_in(path: Path, name: str) -> bytes | None:
     """
     from accountant.stores.run_store import RunStore
 
-    return RunStore.kept_in(path / STORE, name)
+    return RunStore.kept_in(path / RUN_STORE, name)
 
 
 def pack(state: dict[str, Any], arrays: Arrays) -> bytes:

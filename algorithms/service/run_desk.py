@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from accountant import Accountant, BudgetExceeded, GateClosed, Refusal, Trust
+from accountant import Accountant, BudgetExceeded, GateClosed, PurposeRefused, Refusal, Trust
+from accountant.clock import ClockAhead
 from accountant.gates.provenance import RecordId
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.problem import Problem, invalid, kind_of
@@ -295,7 +296,14 @@ def _told() -> Iterator[None]:
         words = (
             f"record {refused.record!r} has too little left: nothing was charged, and the ticket stays open"
         )
+        if refused.again is not None:
+            words += f"; there is room again from {refused.again:%Y-%m-%d} UTC"
         raise Problem(409, "budget-exceeded", words) from None
+    except PurposeRefused as refused:
+        raise Problem(403, kind_of(refused), refused.message) from None
+    except ClockAhead:
+        words = "the clock is far ahead of the last charge: `dpwitness ledger clock` says that it is right"
+        raise Problem(503, "clock-ahead", words) from None
     except Refusal as refused:
         raise Problem(409, kind_of(refused), refused.message) from None
     except InUse as refused:

@@ -54,6 +54,11 @@ class Numbers(click.ParamType[tuple[float, ...]]):
             raise SettingError(f"{name} {value}: must be a number, or numbers separated by commas") from None
 
 
+rules_option = click.option(
+    "--rules",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Limits beside the budget, in TOML: see docs/ledger.md.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 _READERS: dict[type, Any] = {Path: click.Path(path_type=Path), dict: _Settings(), list: str}

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from verify.commands.command_options import json_option, show
+from verify.commands.command_options import json_option, rules_option, show
 from verify.conduct.exit_codes import BAD
 from verify.printable import printable
 
@@ -66,11 +66,7 @@ _THEOREMS = {
     help="Whom records trust with their values.",
 )
 @click.option("--strict", is_flag=True, help="Refuse what rests on something that nobody checked.")
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Limits beside the budget, in TOML: see docs/ledger.md.",
-)
+@rules_option
 def create(
     store: str,
     epsilon: float,

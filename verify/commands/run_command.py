@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from verify.commands.command_options import flags, unique
+from verify.commands.command_options import flags, rules_option, unique
 from verify.printable import printable
 
 
@@ -30,6 +30,9 @@ def run_group() -> None:
     show_default=True,
     help="The theorem that adds up losses of a record that takes part more than once.",
 )
+@rules_option
+@click.option("--purpose", help="What the run's charges are for: rules count them by it.")
+@click.option("--tenant", help="Who learns what the run releases.")
 def create(
     folder: Path,
     learner: str,
@@ -41,14 +44,18 @@ def create(
     budget_epsilon: float | None,
     budget_delta: float | None,
     composition: str,
+    rules: Path | None,
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
     """Begin a run of LEARNER in a new FOLDER, for `dpwitness serve --run NAME=FOLDER`.
 
     Of the problem only its structure is used: what can be played. Feedback will reach the service as it is, so the
     run is of central trust, whatever the learner. FOLDER will hold raw data.
     """
-    from accountant import Accountant, Budget
+    from accountant import Accountant, Budget, PurposeRefused
     from accountant.compositions import composition_named
+    from accountant.rules import read_rules
     from algorithms.catalogue.named_run import NamedLearner, begin_named_run
     from algorithms.catalogue.structured_entries import learners
     from algorithms.problems import known_name
@@ -57,7 +64,17 @@ def create(
     named = NamedLearner(learner, problem or entry.default_problem, epsilon, horizon, delta, unique(settings))
     most = epsilon if budget_epsilon is None else budget_epsilon
     budget = Budget(most, (delta or 0.0) if budget_delta is None else budget_delta)
-    accountant = Accountant(budget, composition=composition_named(composition))
+    accountant = Accountant(
+        budget,
+        composition=composition_named(composition),
+        rules=None if rules is None else read_rules(rules),
+        purpose=purpose,
+        tenant=tenant,
+    )
+    try:
+        accountant.check_permitted()
+    except PurposeRefused as refused:
+        raise click.UsageError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(folder, named, accountant).close()
     left = accountant.composition.left(accountant.composition.zero, budget).words
     click.echo(

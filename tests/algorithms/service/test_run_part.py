@@ -4,14 +4,14 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import Http, refused
 
-from accountant import Accountant, Budget, Trust
+from accountant import Accountant, Budget, Rule, Trust, clock
 from accountant.service.app import make_app
 from accountant.service.keys import KeyFile, Scope
 from accountant.service.limits import Limits
@@ -92,9 +92,12 @@ Opened = Callable[..., Served]
 def opened(tmp_path: Path) -> Iterator[Opened]:
     found: list[Served] = []
 
-    def opened(learner: NamedLearner = LEARNER, budget: float = 1.0, **limits: Any) -> Served:
+    def opened(
+        learner: NamedLearner = LEARNER, budget: float = 1.0, rules: Sequence[Rule] = (), **limits: Any
+    ) -> Served:
         folder = tmp_path / f"run{len(found)}"
-        begin_named_run(folder, learner, Accountant(Budget(budget))).close()
+        accountant = Accountant(Budget(budget), rules=rules, tenant="shop")
+        begin_named_run(folder, learner, accountant).close()
         found.append(Served(folder, **limits))
         return found[-1]
 
@@ -106,6 +109,32 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 @pytest.fixture
 def served(opened: Opened) -> Served:
     return opened()
+
+
+AT_ONCE = NamedLearner("cucb-ldp-laplace-all", "top-k", 0.5, 10_000, settings={"arms": 5, "size": 2})
+
+
+def test_rules_of_a_run_hold_for_whoever_asks(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = opened(AT_ONCE, 9.0, [Rule(Budget(0.5), tenant="shop", days=30)])
+
+    def observe(record: str, ticket: str) -> tuple[int, str, str]:
+        return refused(served.observe(ticket, record))
+
+    assert served.observe(served.act("ann").json()["ticket"]).status_code == 200
+    ticket = served.act("ann").json()["ticket"]
+    status, kind, words = observe("ann", ticket)
+    assert (status, kind) == (409, "budget-exceeded")
+    assert re.search(r"the ticket stays open; there is room again from 20\d\d-\d\d-\d\d UTC", words)
+    [found] = served.ask("left", {"records": ["ann"]}, "eve").json()["records"]
+    assert [each["left"]["epsilon"] for each in found["rules"]] == [0.0]
+    assert found["left"]["epsilon"] == 8.5
+    served.again()
+    assert observe("ann", ticket)[:2] == (409, "budget-exceeded")
+    assert served.observe(served.act("bob").json()["ticket"], "bob").status_code == 200
+    now = clock.wall() + 40 * clock.DAY
+    monkeypatch.setattr(clock, "wall", lambda: now)
+    served.desk.close()
+    assert refused(served.act("bob"))[:2] == (503, "clock-ahead")
 
 
 def test_an_action_comes_with_a_ticket_and_its_feedback_is_paid_for_once(served: Served) -> None:

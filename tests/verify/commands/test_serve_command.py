@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, Rule
 from accountant.service.keys import KeyFile
 from accountant.service.limits import Limits
 from algorithms import CUCBLDPBit, DurableRun
@@ -91,6 +91,24 @@ def test_a_run_is_created_by_name(run: Run, tmp_path: Path) -> None:
         assert loaded.accountant.budget == Budget(6.0)
     code, _, err = run(*create, "--epsilon", 2, "--horizon", 100)
     assert (code, "holds a run" in err) == (2, True)
+
+
+def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
+    folder, rules = tmp_path / "run", tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\nepsilon = 1\npurpose = "ads"\ntenant = "shop"\ndays = 30\n')
+    create = ("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100, "--rules", rules)
+    code, _, err = run(*create, "--purpose", "adz", "--tenant", "shop")
+    assert (code, "--purpose, --tenant: purpose='adz': no rule permits charges" in err) == (2, True), err
+    assert not folder.exists()
+    code, _, err = run(*create, "--purpose", "ads", "--tenant", "shop", "--budget-epsilon", 9)
+    assert code == 0, err
+    with load_named_run(folder) as loaded:
+        assert loaded.accountant.rules == (Rule(Budget(1.0), purpose="ads", tenant="shop", days=30),)
+        loaded.accountant.check_permitted()
+    code, out, err = run("ledger", "rules", folder)
+    assert (code, "purpose 'ads' and tenant 'shop' in any 30" in out) == (0, True), (
+        out + err
+    )
 
 
 @pytest.mark.parametrize(
