@@ -98,7 +98,10 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     rules.write_text('[[rule]]\nepsilon = 1\npurpose = "ads"\ntenant = "shop"\ndays = 30\n')
     create = ("run", "create", folder, "cucb-batch-least", "--epsilon", 1, "--horizon", 100, "--rules", rules)
     code, _, err = run(*create, "--purpose", "adz", "--tenant", "shop")
-    assert (code, "--purpose, --tenant: purpose='adz': no rule permits charges" in err) == (2, True), err
+    assert (code, "--purpose, --tenant: purpose='adz' and tenant='shop': no rule permits charges" in err) == (
+        2,
+        True,
+    ), err
     assert not folder.exists()
     code, _, err = run(*create, "--purpose", "ads", "--tenant", "shop", "--budget-epsilon", 9)
     assert code == 0, err
