@@ -109,9 +109,7 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
         assert loaded.accountant.rules == (Rule(Budget(1.0), purpose="ads", tenant="shop", days=30),)
         loaded.accountant.check_permitted()
     code, out, err = run("ledger", "rules", folder)
-    assert (code, "purpose 'ads' and tenant 'shop' in any 30" in out) == (0, True), (
-        out + err
-    )
+    assert (code, "purpose 'ads' and tenant 'shop' in any 30" in out) == (0, True), out + err
 
 
 @pytest.mark.parametrize(
