@@ -36,14 +36,6 @@ def test_true_learners_pass(name):
     assert not any(check.violated for check in found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CHECKED)
-def test_true_learners_pass_at_every_seed(name):
-    """80 reports of each, 240 in all: a false alarm has probability 0.024 at most (Bonferroni)."""
-    for seed in range(80):
-        assert not any(check.violated for check in checks(name, seed=seed))
-
-
 class CountForgotten:
     """Every second feed is not counted."""
 

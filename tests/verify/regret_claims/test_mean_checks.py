@@ -64,14 +64,6 @@ def test_true_learners_pass_that_feed_several_arms():
     assert [check.name for check in found if check.violated] == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CHECKED)
-def test_true_learners_pass_at_every_seed(name):
-    """80 reports of each, 1,920 in all: a false alarm has probability 0.2 at most (Bonferroni)."""
-    for seed in range(80):
-        assert not any(check.violated for check in checks(name, seed=seed))
-
-
 def plant(name, *methods):
     """Return the learner's class with methods in front of its own."""
     made = learners[name].make
