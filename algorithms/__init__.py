@@ -25,6 +25,7 @@ from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP
+from algorithms.semi_bandits.dp_best_arm import DPBestArm
 from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
@@ -63,6 +64,7 @@ __all__ = [
     "DPBandit",
     "DPBanditGaussian",
     "DPBanditLDP",
+    "DPBestArm",
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",

@@ -22,6 +22,7 @@ from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
 from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
 from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP
+from algorithms.semi_bandits.dp_best_arm import DPBestArm
 from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.structured_learner import PLAYS, structure_kind
@@ -114,6 +115,14 @@ _GROWTH = Parameter(
     "by which share of what was released an arm's data grow with its next batch",
 )
 
+_ERROR = Parameter(
+    "error", "float", 0.05, 1e-12, 0.5, "the probability that the recommended arm is not the best one"
+)
+
+_TOLERANCE = Parameter(
+    "tolerance", "float", 0.0, 0.0, 0.99, "by how much the recommended arm may be below the best one"
+)
+
 learners: dict[str, LearnerEntry] = {
     entry.name: entry
     for entry in (
@@ -140,6 +149,15 @@ learners: dict[str, LearnerEntry] = {
             "this library; Honda & Takemura 2015",
             "certified; the least regret that messages of one randomized bit allow, as T grows",
             "arms",
+        ),
+        LearnerEntry(
+            "dp-best-arm",
+            DPBestArm,
+            "K arms, finds the best one with a chosen error by elimination on batches with Laplace noise, plays it then",
+            "this library",
+            "certified; it stops by itself, so that regret is for dp-bandit",
+            "arms",
+            (_ERROR, _TOLERANCE),
         ),
         LearnerEntry(
             "cucb",

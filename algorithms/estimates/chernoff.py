@@ -7,9 +7,11 @@ any sequence of exponents may be used to lower a valid bound, and nothing here h
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import lambertw
 
 from mechanisms import Gaussian, Laplace
 from mechanisms.arrays import FloatArray
@@ -156,3 +158,75 @@ def chernoff_exponent(
     found = -s * y - n * np.log((1.0 - u) + u * np.exp(-s)) - m * noise.log_moment(s)[0]
     exponent[rejects] = np.maximum(found, 0.0)
     return exponent
+
+
+_SECTION_STEPS = 18
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+def chernoff_separation(
+    n: FloatArray,
+    m: FloatArray,
+    larger: FloatArray,
+    smaller: FloatArray,
+    *,
+    noise: NoiseTail,
+    shift: float = 0.0,
+) -> FloatArray:
+    """Return with which exponent two noisy totals reject that the smaller one's mean is larger by `shift` at least.
+
+    ``Z = inf_u I(u + shift) + J(u)``, u in [0, 1 - shift]: I is the exponent (`chernoff_exponent`) with which the
+    smaller total rejects a mean of ``u + shift`` or more, J the one with which the larger total rejects u or less, the
+    first one's for ``1 - value``. At true means ``w <= w' - shift`` of the larger and the smaller total, Z is at most
+    ``I(w') + J(w)``; if the totals are independent, it exceeds x with probability ``(1 + x) e^-x`` at most.
+
+    Both exponents are convex in u, I rises and J falls. A golden section search keeps an interval [a, b] of the
+    minimum, and ``I(a + shift) + J(b)`` is returned: at most Z, whatever is rounded.
+
+    Parameters
+    ----------
+    n, m
+        How many values and noises are in each of the two totals.
+    larger, smaller
+        The totals.
+    noise
+        The law of the noises.
+    shift
+        In [0, 1).
+    """
+
+    def reject(low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return ``I(low + shift) + J(high)``."""
+        means = np.concatenate((low + shift, 1.0 - high))
+        totals = np.concatenate((smaller, n - larger))
+        both = chernoff_exponent(means, np.tile(n, 2), np.tile(m, 2), totals, noise=noise)
+        return np.asarray(both[: n.size] + both[n.size :])
+
+    # Below the smaller mean I is 0 and J falls, above the larger one J is 0 and I rises.
+    low = np.clip(smaller / n - shift, 0.0, 1.0 - shift)
+    high = np.maximum(low, np.clip(larger / n, 0.0, 1.0 - shift))
+    inner, outer = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_inner, at_outer = reject(inner, inner), reject(outer, outer)
+    for _ in range(_SECTION_STEPS):
+        left = at_inner < at_outer
+        low, high = np.where(left, low, inner), np.where(left, outer, high)
+        new = np.where(left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
+        at_new = reject(new, new)
+        inner, outer = np.where(left, new, outer), np.where(left, inner, new)
+        at_inner, at_outer = np.where(left, at_new, at_outer), np.where(left, at_inner, at_new)
+    return reject(low, high)
+
+
+def sum_exponent(probability: FloatArray) -> FloatArray:
+    """Return x with ``(1 + x) e^-x = probability``: above it is the sum of two exponents with that probability at most.
+
+    Two independent variables each exceed every v with probability ``e^-v`` at most; so they are below exponential
+    variables, whose sum exceeds x with probability ``(1 + x) e^-x``.
+
+    Parameters
+    ----------
+    probability
+        Above 0 and below 1.
+    """
+    level = -lambertw(-probability / math.e, -1).real - 1.0
+    return np.asarray(np.maximum(level, 0.0) * (1.0 + 1e-12))

@@ -222,6 +222,9 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "dp-bandit": lambda: _central(
         lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
     ),
+    "dp-best-arm": lambda: _central(
+        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
+    ),
     "dp-bandit-gaussian": lambda: _central(
         lambda: _gaussian(_one(), "one outcome enters one batch, released once"),
         "this library",

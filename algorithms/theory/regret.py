@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from algorithms.theory.bandit_regret import BANDIT_BOUNDS
+from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
@@ -16,6 +17,7 @@ from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 
 BOUNDS: dict[str, RegretBound] = {
     **BANDIT_BOUNDS,
+    **BEST_ARM_BOUNDS,
     **PUBLISHED_BANDIT_BOUNDS,
     **SEMI_BANDIT_BOUNDS,
     **MATROID_BOUNDS,

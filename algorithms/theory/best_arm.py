@@ -1,0 +1,182 @@
+"""How long finding the best arm takes (`algorithms.semi_bandits.dp_best_arm`), and the regret on the way.
+
+With ``n_j`` values and j noises of an arm after phase j, ``V = n_j / 4 + s j``, s the variance proxy of a noise of scale
+b, let ``r_j(v) = (sqrt(2 V v) + b v) / n_j``, and C_j its inverse: the exponent of the sub-gamma tail
+(`algorithms.theory.bandit_regret`). C_j is convex and 0 at 0, so ``C_j(d) + C_j(d') >= 2 C_j((d + d') / 2)``.
+
+**Theorem** (phases). On the event that the best arm is never removed, whose probability is at least ``1 - error``, an
+arm of gap Delta is played in expectation at most ``f + sum_j (n_{j+1} - n_j) P_j(Delta)`` times, with
+
+``P_j(Delta) = exp(-2 C_j((Delta - w_j) / 2))``, ``w_j = 2 r_j(x_j / 2)``, or 1 where ``w_j >= Delta``;
+
+and the best arm ``f + sum_j (n_{j+1} - n_j) min{1, sum over the other arms of P_j}``.
+
+*Proof.* Let p and p' be the noisy means after phase j of the arm and of the leader. Chernoff's exponents are at least
+C_j of the distance to the mean, so ``Z >= min_u C_j(u - p) + C_j(p' - u) >= 2 C_j((p' - p) / 2)``, where C_j is 0 below
+0. The arm stays only if ``Z <= x_j``, so ``p' - p <= w_j``; and p' is at least the best arm's, which is left. The best
+arm's mean less the arm's own is Delta in expectation, and the difference of two independent deviations of log moment
+``psi(s)`` each is at most ``w_j - Delta`` below it with probability ``exp(-sup_s (s n_j (Delta - w_j) - 2 psi(s)))``
+at most, which is P_j. The arm is played in phase j + 1 only if it stayed, and the best arm only if another one did. QED.
+
+**Theorem** (tolerance). With ``tolerance = eta > 0`` no arm is played more than n_j times for the first j with ``2
+C_j(eta / 2) > x_j``, whatever the rewards are: then ``inf_u I(u + eta) + J(u) >= 2 C_j((p' - p + eta) / 2)`` exceeds
+x_j for all arms, since ``p' >= p``, and it stops.
+
+**Corollary** (regret). Without tolerance regret after T rounds is at most ``sum_a Delta_a min{T, plays of a} + error T
+R_max``: after the end, and on the good event, the best arm is played.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sympy.utilities.lambdify import implemented_function
+
+from algorithms.learner import check_epsilon
+from algorithms.semi_bandits.dp_best_arm import DPBestArm, first_batch, phase_exponent
+from algorithms.theory.regret_bound import Delta, Instance, L, R_max, RegretBound, T, epsilon
+
+ERROR = 0.05
+"""The error of the registered bound: the learner's default."""
+
+_NONE = 1e-300  # below it a phase's probability, and the sum of all that follow it, is nothing beside a single play
+
+
+class _Phase(NamedTuple):
+    count: float
+    batch: float
+    variance: float
+    exponent: float
+
+
+def _phases(arms: int, scale: float, error: float) -> Iterator[_Phase]:
+    """Yield n_j, the size of the next batch, V and x_j."""
+    count, j = float(first_batch(arms, error, scale)), 1
+    while True:
+        batch = float(max(1, math.ceil(DPBestArm.growth * count)))
+        level = float(phase_exponent(arms, error, np.array([float(j)]))[0])
+        yield _Phase(count, batch, count / 4 + 2 * scale**2 * j, level)
+        count, j = count + batch, j + 1
+
+
+def _radius(phase: _Phase, scale: float, level: float) -> float:
+    """Return r_j."""
+    return (math.sqrt(2 * phase.variance * level) + scale * level) / phase.count
+
+
+def _exponent(phase: _Phase, scale: float, difference: float) -> float:
+    """Return C_j."""
+    moved = phase.count * difference
+    h = scale * moved / phase.variance
+    return moved**2 / (phase.variance * (1 + h + math.sqrt(1 + 2 * h)))
+
+
+def _stays(phase: _Phase, scale: float, gap: float) -> float:
+    """Return P_j."""
+    margin = gap - 2 * _radius(phase, scale, phase.exponent / 2)
+    return math.exp(-2 * _exponent(phase, scale, margin / 2)) if margin > 0 else 1.0
+
+
+def arm_plays(horizon: float, arms: float, epsilon: float, gap: float, error: float = ERROR) -> float:
+    """Return the theorem's bound on the plays of an arm of some gap, and T at most.
+
+    Parameters
+    ----------
+    horizon, arms, epsilon, gap, error
+        T, m, epsilon, Delta, and the probability of a wrong recommendation.
+    """
+    scale, plays = 1 / epsilon, 0.0
+    for phase in _phases(int(arms), scale, error):
+        plays = plays or phase.count
+        stays = _stays(phase, scale, gap)
+        plays += phase.batch * stays
+        if plays >= horizon or stays < _NONE:
+            return min(plays, horizon)
+    raise AssertionError
+
+
+def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ERROR) -> float:
+    """Return the theorem's bound on the rounds until `DPBestArm` stops, while the best arm is not removed.
+
+    Parameters
+    ----------
+    means
+        Of the arms; infinite rounds are returned where two of them are the largest.
+    epsilon, error
+        As for `DPBestArm`, at tolerance 0.
+
+    Raises
+    ------
+    ValueError
+        If there is no arm, or epsilon is out of range.
+
+    Examples
+    --------
+    >>> from algorithms.theory.best_arm import expected_rounds
+    >>> round(expected_rounds([0.9, 0.5, 0.4], epsilon=1.0), -2)
+    700.0
+    """
+    scale = 1 / check_epsilon(epsilon)
+    ordered = np.sort(np.asarray(means, dtype=np.float64))[::-1]
+    if ordered.size == 0:
+        raise ValueError("means: must have at least one arm")
+    gaps = ordered[0] - ordered[1:]
+    if gaps.size == 0:
+        return 0.0
+    if gaps[0] == 0:
+        return math.inf
+    rounds = 0.0
+    for phase in _phases(ordered.size, scale, error):
+        rounds = rounds or phase.count * ordered.size
+        stays = [_stays(phase, scale, gap) for gap in gaps.tolist()]
+        rounds += phase.batch * (sum(stays) + min(1.0, sum(stays)))
+        if max(stays) < _NONE:
+            return rounds
+    raise AssertionError
+
+
+def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ERROR) -> float:
+    """Return the most rounds in which `DPBestArm` plays one of the arms before it stops, whatever the rewards are.
+
+    Parameters
+    ----------
+    arms, epsilon, tolerance, error
+        As for `DPBestArm`.
+
+    Raises
+    ------
+    ValueError
+        If epsilon is out of range, or the tolerance not above 0.
+    """
+    scale = 1 / check_epsilon(epsilon)
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance={tolerance!r}: must be above 0 and below 1")
+    if arms == 1:
+        return 0.0
+    return next(
+        phase.count
+        for phase in _phases(arms, scale, error)
+        if 2 * _exponent(phase, scale, tolerance / 2) > phase.exponent
+    )
+
+
+def _as_default(instance: Instance) -> bool:
+    settings = instance.settings
+    return settings.get("error", ERROR) == ERROR and not settings.get("tolerance", 0.0)
+
+
+ArmPlays = implemented_function("ArmPlays", arm_plays)
+
+BEST_ARM_BOUNDS: dict[str, RegretBound] = {
+    "dp-best-arm": RegretBound(
+        constant=ERROR * T * R_max,
+        per_arm=Delta * ArmPlays(T, L, epsilon, Delta),
+        source="successive elimination on accumulated batches with Laplace noise (algorithms.theory.best_arm)",
+        regime=f"every epsilon > 0 and T >= 1; error {ERROR}, tolerance 0",
+        applies=_as_default,
+    )
+}
+"""The regret bound of finding the best arm, by the registered name."""
