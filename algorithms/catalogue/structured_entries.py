@@ -153,7 +153,7 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "dp-best-arm",
             DPBestArm,
-            "K arms, finds the best one with a chosen error by elimination on batches with Laplace noise, plays it then",
+            "K arms, elimination on batches with Laplace noise finds the best one with a chosen error, and plays it",
             "this library",
             "certified; it stops by itself, so that regret is for dp-bandit",
             "arms",

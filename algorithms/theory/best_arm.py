@@ -1,7 +1,7 @@
 """How long finding the best arm takes (`algorithms.semi_bandits.dp_best_arm`), and the regret on the way.
 
-With ``n_j`` values and j noises of an arm after phase j, ``V = n_j / 4 + s j``, s the variance proxy of a noise of scale
-b, let ``r_j(v) = (sqrt(2 V v) + b v) / n_j``, and C_j its inverse: the exponent of the sub-gamma tail
+With ``n_j`` values and j noises of an arm after phase j, ``V = n_j / 4 + s j``, s the variance proxy of a noise of
+scale b, let ``r_j(v) = (sqrt(2 V v) + b v) / n_j``, and C_j its inverse: the exponent of the sub-gamma tail
 (`algorithms.theory.bandit_regret`). C_j is convex and 0 at 0, so ``C_j(d) + C_j(d') >= 2 C_j((d + d') / 2)``.
 
 **Theorem** (phases). On the event that the best arm is never removed, whose probability is at least ``1 - error``, an
@@ -16,7 +16,7 @@ C_j of the distance to the mean, so ``Z >= min_u C_j(u - p) + C_j(p' - u) >= 2 C
 0. The arm stays only if ``Z <= x_j``, so ``p' - p <= w_j``; and p' is at least the best arm's, which is left. The best
 arm's mean less the arm's own is Delta in expectation, and the difference of two independent deviations of log moment
 ``psi(s)`` each is at most ``w_j - Delta`` below it with probability ``exp(-sup_s (s n_j (Delta - w_j) - 2 psi(s)))``
-at most, which is P_j. The arm is played in phase j + 1 only if it stayed, and the best arm only if another one did. QED.
+at most, which is P_j. The arm is played in phase j + 1 only if it stayed, the best arm only if another one did. QED.
 
 **Theorem** (tolerance). With ``tolerance = eta > 0`` no arm is played more than n_j times for the first j with ``2
 C_j(eta / 2) > x_j``, whatever the rewards are: then ``inf_u I(u + eta) + J(u) >= 2 C_j((p' - p + eta) / 2)`` exceeds
@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from sympy.utilities.lambdify import implemented_function
@@ -45,7 +45,8 @@ ERROR = 0.05
 _NONE = 1e-300  # below it a phase's probability, and the sum of all that follow it, is nothing beside a single play
 
 
-class _Phase(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Phase:
     count: float
     batch: float
     variance: float

@@ -38,7 +38,7 @@ HAVE_HORIZON = [
     name
     for name, entry in learners.items()
     if not name.startswith("published/")
-    and name not in ("cucb-dp", "cucb-dp-least", "cucb", "omm", "cts", "cascade-ucb1")
+    and name not in ("cucb-dp", "cucb-dp-least", "cucb", "omm", "cts", "cascade-ucb1", "dp-best-arm")
 ]
 
 

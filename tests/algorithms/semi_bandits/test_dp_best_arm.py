@@ -1,4 +1,4 @@
-"""Finding the best arm: the pseudocode on the same releases, its error and rounds against the theorems, what is paid."""
+"""Finding the best arm: the pseudocode on the same releases, error and rounds against the theorems, cost."""
 
 import math
 
@@ -81,9 +81,9 @@ def test_the_pseudocode_on_the_same_releases():
             kept.append((released, where))
             return released
 
-    means = np.array([0.2, 0.8, 0.5, 0.75])
+    means = np.array([0.2, 0.9, 0.4, 0.7])
     gate, rng, lane = Kept(3, 64), np.random.default_rng(4), 7
-    learner = DPBestArm(Arms(4), gate, epsilon=1.0, error=0.1, tolerance=0.02)
+    learner = DPBestArm(Arms(4), gate, epsilon=1.0, error=0.1, tolerance=0.1)
     left, phase, n, y = [0, 1, 2, 3], 1, 0, [0.0] * 4
     size = math.ceil(float(sum_exponent(np.array([0.1 / 6]))[0]))
     assert size == first_batch(4, 0.1, 1.0)
@@ -92,7 +92,8 @@ def test_the_pseudocode_on_the_same_releases():
         for arm in left:
             for _ in range(size):
                 action = learner.act()
-                assert action[lane, 0] == arm and not learner.stopped[lane]
+                assert action[lane, 0] == arm
+                assert not learner.stopped[lane]
                 values = (rng.random((64, 1)) < means[action]).astype(float)
                 learner.observe(gate.private(values, learner.feedback_domain, record))
                 record += 1
@@ -106,7 +107,7 @@ def test_the_pseudocode_on_the_same_releases():
         def apart(arm, shift, n=n, phase=phase, leader=leader, level=level):
             return literal_separation(float(n), float(phase), y[leader], y[arm], shift) > level
 
-        if all(apart(arm, 0.02) for arm in left if arm != leader):
+        if all(apart(arm, 0.1) for arm in left if arm != leader):
             break
         left = [arm for arm in left if arm == leader or not apart(arm, 0.0)]
         phase, size = phase + 1, math.ceil(n / 2)
@@ -127,17 +128,18 @@ def test_error_and_rounds_are_within_the_theorems():
 
 
 def test_a_wrong_arm_is_seldom_recommended_where_the_error_may_be_large():
-    """Two arms .5 and .45 at error 0.5: the share of wrong recommendations in 256 runs is far below one half."""
-    learner, _ = identify([0.45, 0.5], 6, lanes=256, epsilon=5.0, error=0.5)
-    assert 0 < (learner.recommendation == 0).sum() < 128
+    """Two arms .5 and .4 at error 0.5: the share of wrong recommendations in 128 runs is far below one half."""
+    learner, _ = identify([0.4, 0.5], 6, lanes=128, epsilon=5.0, error=0.5)
+    assert 0 < (learner.recommendation == 0).sum() < 64
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 5.0])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("epsilon", [5.0, 0.5])
 def test_equal_arms_are_played_as_often_as_the_tolerance_allows(epsilon):
-    learner, plays = identify([0.5, 0.5], 7, epsilon=epsilon, tolerance=0.2)
+    learner, plays = identify([0.5, 0.5], 7, epsilon=epsilon, tolerance=0.4)
     assert learner.stopped.all()
-    assert plays.max() <= most_plays(2, epsilon=epsilon, tolerance=0.2)
-    endless, _ = identify([0.5, 0.5], 7, epsilon=epsilon, most=30)
+    assert plays.max() <= most_plays(2, epsilon=epsilon, tolerance=0.4)
+    endless, _ = identify([0.5, 0.5], 7, epsilon=epsilon, most=15)
     assert not endless.stopped.all()
 
 
@@ -179,9 +181,10 @@ def test_feedback_that_is_late_for_its_phase_is_not_used():
     assert (learner.batches.releases == releases).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("record", [1, 9])
 def test_the_largest_loss_is_epsilon(record):
-    gate = Coupled(8, 64 * 20, 1)
+    gate = Coupled(8, 64 * 8, 1)
     learner = DPBestArm(Arms(3), gate, epsilon=1.0, error=0.4)
     for t in range(1, 61):
         learner.act()
@@ -192,16 +195,17 @@ def test_the_largest_loss_is_epsilon(record):
     assert gate.loss.max() == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_it_goes_on_after_a_restart(tmp_path):
     def build(gate):
-        return DPBestArm(Arms(2), gate, epsilon=2.0, error=0.3)
+        return DPBestArm(Arms(2), gate, epsilon=2.0, error=0.4)
 
     run = DurableRun(build, Accountant(Budget(2.0)))
-    for user in range(400):
+    for user in range(100):
         arm = run.learner.act()[0, 0]
         reward = run.accountant.private([float(arm)], run.learner.feedback_domain, record=user)
         run.learner.observe(reward)
-        if user in (3, 150):
+        if user in (3, 60):
             run.save(tmp_path / "run")
             run.close()
             run = DurableRun.load(tmp_path / "run", build)
@@ -211,7 +215,8 @@ def test_it_goes_on_after_a_restart(tmp_path):
 
 def test_one_arm_is_found_at_once():
     learner = DPBestArm(Arms(1), Simulation(1, 64), epsilon=1.0)
-    assert learner.stopped.all() and (learner.act() == 0).all()
+    assert learner.stopped.all()
+    assert (learner.act() == 0).all()
     assert expected_rounds([0.5], epsilon=1.0) == 0 == most_plays(1, epsilon=1.0, tolerance=0.1)
 
 

@@ -145,10 +145,15 @@ def test_every_learner_that_claims_privacy_has_a_plan():
 
 
 GRID = [(1, 1, 1.0), (1, 4, 0.3), (3, 3, 2.0), (4, 7, 1 / 3), (5, 6, 17.3)]
+ON_GRID = [
+    (name, *sizes)
+    for name in CERTIFIED
+    for sizes in GRID
+    if name != "dp-best-arm" or sizes[1] > 1  # one arm is the best one, and nobody pays
+]
 
 
-@pytest.mark.parametrize(("size", "arms", "epsilon"), GRID)
-@pytest.mark.parametrize("name", CERTIFIED)
+@pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
     (kind,) = symbolic_plan(name).records
     plan = at(name, size, arms, epsilon, kind)
@@ -161,8 +166,7 @@ def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
     assert fullest == tuple(step.count for step in plan.steps)
 
 
-@pytest.mark.parametrize(("size", "arms", "epsilon"), GRID)
-@pytest.mark.parametrize("name", CERTIFIED)
+@pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_the_ledger_without_a_plan_agrees_with_the_formula(name, size, arms, epsilon):
     """Per record, the exact sum of charges is at most the plan's cost, and the worst record's is it."""
     (kind,) = symbolic_plan(name).records
