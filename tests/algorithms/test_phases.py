@@ -17,7 +17,7 @@ from mechanisms.parameters import ParameterError
 PATHS = ShortestPath([("s", "t"), ("s", "a"), ("a", "t")], "s", "t")
 CASES = {
     "dp-bandit": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
-    "dp-best-arm": SemiBandit(Arms(3), [0.1, 0.9, 0.3]),
+    "dp-best-arm": SemiBandit(Arms(3), [0.5, 0.6, 0.55]),
     "dp-bandit-gaussian": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "published/adap-klucb": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "published/dp-imed": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
