@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import binom
 
 from accountant import Accountant, Budget, Coupled, Simulation
@@ -83,10 +84,10 @@ def test_the_pseudocode_on_the_same_releases():
 
     means = np.array([0.2, 0.9, 0.4, 0.5])
     gate, rng, lane = Kept(3, 64), np.random.default_rng(4), 7
-    learner = DPBestArm(Arms(4), gate, epsilon=1.0, error=0.1, tolerance=0.1)
+    learner = DPBestArm(Arms(4), gate, epsilon=1.0, error=0.4, tolerance=0.1)
     left, phase, n, y = [0, 1, 2, 3], 1, 0, [0.0] * 4
-    size = math.ceil(float(sum_exponent(np.array([0.1 / 6]))[0]))
-    assert size == first_batch(4, 0.1, 1.0)
+    size = math.ceil(float(sum_exponent(np.array([0.4 / 6]))[0]))
+    assert size == first_batch(4, 0.4, 1.0)
     record = 0
     while len(left) > 1:
         for arm in left:
@@ -101,7 +102,7 @@ def test_the_pseudocode_on_the_same_releases():
             assert where[lane].tolist() == [arm == i for i in range(4)]
             y[arm] += released[lane, arm]
         n += size
-        level = float(sum_exponent(np.array([0.1 / (3 * phase * (phase + 1))]))[0])
+        level = float(sum_exponent(np.array([0.4 / (3 * phase * (phase + 1))]))[0])
         leader = max(left, key=lambda i: y[i])
 
         def apart(arm, shift, n=n, phase=phase, leader=leader, level=level):
@@ -218,6 +219,30 @@ def test_one_arm_is_found_at_once():
     assert learner.stopped.all()
     assert (learner.act() == 0).all()
     assert expected_rounds([0.5], epsilon=1.0) == 0 == most_plays(1, epsilon=1.0, tolerance=0.1)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 5.0])
+def test_the_bounds_once_more_in_plain_numbers(epsilon):
+    """C_j by search over s, w_j as the distance at which twice C_j of its half is x_j."""
+    b, error, gap, n, j, plays, most = 1 / epsilon, 0.05, 0.4, first_batch(2, 0.05, 1 / epsilon), 1, 0.0, None
+    plays = float(n)
+    while n < 10_000:
+        level = float(sum_exponent(np.array([error / (j * (j + 1))]))[0])
+
+        def exponent(distance, n=n, j=j):
+            s = np.linspace(0, 1 / b, 20_001)[:-1]
+            return (s * n * distance - (n / 4 + 2 * b * b * j) * s * s / 2 / (1 - b * s)).max()
+
+        width = brentq(lambda w, level=level, exponent=exponent: 2 * exponent(w / 2) - level, 0, 100)
+        batch = math.ceil(n / 2)
+        plays += batch * (math.exp(-2 * exponent((gap - width) / 2)) if width < gap else 1.0)
+        if most is None and 2 * exponent(0.15) > level:
+            most = n
+        n, j = n + batch, j + 1
+    assert arm_plays(1e9, 2, epsilon, gap) == pytest.approx(plays, rel=1e-4)
+    assert expected_rounds([0.9, 0.5], epsilon=epsilon) == pytest.approx(2 * plays, rel=1e-4)
+    assert most_plays(2, epsilon=epsilon, tolerance=0.3) == most
+    assert arm_plays(50, 2, epsilon, 0.01) == 50
 
 
 def test_two_best_arms_are_never_told_apart():
