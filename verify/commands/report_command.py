@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from accountant.audit import Audit, Question
 from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.data_files import from_json
 from accountant.json_object import JsonError, loaded
-from accountant.provenance import file_digest, made_now
+from accountant.provenance import file_digest
 from algorithms.problems import SettingError
 from verify.audit_document import audit_document
 from verify.certificates.certificate import FORMAT as CERTIFICATE
@@ -47,7 +49,7 @@ _LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write: .html or .md [default: Markdown on standard output].",
+    help="The file to write: .html, .pdf or .md [default: Markdown on standard output].",
 )
 @click.option(
     "--delta",
@@ -64,19 +66,58 @@ def report_command(
     """Make one report of FILES: results in JSON, certificates, releases, ledgers and stores.
 
     The verdict comes first, then the claim in words, both bounds, what they rest on, how sure they are, and the command
-    that repeats it. An HTML file needs nothing else: pictures are in it, and no script.
+    that repeats it. An HTML file needs nothing else: pictures are in it, and no script. A PDF (pip install
+    'dpwitness[pdf]') is for archives; equal results make equal files if SOURCE_DATE_EPOCH sets their date.
     """
-    if output is not None and output.suffix.lower() not in (".html", ".md"):
-        raise SettingError(f"--output {output}: must end in .html or .md")
+    write = _writer(output)
     documents = [_document(file, delta, budget, neighbours) for file in files]
-    made = made_now()
-    words = f"Written {made.date} by dpwitness {metadata.version('dpwitness')} with dpwitness report."
-    write = page if output is not None and output.suffix.lower() == ".html" else markdown
-    text = write(documents, words)
+    written = write(documents, _date())
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(written, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(written)
+
+
+def _writer(output: Path | None) -> Callable[[Sequence[Document], datetime], bytes]:
+    """Return what writes a file of this name.
+
+    Raises
+    ------
+    SettingError
+        If no report has such a name, or the extra that it needs is missing.
+    """
+    match ".md" if output is None else output.suffix.lower():
+        case ".md":
+            return lambda documents, date: markdown(documents, _made(date)).encode()
+        case ".html":
+            return lambda documents, date: page(documents, _made(date)).encode()
+        case ".pdf":
+            try:
+                from verify.document.pdf_file import pdf
+            except ImportError:
+                raise SettingError(
+                    f"--output {output}: PDF needs reportlab and matplotlib: pip install 'dpwitness[pdf]'"
+                ) from None
+            return lambda documents, date: pdf(documents, _made(date), date)
+    raise SettingError(f"--output {output}: must end in .html, .pdf or .md")
+
+
+def _made(date: datetime) -> str:
+    version = metadata.version("dpwitness")
+    return f"Written {date:%Y-%m-%d %H:%M:%S} UTC by dpwitness {version} with dpwitness report."
+
+
+def _date() -> datetime:
+    """Return the time now, or that of SOURCE_DATE_EPOCH, as reproducible builds set it: seconds since 1970."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
+    if not said:
+        return datetime.now(UTC)
+    try:
+        return datetime.fromtimestamp(int(said), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SettingError(
+            f"SOURCE_DATE_EPOCH {said!r}: must be seconds since 1970, a whole number"
+        ) from None
 
 
 def _document(file: Path, delta: float, budget: float | None, neighbours: str | None) -> Document:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Tone = Literal["good", "bad", "open"]
+
+SIGNS: Mapping[Tone, str] = MappingProxyType({"good": "✓", "bad": "✗", "open": "?"})
+"""A character for each tone: nothing is told by its colour alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +108,13 @@ class Document:
     name: str
     meaning: str
     sections: tuple[Section, ...] = field(default_factory=tuple)
+
+    @property
+    def title(self) -> str:
+        """What it is about, with the verdict."""
+        return f"{self.verdict}: {self.name}"
+
+
+def report_title(documents: Sequence[Document]) -> str:
+    """Return the title of a report of these documents."""
+    return documents[0].title if len(documents) == 1 else f"Privacy report on {len(documents)} results"

@@ -120,8 +120,9 @@ def interval(claim: float, low: float, high: float, words: str = "") -> str:
     else:
         parts += [f'<circle class="bar" cx="{at(end):.1f}" cy="{base}" r="6"/>' for end in (low, high)]
     mark = at(claim)
+    tip = f"{mark:.1f},{base - 10.0} {mark - 7.0:.1f},{base - 22.0} {mark + 7.0:.1f},{base - 22.0}"
     anchor = "start" if mark < _WIDTH / 2 else "end"
-    parts.append(f'<path class="mark" d="M{mark:.1f} {base - 10.0} l-7 -12 h14 z"/>')
+    parts.append(f'<polygon class="mark" points="{tip}"/>')
     parts.append(f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {claim:.6g}</text>')
     said = "ε: the true one lies in the bar" if low <= high else "ε: the bounds contradict each other"
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from verify.document.blocks import (
+    SIGNS,
     Block,
     Bullets,
     Code,
@@ -19,12 +20,11 @@ from verify.document.blocks import (
     Picture,
     Section,
     Table,
-    Tone,
+    report_title,
 )
 from verify.printable import printable
 
 _LONGEST_WORD = 20  # a cell breaks longer ones anywhere, and others never
-_SIGNS: dict[Tone, str] = {"good": "✓", "bad": "✗", "open": "?"}
 
 _STYLE = """
 .dpwitness{color-scheme:light dark;--ink:#1b1b1f;--page:#ffffff;--soft:#55575f;--rule:#cfd2da;--wash:#f3f4f7;
@@ -97,7 +97,7 @@ def page(documents: Sequence[Document], made: str) -> str:
         When and by what the page was made.
     """
     several = len(documents) > 1
-    title = f"Privacy report on {len(documents)} results" if several else _title(documents[0])
+    title = report_title(documents)
     parts = [_HEAD.format(title=_text(title), style=_STYLE)]
     if several:
         parts += [f"<h1>{_text(title)}</h1>\n", _contents(documents)]
@@ -112,21 +112,17 @@ def fragment(document: Document) -> str:
     return f'<style>{_STYLE}</style><div class="dpwitness">\n{_article(document, 3)}</div>\n'
 
 
-def _title(document: Document) -> str:
-    return f"{document.verdict}: {document.name}"
-
-
 def _contents(documents: Sequence[Document]) -> str:
     items = "".join(
         f'<li><a href="#result-{number}">{_text(document.name)}</a> '
-        f'<span class="{document.tone}">{_SIGNS[document.tone]} {_text(document.verdict)}</span></li>\n'
+        f'<span class="{document.tone}">{SIGNS[document.tone]} {_text(document.verdict)}</span></li>\n'
         for number, document in enumerate(documents, start=1)
     )
     return f'<nav aria-label="contents"><ol>\n{items}</ol></nav>\n'
 
 
 def _article(document: Document, level: int) -> str:
-    sign = f'<span class="verdict {document.tone}">{_SIGNS[document.tone]} {_text(document.verdict)}</span>'
+    sign = f'<span class="verdict {document.tone}">{SIGNS[document.tone]} {_text(document.verdict)}</span>'
     name = _text(document.name).replace(" = ", "\u00a0=\u00a0")  # a line does not end at an equals sign
     head = f"<h{level}>{sign} {name}</h{level}>\n"
     meaning = f'<p class="meaning">{_text(document.meaning)}</p>\n'

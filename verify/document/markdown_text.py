@@ -16,6 +16,7 @@ from verify.document.blocks import (
     Picture,
     Section,
     Table,
+    report_title,
 )
 from verify.printable import printable
 
@@ -34,18 +35,14 @@ def markdown(documents: Sequence[Document], made: str) -> str:
     """
     parts = []
     if len(documents) > 1:
-        parts.append(f"# Privacy report on {len(documents)} results")
-        parts.append("\n".join(f"1. {_said(_title(document))}" for document in documents))
+        parts.append(f"# {report_title(documents)}")
+        parts.append("\n".join(f"1. {_said(document.title)}" for document in documents))
     level = 2 if len(documents) > 1 else 1
     for document in documents:
-        parts.append(f"{'#' * level} {_said(_title(document))}")
+        parts.append(f"{'#' * level} {_said(document.title)}")
         parts.append(f"**{_said(document.meaning)}**")
         parts += [part for section in document.sections for part in _section(section, level + 1)]
     return "\n\n".join([*parts, "---", _said(made)]) + "\n"
-
-
-def _title(document: Document) -> str:
-    return f"{document.verdict}: {document.name}"
 
 
 def _section(section: Section, level: int) -> list[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from pypdf import PdfReader
 
 from accountant import Accountant, Budget
 from accountant.audit import Question, audit, from_mechanisms
@@ -130,7 +133,32 @@ def test_what_is_no_result_is_refused_by_name(content: str, message: str, folder
 
 
 def test_a_kind_of_file_that_cannot_be_written_is_refused(folder: Path) -> None:
-    assert "must end in .html or .md" in str(report(folder, "verified.json", "-o", "report.pdf").exception)
+    refused = report(folder, "verified.json", "-o", "report.docx")
+    assert "must end in .html, .pdf or .md" in str(refused.exception)
+
+
+def test_a_pdf_of_equal_results_is_equal_if_its_date_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    for name in ("one.pdf", "same.pdf"):
+        done = report(folder, "verified.json", "regret.json", "-o", name)
+        assert (done.exit_code, done.output) == (0, "")
+    written = (folder / "one.pdf").read_bytes()
+    assert written == (folder / "same.pdf").read_bytes()
+    assert PdfReader(BytesIO(written)).metadata["/CreationDate"] == "D:20231114221320+00'00'"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    refused = report(folder, "verified.json", "-o", "never.pdf")
+    assert "SOURCE_DATE_EPOCH 'yesterday': must be seconds" in str(refused.exception)
+
+
+def test_without_the_extra_a_pdf_is_refused_before_anything_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "verify.document.pdf_file", None)
+    refused = report(folder, "releases.toml", "-o", "never.pdf")
+    assert "pip install 'dpwitness[pdf]'" in str(refused.exception)
+    assert not (folder / "never.pdf").exists()
 
 
 def test_a_regret_report_says_all_that_a_stranger_asks(folder: Path) -> None:
