@@ -60,6 +60,7 @@ from mechanisms.float_bounds import bounds_of, on_grid
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
+    from accountant.stores.names import NameKey
     from accountant.stores.sql_store import SQLStore
 
 
@@ -109,6 +110,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         made with until ``dpwitness ledger rules`` changes them; None for those of the store.
     purpose, tenant
         What its charges are for, and who learns what it releases, wherever `spending_on` does not say it.
+    names
+        A file that holds a key, or ``"env:VARIABLE"``: the store holds no names of records, but their HMAC-SHA256 under
+        it. A store is made so, or not; without its key, or with another, nothing is spent.
 
     Raises
     ------
@@ -149,6 +153,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         rules: Sequence[Rule] | None = None,
         purpose: str | None = None,
         tenant: str | None = None,
+        names: str | Path | NameKey | None = None,
     ) -> None:
         terms = Terms(
             checked_budget(budget),
@@ -160,7 +165,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         noise, generator = checked_noise(noise, strict=terms.strict), checked_generator(seed)
         given = None if rules is None else checked_rules(rules, terms.composition)
         spends_on = Scope(purpose, tenant)
-        opened = _opened(store, terms, given)
+        opened = _opened(store, terms, given, names)
         super().__init__(terms.budget, terms.composition, opened, given or (), spends_on)
         self._trust = terms.trust
         self._noise = noise
@@ -375,11 +380,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         A rule for groups that has room for each of them by itself may have none for all, and would stop the release.
         """
-        mates = [
-            mate
-            for mate in self._ledger.together(tuple(origin.influences))
-            if mate not in origin.influences and any(mate in held for held in sums)
-        ]
+        together = self._ledger.together(tuple(origin.influences), sums)
+        mates = [mate for mate in together if mate not in origin.influences]
         if not mates:
             return []
         charge = self._charge(mechanism, mechanism.sensitivity, place)
@@ -638,9 +640,15 @@ def _decoded(answer: bytes) -> npt.NDArray[Any]:
     return outputs
 
 
-def _opened(store: object, terms: Terms, rules: Sequence[Rule] | None) -> SQLStore | None:
+def _opened(
+    store: object, terms: Terms, rules: Sequence[Rule] | None, names: str | Path | NameKey | None
+) -> SQLStore | None:
     if store is None:
+        if names is not None:
+            raise ValueError(
+                "names: a ledger in memory holds records by their names: give store=, or leave it out"
+            )
         return None
     from accountant.stores.opening import opened  # loads SQLAlchemy, which takes 0.2 s
 
-    return opened(store, terms, rules)
+    return opened(store, terms, rules, names)

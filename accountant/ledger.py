@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from accountant.budget import Amount
@@ -227,9 +227,10 @@ class Ledger:
         assert self._limits is not None
         return self._rows.get(record, self._limits.zero)
 
-    def together(self, records: Sequence[RecordId]) -> set[RecordId]:
-        """Return the members of the groups of these records; see `Store`."""
-        return set() if self._limits is None else self._limits.together(records)
+    def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
+        """Return those who wait and are in a group of these records; see `Store`."""
+        mates = set() if self._limits is None else self._limits.together(records)
+        return {mate for mate in mates if any(mate in each for each in waiting)}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how records stand; see `Store`."""

@@ -12,6 +12,7 @@ from accountant.budget import Budget
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.groups import check_groups
 from accountant.gates.provenance import RecordId
+from accountant.pseudonym import Pseudonym
 from accountant.scope import Scope, check_word
 
 
@@ -81,7 +82,7 @@ class Rule:
         object.__setattr__(self, "groups", tuple(tuple(group) for group in self.groups))
         members = [record for group in self.groups for record in group]
         for record in members:
-            if type(record) not in (int, str):
+            if type(record) not in (int, str, Pseudonym):
                 raise ValueError(f"groups: record {record!r} must be an int or a str")
         if len(set(members)) < len(members):
             twice = next(record for record in members if members.count(record) > 1)

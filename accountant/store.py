@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -189,8 +189,8 @@ class Store(Protocol):
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise now; changes nothing."""
 
-    def together(self, records: Sequence[RecordId]) -> Set[RecordId]:
-        """Return the members of the groups of these records, by the rules."""
+    def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> Set[RecordId]:
+        """Return those who wait and are in a group of these records, by the rules."""
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how these records stand, all at one moment."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -285,7 +285,13 @@ class TracedSums:
         self.changes: list[Change] | None = None
         self._serials = itertools.count()
 
-    def __contains__(self, record: RecordId) -> bool:
+    def __iter__(self) -> Iterator[RecordId]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, record: object) -> bool:
         """Whether a record is here."""
         return record in self._held
 

@@ -160,12 +160,12 @@ def serve(
 
 
 @contextmanager
-def ledger_at(store: str, anchor: Path | None, limits: Limits) -> Iterator[Part]:
+def ledger_at(store: str, anchor: Path | None, names: str | None, limits: Limits) -> Iterator[Part]:
     """Open a ledger to be served.
 
     Parameters
     ----------
-    store, anchor
+    store, anchor, names
         As `open_store` takes them; the store must exist.
     limits
         What is taken.
@@ -175,7 +175,7 @@ def ledger_at(store: str, anchor: Path | None, limits: Limits) -> Iterator[Part]
     accountant.stores.refusals.StoreRefused
         If the store is not opened, or is a run's.
     """
-    opened = open_store(store, anchor=anchor)
+    opened = open_store(store, anchor=anchor, names=names)
     try:
         if is_run(opened.database):
             raise StoreRefused(f"{opened.name}: is the ledger of a run, which alone spends from it")

@@ -264,10 +264,11 @@ class Database:
         return None if found == ["ok"] else str(found[0])
 
     def compact(self) -> None:
-        """Give the room of rows that are gone back to the system, where they leave any; SQLite."""
+        """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""
         if self.sqlite:
             with self._alone(), self.reading() as connection:
                 connection.exec_driver_sql("VACUUM")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close all connections."""

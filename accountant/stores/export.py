@@ -16,6 +16,7 @@ from accountant.place import Place
 from accountant.store import Store
 from accountant.stores.chain import FORMAT, canonical, chained, commitment, label
 from accountant.stores.folded import begun_at, fold_of, last_fold
+from accountant.stores.names import Names, named
 from accountant.stores.opening import existing, in_memory
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.replay import Replay
@@ -109,7 +110,7 @@ def export_store(where: str | Path, path: str | Path) -> None:
     database = existing(where)
     try:
         found = verify_database(database)
-        store = SQLStore(database, found.replay.terms, found.head)
+        store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
         export_ledger(store, store.terms, (), None, path)
     finally:
         database.close()
@@ -154,13 +155,11 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
             (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
             for position, row in enumerate(content["entries"], start=replay.position + 1)
         )
-        names = {}
+        names: dict[int, Any] = {}
         for number, salt, name in content["accounts"]:
             if commitment(bytes.fromhex(salt), json.dumps(name)) != replay.commitments.get(number):
-                raise LedgerDamaged(
-                    f"account {number} is not of the record that its first entry commits it to"
-                )
-            names[number] = name
+                raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
+            names[number] = named(json.dumps(name))
         if len(names) != len(replay.commitments):
             raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {len(names)} are there")
     except LedgerDamaged as error:

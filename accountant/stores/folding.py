@@ -9,7 +9,7 @@ from typing import Any
 
 from accountant.stores.chain import bound_together, canonical
 from accountant.stores.folded import begun
-from accountant.stores.sql_store import SQLStore
+from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.verification import compare_tables, has_run
 from accountant.stores.work import Work, rows_after
 
@@ -70,9 +70,7 @@ def fold(store: SQLStore, before: int, by: str, reason: str, *, forget_requests:
     ValueError
         If a name or reason is missing, or the store is of a run, whose sums wait in its entries.
     """
-    for name, word in (("by", by), ("reason", reason)):
-        if not word.strip():
-            raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+    check_said(by, reason)
     with store.working(()) as work:
         work.check()
         if has_run(work.connection):
@@ -120,7 +118,7 @@ def _until(rows: _Rows, before: int) -> Iterator[tuple[int, str, bytes]]:
     for row in rows:
         timeless.append(row)
         body = json.loads(row[1])
-        at = body.get("at", body.get("fold", {}).get("at"))
+        at = body.get("at", next((body[each]["at"] for each in ("fold", "key") if each in body), None))
         if at is not None:
             if at >= before:
                 return
@@ -134,7 +132,7 @@ def _left(rows: _Rows, left: Collection[int]) -> Iterator[tuple[int, str]]:
         body = json.loads(text)
         settled = [body[key] for key in ("drawn", "returned", "drawn again") if key in body]
         of = [position] if "paid" in body else settled
-        if "folded" not in body and all(each in left for each in of):
+        if not body.keys() & {"folded", "labelled"} and all(each in left for each in of):
             yield position, canonical(body)
 
 

@@ -19,7 +19,8 @@ from accountant.store import ANY
 from accountant.stores.charges import check_charge
 from accountant.stores.database import is_sqlite
 from accountant.stores.export import is_export, read_export
-from accountant.stores.opening import open_store, stored_entries
+from accountant.stores.names import NameKey, Names, name_key
+from accountant.stores.opening import make_store, open_store, stored_entries
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.sql_store import SQLStore
 from accountant.written_terms import Terms
@@ -29,11 +30,20 @@ FORMER_FORMAT = "dpwitness-ledger-1"
 """What `Accountant.save` wrote: totals could be spent from any copy."""
 
 
-def import_ledger(path: str | Path, store: str | Path) -> SQLStore:
+def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Path | None = None) -> SQLStore:
     """Make a new store of an exported ledger, or of one that an earlier version saved; the file is renamed.
 
     Every charge is recomputed. The file ends in ``.imported`` afterwards, so that nobody imports it twice: two stores
-    of one ledger could both spend its budgets.
+    of one ledger could both spend its budgets. Names that are hashed stay so, under their key.
+
+    Parameters
+    ----------
+    path
+        The ledger in JSON.
+    store
+        The new store.
+    names
+        The key under which it names records, as for `open_store`: names are hashed on the way.
 
     Raises
     ------
@@ -49,13 +59,18 @@ def import_ledger(path: str | Path, store: str | Path) -> SQLStore:
         raise ValueError(
             f"store={str(store)!r}: exists already; a ledger is imported into a store of its own"
         )
+    key = name_key(names)
     text = source.read_bytes()
     found = _read(source, text)
+    Names.of(
+        str(source), found.names, key if found.names is not None else None
+    )  # refused before anything is made
     digest = hashlib.sha256(text).hexdigest()
     target = source.with_name(f"{source.name}.imported")
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
-        opened = open_store(store, found.terms)
+        make_store(store, found.terms, found.names if key is None else key.check)
+        opened = open_store(store, found.terms, names=key)
         opened.import_entries(found.charges, digest)
         opened.note_assumptions(found.assumptions)
         if found.rules:
@@ -94,6 +109,7 @@ class _Found:
     assumptions: Sequence[Assumption]
     closed: tuple[str, Place] | None
     rules: Sequence[Rule] = ()
+    names: str | None = None
 
 
 def _read(path: Path, text: bytes) -> _Found:
@@ -110,7 +126,9 @@ def _read(path: Path, text: bytes) -> _Found:
             ) from None
     replay, names = read_export(path)
     charges = [(replay.scope(position), entries) for position, entries in replay.charged(names)]
-    return _Found(replay.terms, charges, replay.assumptions, replay.shut, replay.named_rules(names))
+    return _Found(
+        replay.terms, charges, replay.assumptions, replay.shut, replay.named_rules(names), replay.names
+    )
 
 
 def _former(saved: dict[str, Any]) -> _Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
 from accountant.stores.database import Database
 from accountant.stores.location import RUN_STORE, location_of
+from accountant.stores.names import NameKey, Names, name_key
 from accountant.stores.refusals import OtherTerms, StoreMoved, StoreRefused
 from accountant.stores.replay import Replay
 from accountant.stores.schema import METADATA, RUN, VERSION
@@ -33,6 +35,7 @@ def open_store(
     *,
     anchor: str | Path | None = None,
     rules: Sequence[Rule] | None = None,
+    names: NameKey | str | Path | None = None,
 ) -> SQLStore:
     """Open a store to spend from, or make it.
 
@@ -50,9 +53,14 @@ def open_store(
         noticed wherever it lies.
     rules
         Limits beside the budget, if it is made now; else it must have these. None for those that it has.
+    names
+        The key under which it names records, or is to from the beginning: a `NameKey`, a file, or ``env:VARIABLE``.
+        None if it holds names as they are, or if no name will be looked up.
 
     Raises
     ------
+    KeyRefused
+        If it names records under another key, or none.
     OtherTerms
         If it was made for other terms.
     StoreMoved
@@ -62,6 +70,7 @@ def open_store(
     ValueError
         If there is no store and no terms are given.
     """
+    key = name_key(names)
     database = Database.at(where)
     pinned = None if anchor is None else Anchor(Path(anchor).absolute())
     try:
@@ -73,7 +82,7 @@ def open_store(
                     f"{database.name}: holds no ledger, but its anchor {pinned.path} names one: bring the store back, "
                     "or begin a new one with an anchor of its own"
                 )
-            _make(database, terms)
+            _make(database, terms, names=None if key is None else key.check)
         elif is_run(database):
             if terms is not None:
                 raise StoreRefused(
@@ -83,13 +92,14 @@ def open_store(
         replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)
+        naming = Names.of(database.name, replay.names, key)
         _check_location(database, replay.location)
         if pinned is not None:
             pinned.write(head)
     except BaseException:
         database.close()
         raise
-    store = SQLStore(database, replay.terms, head, pinned)
+    store = SQLStore(database, replay.terms, head, pinned, naming)
     store.assumptions, store.closed = replay.assumptions, replay.shut
     if rules is not None:
         try:
@@ -98,6 +108,22 @@ def open_store(
             store.close()
             raise
     return store
+
+
+def make_store(where: str | Path, terms: Terms, names: str | None = None) -> None:
+    """Make an empty store, unless there is one; it names records under the key of which `NameKey.check` says this.
+
+    Raises
+    ------
+    ValueError
+        If it is no place for one.
+    """
+    database = Database.at(where)
+    try:
+        if not made(database):
+            _make(database, terms, names=names)
+    finally:
+        database.close()
 
 
 def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
@@ -111,7 +137,11 @@ def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
     if rules:
         store.change_rules(rules, "whoever made it", "it was made with them", only_first=True)
     found = store.rules
-    if set(found) != set(rules):
+    asked = {
+        replace(rule, groups=tuple(tuple(map(store.names.shown, group)) for group in rule.groups))
+        for rule in rules
+    }
+    if set(found) != asked:
         raise OtherTerms(
             f"{store.name}: has other rules ({len(found)}, not these {len(rules)}): leave rules out to open it with "
             "its own, or change them with `dpwitness ledger rules`"
@@ -157,10 +187,20 @@ def is_run(database: Database) -> bool:
         return has_run(connection)
 
 
-def opened(store: object, terms: Terms, rules: Sequence[Rule] | None = None) -> SQLStore:
-    """Return the store that an accountant was given, open, of its terms and with its rules."""
+def opened(
+    store: object,
+    terms: Terms,
+    rules: Sequence[Rule] | None = None,
+    names: NameKey | str | Path | None = None,
+) -> SQLStore:
+    """Return the store that an accountant was given, open, of its terms, with its rules, and its key at hand."""
     if isinstance(store, SQLStore):
+        if names is not None:
+            raise ValueError(
+                "names: the store is open already, and takes its key then: open_store(..., names=...)"
+            )
         _check_terms(store.name, terms, store.terms)
+        store.names.check_key(store.name)
         if rules is not None:
             _keep_rules(store, rules)
         return store
@@ -168,7 +208,13 @@ def opened(store: object, terms: Terms, rules: Sequence[Rule] | None = None) -> 
         raise ValueError(
             f"store={store!r}: must be a file's name, a database's URL, or a store that was opened"
         )
-    return open_store(store, terms, rules=rules)
+    found = open_store(store, terms, rules=rules, names=names)
+    try:
+        found.names.check_key(found.name)
+    except BaseException:
+        found.close()
+        raise
+    return found
 
 
 def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verified:
@@ -197,13 +243,16 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry]]:
     database = existing(where)
     try:
         found = verify_database(database)
-        return found.replay.terms, SQLStore(database, found.replay.terms, found.head).entries
+        names = Names(found.replay.names)
+        return found.replay.terms, SQLStore(database, found.replay.terms, found.head, names=names).entries
     finally:
         database.close()
 
 
-def spent_in(where: str | Path, records: Sequence[RecordId]) -> tuple[Terms, dict[RecordId, Standing]]:
-    """Return the terms of a store, and how records stand.
+def spent_in(
+    where: str | Path, records: Sequence[RecordId], names: NameKey | str | Path | None = None
+) -> tuple[Terms, dict[RecordId, Standing]]:
+    """Return the terms of a store, and how records stand; names that are hashed are looked up under their key.
 
     Without records, of the one that has spent most.
 
@@ -217,7 +266,8 @@ def spent_in(where: str | Path, records: Sequence[RecordId]) -> tuple[Terms, dic
     database = existing(where)
     try:
         replay, head = look_over(database)
-        store = SQLStore(database, replay.terms, head)
+        naming = Names.of(database.name, replay.names, name_key(names))
+        store = SQLStore(database, replay.terms, head, names=naming)
         if records:
             return store.terms, dict(zip(records, store.standings(records), strict=True))
         worst, _ = store.worst()
@@ -263,7 +313,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         pinned = None if anchor is None else Anchor(Path(anchor).absolute())
         before = None if pinned is None else pinned.read()
         missing = 0 if before is None else max(0, before.position - found.head.position)
-        store = SQLStore(database, found.replay.terms, found.head)
+        store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
         mark = store.adopt(location(database), reason, missing, 0 if before is None else before.epoch)
         if pinned is not None:
             pinned.write(mark)
@@ -331,7 +381,9 @@ def in_memory(terms: Terms, begun: int) -> SQLStore:
     return SQLStore(database, terms, verify_database(database).head)
 
 
-def _make(database: Database, terms: Terms, *, run: bool = False, at: int | None = None) -> None:
+def _make(
+    database: Database, terms: Terms, *, run: bool = False, at: int | None = None, names: str | None = None
+) -> None:
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with database.writing() as connection:
@@ -342,6 +394,8 @@ def _make(database: Database, terms: Terms, *, run: bool = False, at: int | None
             RUN.metadata.create_all(connection)
         place, instance = location(database), uuid.uuid4().hex
         begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
+        if names is not None:
+            begin["names"] = names
         text = canonical({"begin": begin, "at": database.now(connection) if at is None else at})
         values = instance, 0, json.dumps(place)
         database.run(

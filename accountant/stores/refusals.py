@@ -25,6 +25,10 @@ class OtherTerms(StoreRefused):
     """A store was made for other terms than the accountant's."""
 
 
+class KeyRefused(StoreRefused):
+    """A store names records by hashes under a key, and it was not given, or is not this one."""
+
+
 class StoreMoved(StoreRefused):
     """A store is a copy, was restored from a backup, or was adopted elsewhere: it may forget what was spent."""
 

@@ -17,6 +17,10 @@ Entries are, in the order of a store's life:
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
+``{"key": {...}}``                                       names are hashed under one more key from here on, in an
+                                                         epoch of its own
+``{"labelled": [[account, commitment], ...]}``           what accounts are committed to from here on
+``{"at": ..., "erased": {...}}``                         an account's name was erased, and what it is committed to now
 ``{"fold": {...}}``                                      the entries up to one were removed, but for those that are
                                                          still needed; the next ``parts`` entries sum them up
 ``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
@@ -128,6 +132,10 @@ class Replay:
         its kinds have negative numbers.
     folds
         What folds say of themselves, in order.
+    names
+        What the store says of the key under which it names records; None if it holds names as they are.
+    erasures
+        What is said of names that were erased, in order.
     """
 
     def __init__(self) -> None:
@@ -137,6 +145,8 @@ class Replay:
         self.epoch = 0
         self.location: Any = None
         self.closed: list[Any] | None = None
+        self.names: str | None = None
+        self.erasures: list[Mapping[str, Any]] = []
         self.assumptions: tuple[Assumption, ...] = ()
         self.commitments: dict[int, str] = {}
         self.reservations: dict[int, str] = {}
@@ -336,11 +346,30 @@ class Replay:
             self.assumptions += (Assumption(AssumptionKind(kind), message, where),)
         elif "closed" in body:
             self.closed = body["closed"]
+        elif "labelled" in body:
+            self._relabel(position, body["labelled"])
+        elif "erased" in body:
+            self.erasures.append(body["erased"])
+            self._relabel(position, [body["erased"]["account"]])
+        elif "key" in body:
+            self._begin_epoch(position, body["key"]["epoch"])
+            self.names = body["key"]["check"]
         else:
-            adopted = body["adopted"]
-            if adopted["epoch"] <= self.epoch:
-                raise LedgerDamaged(f"begins epoch {adopted['epoch']} after epoch {self.epoch}", position)
-            self.epoch, self.location = adopted["epoch"], adopted["location"]
+            self._begin_epoch(position, body["adopted"]["epoch"])
+            self.location = body["adopted"]["location"]
+
+    def _begin_epoch(self, position: int, epoch: int) -> None:
+        if epoch <= self.epoch:
+            raise LedgerDamaged(f"begins epoch {epoch} after epoch {self.epoch}", position)
+        self.epoch = epoch
+
+    def _relabel(self, position: int, labelled: Iterable[Sequence[Any]]) -> None:
+        if self._left:
+            return  # the fold says to what accounts are committed
+        for number, promise in labelled:
+            if number not in self.commitments:
+                raise LedgerDamaged(f"names account {number}, which was never opened", position)
+            self.commitments[number] = promise
 
     def _save(self, position: int, count: int, digest: str, waiting: list[Any]) -> None:
         if count != (0 if self.saved is None else self.saved[0]) + 1:
@@ -355,6 +384,7 @@ class Replay:
         self.clock = at
         self._totals = Totals(self._terms.composition)
         self.instance, self.location = body["instance"], body["location"]
+        self.names = body.get("names")
 
     def _kind(self, position: int, body: dict[str, Any]) -> None:
         mechanism = None if body["mechanism"] is None else recall(body["mechanism"])
@@ -400,9 +430,10 @@ class Replay:
 
     def _open(self, position: int, opened: Iterable[Sequence[Any]]) -> None:
         for number, promise in opened:
-            if number in self.commitments and not self._left:
+            if number not in self.commitments:
+                self.commitments[number] = promise
+            elif not self._left:  # else the fold says to what it is committed now
                 raise LedgerDamaged(f"opens account {number} a second time", position)
-            self.commitments[number] = promise
 
     # --- rules -----------------------------------------------------------------------------------
 

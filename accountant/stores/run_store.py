@@ -19,6 +19,7 @@ from accountant.limits import renumbered
 from accountant.stores import opening
 from accountant.stores.chain import label, row_digest
 from accountant.stores.database import Database
+from accountant.stores.names import named
 from accountant.stores.refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.replay import Replay
 from accountant.stores.sql_store import SQLStore, happened, let_pass
@@ -310,7 +311,7 @@ def _saved(store: SQLStore, replay: Replay) -> Saved:
         labels = connection.exec_driver_sql("SELECT number, label FROM account").all()
         answers = connection.exec_driver_sql("SELECT key, answer FROM request").all()
         state = stored_bytes(connection.exec_driver_sql("SELECT state FROM run").scalar_one())
-    names = {number: json.loads(name) for number, name in labels}
+    names = {number: named(name) for number, name in labels}
     events: list[Event] = []
     numbers: dict[int, int] = {}  # of charges in the ledger, by where they stand
     for position, event in replay.events(names):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 4
+VERSION = 5
 """The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
 
 METADATA = MetaData()
@@ -37,7 +37,7 @@ ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'fold\":{', 'rules\":')"
+RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))

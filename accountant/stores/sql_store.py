@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -39,6 +39,8 @@ from accountant.stores.chain import label
 from accountant.stores.database import Database
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
+from accountant.stores.names import PLAIN, Names, named
+from accountant.stores.refusals import StoreMoved
 from accountant.stores.replay import Replay
 from accountant.stores.verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, rows_after
@@ -66,11 +68,21 @@ class SQLStore:
         Its head when it was opened: it is spent from in that epoch only.
     anchor
         Where its head is kept besides, if anywhere.
+    names
+        How it names records.
     """
 
-    def __init__(self, database: Database, terms: Terms, opened: Mark, anchor: Anchor | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        terms: Terms,
+        opened: Mark,
+        anchor: Anchor | None = None,
+        names: Names = PLAIN,
+    ) -> None:
         self.database = database
         self.terms = terms
+        self.names = names
         self._epoch = opened.epoch
         self._instance = opened.instance
         self._anchor = anchor
@@ -131,6 +143,7 @@ class SQLStore:
             self._epoch,
             self._limits,
             self.terms.composition,
+            self.names.label,
         )
 
     def _check_anchor(self, work: Work) -> None:
@@ -149,11 +162,12 @@ class SQLStore:
         scope: Scope = ANY,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        receipt: Receipt = self._queue.do(Charge(entries, fits, hold, request, scope))
+        receipt: Receipt = self._queue.do(Charge(self.names.label, entries, fits, hold, request, scope))
         return receipt
 
     def import_entries(self, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
         """Charge what another ledger, of this digest, had charged: whatever its records have left."""
+        label = self.names.label
 
         def charge(work: Work) -> None:
             for scope, entries in charges:
@@ -259,7 +273,7 @@ class SQLStore:
             replace(
                 rule,
                 groups=tuple(
-                    tuple(json.loads(work.by_number(number).name) for number in group)  # type: ignore[arg-type]
+                    tuple(named(work.by_number(number).name) for number in group)  # type: ignore[arg-type]
                     for group in rule.groups
                 ),
             )
@@ -291,9 +305,7 @@ class SQLStore:
             If the rules do not go together or with the store's theorem, a name or reason is missing, or it is too late.
         """
         found = checked_rules(rules, self.terms.composition)
-        for name, word in (("by", by), ("reason", reason)):
-            if not word.strip():
-                raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+        check_said(by, reason)
 
         def change(work: Work) -> None:
             if not (only_first and work.position > 1):
@@ -309,9 +321,7 @@ class SQLStore:
         ValueError
             If a name or reason is missing.
         """
-        for name, word in (("by", by), ("reason", reason)):
-            if not word.strip():
-                raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+        check_said(by, reason)
 
         def confirm(work: Work) -> int:
             work.confirm_clock(by, reason)
@@ -320,10 +330,11 @@ class SQLStore:
         confirmed: int = self._queue.do(confirm)
         return confirmed
 
-    def together(self, records: Sequence[RecordId]) -> set[RecordId]:
-        """Return the members of the groups of these records; see `Store`."""
-        names = [label(record) for record in records]
+    def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
+        """Return those who wait and are in a group of these records; see `Store`."""
+        names = [self.names.label(record) for record in records]
         with self.database.snapshot() as connection:
+            self._check_names(connection)
             work = self._work(connection)
             limits = work.limits
             if limits is None or not any(rule.groups for rule in limits.rules):
@@ -331,12 +342,16 @@ class SQLStore:
             work.load(names)
             numbers = limits.together(map(work.key, names))
             work.load_numbers(numbers)
-            return {json.loads(work.by_number(number).name) for number in numbers}
+            mates = {work.by_number(number).name for number in numbers}
+        if self.names.check is None:
+            return {mate for mate in map(named, mates) if any(mate in each for each in waiting)}
+        return {record for each in waiting for record in each if self.names.label(record) in mates}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return how records stand; see `Store`."""
-        names = [label(record) for record in records]
+        names = [self.names.label(record) for record in records]
         with self.database.snapshot() as connection:
+            self._check_names(connection)
             work = self._work(connection)
             work.load(names)
             limits = work.limits
@@ -358,8 +373,8 @@ class SQLStore:
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        names = [label(record) for entry in entries for record in entry.records]
-        spent = self._spent(names)
+        label = self.names.label
+        spent = self._spent([label(record) for entry in entries for record in entry.records])
         for entry in entries:
             for record in entry.records:
                 before = spent.get(label(record), self._zero)
@@ -371,13 +386,23 @@ class SQLStore:
 
     def spent(self, record: RecordId) -> Any:
         """Return what `record` has spent, what is reserved included."""
-        return self._spent([label(record)]).get(label(record), self._zero)
+        name = self.names.label(record)
+        return self._spent([name]).get(name, self._zero)
 
     def _spent(self, names: Sequence[str]) -> dict[str, Any]:
         with self.database.reading() as connection:
             rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
+            self._check_names(connection)  # afterwards: a key that changed between the two is seen
         found = (account_row(self.name, row) for row in rows)
         return {name: self._amounts.of(text) for _, name, _, text, _ in found}
+
+    def _check_names(self, connection: Connection) -> None:
+        """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
+        epoch = self.database.cursor(connection, "SELECT epoch FROM store").fetchone()[0]
+        if epoch != self._epoch:
+            raise StoreMoved(
+                f"{self.name}: was adopted, or its key of names changed, since this process opened it: open it again"
+            )
 
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and what it has spent."""
@@ -393,7 +418,7 @@ class SQLStore:
             for spent in heapq.nlargest(count, map(self._amounts.of, totals), key=order):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
                 for row in self.database.cursor(connection, sql, (Amounts.text(spent),)).fetchall():
-                    found.append((json.loads(account_row(self.name, row)[1]), spent))
+                    found.append((named(account_row(self.name, row)[1]), spent))
                 if len(found) == count:
                     break
         return found
@@ -402,7 +427,7 @@ class SQLStore:
         """Iterate over the records that have paid for anything."""
         with self.database.reading() as connection:
             names = connection.exec_driver_sql("SELECT label FROM account ORDER BY number").scalars().all()
-        return iter([json.loads(name) for name in names])
+        return iter([named(name) for name in names])
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -413,14 +438,15 @@ class SQLStore:
             if fold is not None and fold.position > self._begun_at:
                 self._begun_at, self._history = fold.position, begun(connection)
             self._history.feed_all(rows_after(connection, self._history.position))
-            return self._history.entries({number: json.loads(name) for number, name in names})
+            return self._history.entries({number: named(name) for number, name in names})
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List what `record` was charged for."""
-        return [entry for entry in self.entries if record in entry.records]
+        shown = self.names.shown(record)
+        return [entry for entry in self.entries if shown in entry.records]
 
     def declassifications(self) -> list[Entry]:
         """List the places where data left unprotected."""
@@ -475,11 +501,25 @@ class SQLStore:
         self.database.close()
 
 
+def check_said(by: str, reason: str) -> None:
+    """Refuse to change what a ledger is held to, or keeps, without saying who does so, and why.
+
+    Raises
+    ------
+    ValueError
+        If a word is missing.
+    """
+    for name, word in (("by", by), ("reason", reason)):
+        if not word.strip():
+            raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+
+
 class Charge:
     """A charge that waits for its transaction."""
 
     def __init__(
         self,
+        label_of: Callable[[RecordId], str],
         entries: Sequence[Entry],
         fits: Fits,
         hold: bool,
@@ -493,7 +533,7 @@ class Charge:
         self._fits = fits
         self._hold = hold
         self._request = None if request is None else label(request)
-        self.names = {label(record) for entry in entries for record in entry.records}
+        self.names = {label_of(record) for entry in entries for record in entry.records}
 
     def __call__(self, work: Work) -> Receipt:
         """Check and charge."""
@@ -511,7 +551,7 @@ class Charge:
         totals: dict[str, Any] = {}
         for entry in self._entries:
             for record in entry.records:
-                name = label(record)
+                name = work.label(record)
                 before = totals[name] if name in totals else work.account(name).spent
                 total = before + entry.charge
                 if not self._fits(total):
@@ -536,7 +576,7 @@ class Charge:
             counting = limits.counting(self._scope)
             for entry in self._entries:
                 for record in entry.records:
-                    number = work.account(label(record)).number
+                    number = work.account(work.label(record)).number
                     assert number is not None
                     row = work.row_of(number)
                     work.set_row(
@@ -578,7 +618,7 @@ class Charge:
         now = [
             (
                 terms(work.described(entry)),
-                sorted(work.account(label(record)).number or 0 for record in entry.records),
+                sorted(work.account(work.label(record)).number or 0 for record in entry.records),
             )
             for entry in self._entries
         ]
@@ -596,7 +636,7 @@ def no_room(
         As `Store.charge`.
     """
     counting = limits.counting(scope, windows_only=windows_only)
-    names = [(record, label(record), entry.charge) for entry in entries for record in entry.records]
+    names = [(record, work.label(record), entry.charge) for entry in entries for record in entry.records]
     work.load(name for _, name, _ in names)
     asked = [(work.key(name), charge) for _, name, charge in names]
     work.load_numbers(limits.together(key for key, _ in asked))
@@ -627,13 +667,13 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     """Put rules in force, in a transaction; what they count of earlier charges is found in the entries."""
     replay = begun(work.connection)
     replay.feed_all(work.rows(replay.position))
-    members = {label(each) for rule in rules for group in rule.groups for each in group}
+    members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
     opened = [work.open_account(name) for name in sorted(members) if work.account(name).number is None]
     numbered = [
         {
             **rule.to_dict(),
-            "groups": [[work.account(label(each)).number for each in group] for group in rule.groups],
+            "groups": [[work.account(work.label(each)).number for each in group] for group in rule.groups],
         }
         for rule in rules
     ]
@@ -682,7 +722,9 @@ def happened(store: SQLStore, work: Work, event: Event, reserved: dict[int, int]
         put_rules_in(work, event.rules, event.by, event.reason, event.at)
         return
     if isinstance(event, Charged):
-        charge = Charge(event.entries, store.terms.fits, event.reserved, event.request, event.scope, event.at)
+        charge = Charge(
+            work.label, event.entries, store.terms.fits, event.reserved, event.request, event.scope, event.at
+        )
         receipt = charge(work)
         if event.reserved:
             reserved[event.position] = receipt.position

@@ -14,13 +14,13 @@ from accountant.stores.database import Database
 from accountant.stores.schema import RARE, VERSION
 
 
-def _index_folds(connection: Connection) -> None:
-    """From 3 to 4: the index of rare entries has those of folds, too."""
+def _index_rare(connection: Connection) -> None:
+    """From 3 to 4, and to 5: the index of rare entries has those of folds, and of keys, too."""
     connection.exec_driver_sql("DROP INDEX rare")
     connection.exec_driver_sql(f"CREATE INDEX rare ON entry (position) WHERE {RARE}")
 
 
-_UPGRADES: dict[int, Callable[[Connection], None]] = {3: _index_folds}
+_UPGRADES: dict[int, Callable[[Connection], None]] = {3: _index_rare, 4: _index_rare}
 
 
 def upgraded(database: Database, version: int) -> bool:

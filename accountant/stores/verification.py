@@ -209,7 +209,7 @@ def compare_tables(replay: Replay, connection: Connection) -> int:
     ):
         count += 1
         if commitment(stored_bytes(salt), name) != replay.commitments.get(number):
-            raise LedgerDamaged(f"account {number} is not of the record that its first entry commits it to")
+            raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
         if json.loads(spent) != written(replay.totals.spent(number)):
             raise LedgerDamaged(f"account {number} has not spent what the entries say")
         row = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -12,13 +12,14 @@ from sqlalchemy import Connection
 from accountant import clock
 from accountant.entry import Entry, entry_terms
 from accountant.filters.composition_theorem import Composition
+from accountant.gates.provenance import RecordId
 from accountant.limits import Limits, Row
 from accountant.place import Place, calling_place
 from accountant.recorded import describe
 from accountant.refusals import GateClosed
 from accountant.stores.amounts import Amounts
 from accountant.stores.anchor import Mark
-from accountant.stores.chain import canonical, chained, commitment, label, row_digest
+from accountant.stores.chain import canonical, chained, commitment, row_digest
 from accountant.stores.database import Database
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
 from accountant.stores.replay import limits_of
@@ -28,7 +29,7 @@ from mechanisms import Assumption
 class Account:
     """A record's account in one transaction."""
 
-    __slots__ = ("changed", "counted", "fresh", "name", "number", "salt", "spent")
+    __slots__ = ("changed", "counted", "fresh", "name", "number", "relabelled", "salt", "spent")
 
     def __init__(
         self, number: int | None, name: str, spent: Any, salt: bytes = b"", counted: str | None = None
@@ -40,6 +41,7 @@ class Account:
         self.salt = salt
         self.fresh = number is None
         self.changed = False
+        self.relabelled = False
 
 
 Kinds = dict[tuple[Any, ...], int]
@@ -62,7 +64,9 @@ class Work:
         opened: int,
         known_limits: dict[int, Limits],
         composition: Composition,
+        label: Callable[[RecordId], str],
     ) -> None:
+        self.label = label  # of a record
         self._composition = composition
         self._known_limits = known_limits
         self._database = database
@@ -102,8 +106,8 @@ class Work:
         """
         if self.epoch != self._opened:
             raise StoreMoved(
-                f"{self._database.name}: was adopted since this process opened it (epoch {self.epoch}, not "
-                f"{self._opened}): open it again"
+                f"{self._database.name}: was adopted, or its key of names changed, since this process opened it "
+                f"(epoch {self.epoch}, not {self._opened}): open it again"
             )
         if self._closed is not None:
             why, *place = json.loads(self._closed)
@@ -307,7 +311,7 @@ class Work:
                 self._numbered[account.number] = account
             self.set_spent(account, total)
         paid = [
-            [kind, [self._accounts[label(record)].number for record in entry.records]]
+            [kind, [self._accounts[self.label(record)].number for record in entry.records]]
             for kind, entry in zip(kinds, entries, strict=True)
         ]
         body: dict[str, Any] = {"paid": paid, "at": self.stamp(at)}
@@ -338,6 +342,17 @@ class Work:
         self._numbered[account.number] = account
         account.changed = True
         return [account.number, commitment(account.salt, name)]
+
+    def relabel(self, account: Account, name: str) -> list[Any]:
+        """Call an account otherwise from now on; return what the entry that does it says of it."""
+        account.name, account.salt = name, secrets.token_bytes(16)
+        account.relabelled = True
+        return [account.number, commitment(account.salt, name)]
+
+    def begin_epoch(self, epoch: int = 0) -> int:
+        """Begin an epoch, later than another that is known: whoever has the store open spends no more."""
+        self.epoch = max(self.epoch, epoch) + 1
+        return self.epoch
 
     def kind(self, entry: Entry) -> int:
         """Return where a kind of entry stands: mechanism, sensitivity, charge, place and note."""
@@ -430,9 +445,8 @@ class Work:
             self.append({"closed": [why, *where]})
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
-        """Begin an epoch: whoever has the store open, or a copy with the same anchor, spends no more."""
-        self.epoch = max(self.epoch, epoch) + 1
-        body = {"epoch": self.epoch, "location": location, "reason": reason, "missing": missing}
+        """Let this copy go on: whoever has the store open, or a copy with the same anchor, spends no more."""
+        body = {"epoch": self.begin_epoch(epoch), "location": location, "reason": reason, "missing": missing}
         self.append({"adopted": body, "at": self._clock or self._database.now(self.connection)})
         self._location = canonical(location)
 
@@ -479,7 +493,7 @@ class Work:
         changed = [
             (each, (each.number, each.name, each.salt, self._amounts.text(each.spent), each.counted))
             for each in self._accounts.values()
-            if each.changed
+            if each.changed or each.relabelled
         ]
         self._run(
             "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
@@ -488,6 +502,10 @@ class Work:
         self._run(
             "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
             [(*row[3:], row_digest(*row), row[0]) for each, row in changed if not each.fresh],
+        )
+        self._run(
+            "UPDATE account SET label = ?, salt = ?, digest = ? WHERE number = ?",
+            [(*row[1:3], row_digest(*row), row[0]) for each, row in changed if each.relabelled],
         )
         store = self.instance, self.epoch, self._location, self._closed, self._rules, self._clock
         if store != self._row:

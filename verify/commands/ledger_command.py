@@ -33,6 +33,12 @@ _anchor_option = click.option(
 )
 
 
+_names_option = click.option(
+    "--names",
+    help="The key's file, or env:VARIABLE, of a STORE that holds no names of records, but hashes under a key.",
+)
+
+
 @click.group("ledger")
 def ledger_group() -> None:
     """Verify, show, export, import and mend ledgers that last: files made by Accountant(..., store=...), or URLs."""
@@ -67,6 +73,7 @@ _THEOREMS = {
 )
 @click.option("--strict", is_flag=True, help="Refuse what rests on something that nobody checked.")
 @rules_option
+@_names_option
 def create(
     store: str,
     epsilon: float,
@@ -75,6 +82,7 @@ def create(
     trust: str,
     strict: bool,
     rules: Path | None,
+    names: str | None,
 ) -> None:
     """Make an empty STORE, for `dpwitness serve` or Accountant(..., store=STORE); its terms never change."""
     from accountant.budget import Budget
@@ -90,7 +98,7 @@ def create(
     try:
         existing(store).close()
     except ValueError:  # there is none
-        open_store(store, Terms(budget, theorem, Trust(trust), strict), rules=given).close()
+        open_store(store, Terms(budget, theorem, Trust(trust), strict), rules=given, names=names).close()
     else:
         raise click.UsageError(f"{store}: holds a ledger already")
     left = theorem.left(theorem.zero, budget).words
@@ -137,6 +145,8 @@ def _verified_json(found: Verified) -> dict[str, Any]:
         "epoch": found.head.epoch,
         "head": found.head.hash,
         "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
+        "hashed_names": found.replay.names is not None,
+        "erased_names": len(found.replay.erasures),
         "on_trust": list(found.trusted),
         "reserved": list(found.reserved),
     }
@@ -148,6 +158,11 @@ def _render(found: Verified, console: Console) -> None:
     for fold in found.replay.folds:
         words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)
+    if found.replay.names is not None:
+        console.print("records are named by hashes under a key")
+    if found.replay.erasures:
+        words = "names were erased; whoever came back began anew, with a whole budget"
+        console.print(f"{len(found.replay.erasures)} {words}", highlight=False, soft_wrap=True)
     for mechanism in found.trusted:
         console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
     if found.reserved:
@@ -157,16 +172,19 @@ def _render(found: Verified, console: Console) -> None:
 @ledger_group.command("left")
 @_store_argument
 @click.argument("records", nargs=-1)
+@_names_option
 @json_option
-def left(store: str, records: tuple[str, ...], as_json: bool) -> None:
+def left(store: str, records: tuple[str, ...], names: str | None, as_json: bool) -> None:
     """Say what RECORDS have spent in STORE, open reservations included, and have left; else, who has spent most.
 
     What is spent is rounded up and what is left down. A record that is called by a whole number is looked for as a
-    number and as a text. It only reads: STORE may be a copy, or in use.
+    number and as a text. Where STORE holds hashes of names, names are looked up under its key; a hash that is shown
+    (hmac-sha256:...), and what is shown for an erased name, is found without. It only reads: STORE may be a copy, or in
+    use.
     """
     from accountant.stores.opening import spent_in
 
-    terms, found = spent_in(store, [name for record in records for name in _names(record)])
+    terms, found = spent_in(store, [name for record in records for name in _names(record)], names)
     totals = {
         json.dumps(name): (
             standing.spent,
@@ -207,6 +225,11 @@ def left(store: str, records: tuple[str, ...], as_json: bool) -> None:
 
 def _names(record: str) -> list[int | str]:
     """Return the records that a word may name."""
+    from accountant.stores.names import pseudonym
+
+    shown = pseudonym(record)
+    if shown is not None:
+        return [shown]
     return [record, int(record)] if re.fullmatch("-?[0-9]{1,18}", record) else [record]
 
 
@@ -233,8 +256,9 @@ def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
 )
 @click.option("--by", default="", help="Who changes them; kept in the ledger.")
 @click.option("--reason", default="", help="Why; kept in the ledger.")
+@_names_option
 @json_option
-def rules(store: str, file: Path | None, by: str, reason: str, as_json: bool) -> None:
+def rules(store: str, file: Path | None, by: str, reason: str, names: str | None, as_json: bool) -> None:
     """List the limits of STORE beside its budget, and who set them when and why; with --set, put others in force.
 
     They count what was charged before, too.
@@ -243,7 +267,7 @@ def rules(store: str, file: Path | None, by: str, reason: str, as_json: bool) ->
     from accountant.stores.opening import open_store, verify_store
 
     if file is not None:
-        opened = open_store(store)
+        opened = open_store(store, names=names)
         try:
             opened.change_rules(read_rules(file), by, reason)
         finally:
@@ -380,6 +404,101 @@ def fold(
     click.echo(f"the head of an export made then: {found.hash}")
 
 
+@ledger_group.command("key")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--add", is_flag=True, help="Add a newer key to those of FILE, for `dpwitness ledger rotate`.")
+def key(file: Path, add: bool) -> None:
+    """Write a new key to FILE, under which a ledger holds hashes of names instead of names.
+
+    Keep FILE, and a copy, where the ledger and its backups are not. Whoever has both can tell whose account is whose;
+    without it nobody is charged any more, since everybody would be new.
+    """
+    from accountant.stores.names import add_key
+
+    add_key(file, rotate=add)
+    click.echo(f"{printable(str(file))}: a new key; keep a copy, not beside the ledger")
+
+
+@ledger_group.command("rotate")
+@_store_argument
+@click.option(
+    "--names",
+    required=True,
+    help="The file of its keys, oldest first, at least one of them new; or env:VARIABLE.",
+)
+@click.option("--by", required=True, help="Who does so; kept in the ledger.")
+@click.option("--reason", required=True, help="Why; kept in the ledger.")
+@_anchor_option
+def rotate(store: str, names: str, by: str, reason: str, anchor: Path | None) -> None:
+    """Hash what STORE calls its records under the newer keys of a file; names that were not hashed are from now on.
+
+    Nobody has spent less. Whoever has STORE open is refused, and opens it again with the file. All keys of the file are
+    needed from then on: a name is hashed under one after the other, so no list of names is needed. Exports and backups
+    from before name records as STORE did then.
+    """
+    from accountant.stores.names import NameKey
+    from accountant.stores.naming import rotate as rotated
+    from accountant.stores.opening import open_store
+
+    given = NameKey.read(names)
+    opened = open_store(store, anchor=anchor)
+    try:
+        count = rotated(opened, given, by, reason)
+    finally:
+        opened.close()
+    click.echo(f"{count} accounts are named by hashes under the newest key")
+
+
+@ledger_group.command("erase")
+@_store_argument
+@click.argument("record")
+@click.option("--by", required=True, help="Who does so; kept in the ledger.")
+@click.option(
+    "--reason", required=True, help="Why; kept in the ledger, so it must not say who the record is."
+)
+@click.option(
+    "--begins-anew",
+    is_flag=True,
+    help="Yes: whoever comes back by this name begins with a new account and a whole budget.",
+)
+@click.option("--number", is_flag=True, help="RECORD is a whole number, and not a text.")
+@_names_option
+@_anchor_option
+def erase(
+    store: str,
+    record: str,
+    by: str,
+    reason: str,
+    begins_anew: bool,
+    number: bool,
+    names: str | None,
+    anchor: Path | None,
+) -> None:
+    """Forget which account of STORE is RECORD's; what was spent stays in force, and no name leads to it any more.
+
+    So whoever comes back by this name is new to STORE: what they lose in all is bounded by the budget times one more
+    than how often they were erased, and --begins-anew must say that this is meant. Exports, backups and keys of
+    requests that hold the name are not changed. RECORD may be what STORE shows of it (hmac-sha256:...).
+    """
+    from accountant.stores.names import pseudonym
+    from accountant.stores.naming import erase as erased
+    from accountant.stores.opening import open_store
+
+    if not begins_anew:
+        raise click.UsageError(
+            "erased, a name leads to nobody: whoever comes back by it begins with a new account and a whole budget; "
+            "say --begins-anew if that is meant"
+        )
+    if number and not re.fullmatch("-?[0-9]{1,18}", record):
+        raise click.UsageError(f"RECORD {printable(record)}: must be a whole number")
+    opened = open_store(store, anchor=anchor, names=names)
+    try:
+        shown = erased(opened, int(record) if number else pseudonym(record) or record, by, reason)
+    finally:
+        opened.close()
+    click.echo(f"the account is called {shown} from now on")
+
+
 @ledger_group.command("export")
 @_store_argument
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
@@ -393,11 +512,15 @@ def export(store: str, file: Path) -> None:
 @ledger_group.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--store", required=True, help="The new store.")
-def import_(file: Path, store: str) -> None:
-    """Make a store of FILE, a ledger in JSON of this or an earlier version; it is renamed to FILE.imported."""
+@_names_option
+def import_(file: Path, store: str, names: str | None) -> None:
+    """Make a store of FILE, a ledger in JSON of this or an earlier version; it is renamed to FILE.imported.
+
+    With --names, the store holds hashes of names; those that are hashed in FILE stay so, under their key.
+    """
     from accountant.stores.imports import import_ledger
 
-    opened = import_ledger(file, store)
+    opened = import_ledger(file, store, names)
     click.echo(
         f"{len(opened)} charges are in {printable(opened.name)}; {printable(str(file))}.imported is for reading"
     )

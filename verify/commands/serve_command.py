@@ -56,6 +56,7 @@ _keys_option = click.option(
 @click.option(
     "--anchor", type=click.Path(path_type=Path), help="The file outside that keeps how far the store is."
 )
+@click.option("--names", help="The key's file of a ledger that holds hashes of names, or env:VARIABLE.")
 @click.option("--rate", default=100.0, show_default=True, help="Requests a second, for each key.")
 @click.option("--seconds", default=30.0, show_default=True, help="The longest that a request may take.")
 @click.option("--body", default=1 << 20, show_default=True, help="The most bytes of a request.")
@@ -70,6 +71,7 @@ def serve_command(
     certificate_key: Path | None,
     plain: bool,
     anchor: Path | None,
+    names: str | None,
     rate: float,
     seconds: float,
     body: int,
@@ -91,11 +93,13 @@ def serve_command(
         raise click.UsageError("--store, or --run, or both must be given")
     if anchor is not None and store is None:
         raise click.UsageError(f"--anchor {anchor}: is a ledger's, so --store must be given")
+    if names is not None and store is None:
+        raise click.UsageError(f"--names {names}: is a ledger's, so --store must be given")
     if unknown := sorted(made.keys() - named.keys()):
         raise click.UsageError(f"--build {unknown[0]}=...: there is no --run of this name")
     parts: list[Callable[[Limits], AbstractContextManager[Part]]] = []
     if store is not None:
-        parts.append(partial(ledger_at, store, anchor))
+        parts.append(partial(ledger_at, store, anchor, names))
     parts += [partial(run_at, name, _loader(folder, made.get(name))) for name, folder in named.items()]
     what = ", ".join(printable(each) for each in (*([store] if store is not None else ()), *named.values()))
     serve(

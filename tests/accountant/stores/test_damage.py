@@ -17,6 +17,8 @@ from accountant.stores.chain import START, canonical, chained
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
+from accountant.stores.names import NameKey, add_key, named
+from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
@@ -74,6 +76,30 @@ def folded(with_rules: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def renamed(with_rules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store whose names were hashed after they were not, and one of which was erased."""
+    path = tmp_path_factory.mktemp("renamed") / "ledger.db"
+    path.write_bytes(with_rules.read_bytes())
+    adopt(path, "a copy to be renamed")
+    add_key(key_of(path))
+    for again in (False, True):
+        store = open_store(path)
+        rotate(store, NameKey.read(key_of(path)), "ann", "why")
+        store.close()
+        if not again:
+            add_key(key_of(path), rotate=True)
+    store = open_store(path, names=key_of(path))
+    erase(store, "ä", "ann", "why")
+    store.close()
+    export_store(path, path.with_suffix(".json"))
+    return path
+
+
+def key_of(path: Path) -> Path:
+    return path.with_name("names.key")
+
+
 def said(path: Path) -> tuple[Any, dict[Any, Any]]:
     """Return what an accountant that opens a store, or reads an export, believes."""
     if path.suffix == ".json":
@@ -83,7 +109,7 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
         with sqlite3.connect(path) as connection:
             found = connection.execute("SELECT number, label FROM account NOT INDEXED").fetchall()
         connection.close()
-        names = {number: json.loads(label) for number, label in found}
+        names = {number: named(label) for number, label in found}
     counted = replay.limits and {name: replay.rows.get(number) for number, name in names.items()}
     terms = [replay.terms.to_dict(), replay.limits and replay.limits.rules, counted]
     return terms, {name: replay.totals.spent(number) for number, name in names.items()}
@@ -91,7 +117,7 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
 
 def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
     """Return what an accountant believes that opens a store, whose entries are not all verified then."""
-    store = open_store(path)
+    store = open_store(path, names=key_of(path) if key_of(path).exists() else None)
     try:
         spent = {record: store.spent(record) for record in RECORDS}
         assert spent == {
@@ -144,6 +170,21 @@ def test_30_changes_of_what_is_folded_are_refused_or_change_nothing(
     folded: Path, suffix: str, said: Callable[[Path], Any]
 ) -> None:
     silent_changes(folded.with_suffix(suffix), 30, said)
+
+
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_20_changes_of_what_is_hashed_or_erased_are_refused_or_change_nothing(
+    renamed: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(renamed.with_suffix(suffix), 20, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_4000_changes_of_what_is_hashed_or_erased_are_refused_or_change_nothing(
+    renamed: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(renamed.with_suffix(suffix), 4_000, said)
 
 
 @pytest.mark.slow
@@ -214,6 +255,14 @@ def epoch_again(entries: list[Any]) -> None:
     entries.append({"entry": {"adopted": {"epoch": 0, "location": {}}}})
 
 
+def unknown_labelled(entries: list[Any]) -> None:
+    entries.append({"entry": {"labelled": [[99, "0" * 64]]}})
+
+
+def unlabelled(entries: list[Any]) -> None:
+    entries.append({"entry": {"labelled": [[1, "0" * 64]]}})
+
+
 REHASHED: dict[Callable[[list[Any]], None], str] = {
     cheaper: "entry 2: charges epsilon = 0.01, less than the epsilon = 0.25 of its mechanism",
     over_budget: r"entry \d+: takes account 1 over its budget",
@@ -221,6 +270,8 @@ REHASHED: dict[Callable[[list[Any]], None], str] = {
     opened_twice: "entry 4: opens account 1 a second time",
     drawn_given_back: r"entry \d+: settles entry \d+, which is no open reservation",
     miscalibrated: "entry 2: its sensitivity is more than its mechanism is calibrated for",
+    unknown_labelled: r"entry \d+: names account 99, which was never opened",
+    unlabelled: "account 1 is not of the record that its entries commit it to",
     epoch_again: r"entry \d+: begins epoch 0 after epoch 0",
 }
 

@@ -19,8 +19,11 @@ from test_sharing import LIMIT, contradiction, threads
 from accountant import Accountant, Budget, BudgetExceeded, Rule, clock, spending_on
 from accountant.stores.export import read_export
 from accountant.stores.folding import fold
+from accountant.stores.names import NameKey, add_key
+from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.refusals import LedgerDamaged, StoreMoved
+from accountant.stores.sql_store import SQLStore
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
@@ -198,3 +201,31 @@ def test_rules_are_kept_and_looked_up_by_the_servers_clock(url: str) -> None:
     assert store.rules == tuple(rules[1:])
     store.close()
     assert verify_store(url).accounts == 3
+
+
+def test_names_are_hashed_rotated_and_erased(url: str, tmp_path: Path) -> None:
+    key = tmp_path / "names.key"
+    add_key(key)
+    accountant = opened(url, names=key)
+    for record in ("ann", 17, "17"):
+        accountant.release(HALF, value(accountant, record))
+    add_key(key, rotate=True)
+    store = open_store(url)
+    assert rotate(store, NameKey.read(key), "ann", "a key leaked") == 3
+    closed(accountant)
+    accountant = opened(url, names=key)
+    assert isinstance(accountant.ledger, SQLStore)
+    shown = erase(accountant.ledger, 17, "ann", "asked for")
+    store.close()
+    assert {each: accountant.spent(each).epsilon for each in ("ann", 17, "17", shown)} == {
+        "ann": Fraction(1, 2),
+        17: 0,
+        "17": Fraction(1, 2),
+        shown: Fraction(1, 2),
+    }
+    accountant.release(HALF, value(accountant))
+    with pytest.raises(BudgetExceeded):
+        accountant.release(HALF, value(accountant))
+    found = verify_store(url)
+    assert (found.accounts, len(found.replay.erasures), found.head.epoch) == (3, 1, 1)
+    closed(accountant)

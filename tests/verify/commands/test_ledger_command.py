@@ -217,3 +217,52 @@ def test_old_entries_are_folded(run, store, tmp_path):
     code, _, err = run("fold", store, "--before", "2000-01-01", "--by", "ann", "--reason", "room")
     assert code == 2
     assert "no entry that is so old" in err
+
+
+def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
+    path, key = tmp_path / "ledger.db", tmp_path / "names.key"
+    assert run("key", key)[0] == 0
+    assert run("create", path, "--epsilon", 1, "--names", key)[0] == 0
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0), store=path, names=key)
+    for record in ("ann", 17):
+        accountant.release(HALF, value(accountant, record))
+    accountant.ledger.close()
+    code, _, err = run("left", path, "ann")
+    assert code == 2
+    assert "key was not given" in err
+    found = json.loads(run("left", path, "ann", "17", "--names", key, "--json")[1])
+    assert {name: each["spent"]["epsilon"] for name, each in found.items()} == {
+        '"ann"': "1/2",
+        '"17"': "0",
+        "17": "1/2",
+    }
+    (shown,) = json.loads(run("left", path, "--json")[1])
+    assert shown.startswith('"hmac-sha256:')
+    assert json.loads(run("left", path, shown.strip('"'), "--json")[1])[shown]["spent"]["epsilon"] == "1/2"
+
+    words = ("--by", "ann", "--reason", "why")
+    assert "none of these keys is new" in run("rotate", path, "--names", key, *words)[2]
+    assert run("key", key)[0] == 2
+    assert run("key", key, "--add")[0] == 0
+    code, out, _ = run("rotate", path, "--names", key, *words)
+    assert (code, out) == (0, "2 accounts are named by hashes under the newest key\n")
+    assert json.loads(run("left", path, "ann", "--names", key, "--json")[1]) == {'"ann"': found['"ann"']}
+
+    code, _, err = run("erase", path, "ann", *words, "--names", key)
+    assert code == 2
+    assert "whole budget" in err
+    assert "must be a whole number" in run("erase", path, "ann", *words, "--number", "--begins-anew")[2]
+    assert "key was not given" in run("erase", path, "ann", *words, "--begins-anew")[2]
+    code, out, _ = run("erase", path, 17, *words, "--names", key, "--begins-anew", "--number")
+    assert code == 0
+    (erased,) = re.findall("erased:[0-9a-f]{32}", out)
+    assert json.loads(run("left", path, erased, "--json")[1])[f'"{erased}"']["spent"]["epsilon"] == "1/2"
+    found = json.loads(run("verify", path, "--json")[1])
+    assert (found["hashed_names"], found["erased_names"]) == (True, 1)
+    out = run("verify", path)[1]
+    assert "records are named by hashes under a key" in out
+    assert "1 names were erased; whoever came back began anew" in out
+
+    assert run("export", path, tmp_path / "ledger.json")[0] == 0
+    assert run("import", tmp_path / "ledger.json", "--store", tmp_path / "new.db", "--names", key)[0] == 0
+    assert json.loads(run("left", tmp_path / "new.db", "ann", "--names", key, "--json")[1])['"ann"']["spent"]

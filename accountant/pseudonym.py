@@ -1,0 +1,22 @@
+"""What stands in a ledger for the name of a record."""
+
+from __future__ import annotations
+
+
+class Pseudonym(str):
+    """What a store shows in the place of a record's name: a hash by a key, or that the name was erased.
+
+    It is a text, so that whatever counts and shows names takes it; but it is equal to no name, and nothing can be
+    released of a record called so.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pseudonym) and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((Pseudonym, str.__hash__(self)))

@@ -1,0 +1,143 @@
+"""What records are called in a store changes, and nobody has spent less: names are hashed, or erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from accountant.gates.provenance import RecordId
+from accountant.pseudonym import Pseudonym
+from accountant.stores.folded import begun
+from accountant.stores.names import NameKey, erased_label, named
+from accountant.stores.refusals import KeyRefused
+from accountant.stores.sql_store import SQLStore, check_said
+from accountant.stores.verification import compare_tables, has_run
+from accountant.stores.work import Work
+
+_IN_AN_ENTRY = 1_000
+
+
+def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
+    """Hash what a store calls its records under the newer of some keys, and return how many accounts that were.
+
+    A name is looked up under all of the keys, one after the other, from then on: who has an older one only, and the
+    store, finds nobody. So no list of names is needed, nobody is left out, and each account keeps what it has spent. A
+    store that holds names as they are holds their hashes afterwards. Whoever has the store open, this object included,
+    has to open it again.
+
+    The store is verified first, whole, in the same transaction.
+
+    Parameters
+    ----------
+    store
+        The store, open to be spent from.
+    key
+        All of its keys, and at least one that is new.
+    by, reason
+        Who does so, and why; kept in the ledger.
+
+    Raises
+    ------
+    KeyRefused
+        If the keys are not those of the store.
+    LedgerDamaged
+        If an entry or a table does not fit.
+    ValueError
+        If no key is new, a name or reason is missing, or the store is of a run.
+    """
+    check_said(by, reason)
+    with store.working(()) as work:
+        work.check()
+        _check_no_run(store, work)
+        replay = begun(work.connection)
+        replay.feed_all(work.rows(replay.position))
+        compare_tables(replay, work.connection)
+        try:
+            _, newer = key.split(replay.names)
+        except KeyRefused:
+            raise KeyRefused(
+                f"{store.name}: the keys that were given (names) do not begin with those under which it names records"
+            ) from None
+        if newer is None:
+            raise ValueError(
+                f"{store.name}: none of these keys is new; `dpwitness ledger key FILE --add` adds one to a file"
+            )
+        body = {
+            "check": key.check,
+            "epoch": work.begin_epoch(),
+            "at": work.time(),
+            "by": by,
+            "reason": reason,
+        }
+        work.append({"key": body})
+        work.load_numbers(replay.commitments)
+        labelled = list(_hashed(work, sorted(replay.commitments), newer))
+        for i in range(0, len(labelled), _IN_AN_ENTRY):
+            work.append({"labelled": labelled[i : i + _IN_AN_ENTRY]})
+    store.database.compact()
+    return len(labelled)
+
+
+def _hashed(work: Work, numbers: list[int], newer: NameKey) -> Iterator[list[Any]]:
+    for number in numbers:
+        account = work.by_number(number)
+        shown = named(account.name)
+        if not (isinstance(shown, Pseudonym) and shown.startswith("erased:")):
+            yield work.relabel(account, newer.hashed(account.name))
+
+
+def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
+    """Forget which account is a record's, and return what it is called instead: what it has spent stays in force.
+
+    Nobody can find the account by the name again, its holder neither: **who comes back by this name begins with a new
+    account and a whole budget**, so that what such a person loses in all is bounded by the budget times one more than
+    how often they were erased. Who must not begin anew is not erased: under a key the store holds no name.
+
+    Entries bind accounts to names by salted hashes; the salt goes with the name, and the chain stays what it was. What
+    is older and elsewhere (backups, exports, an archive of PostgreSQL's log) still has the name.
+
+    Parameters
+    ----------
+    store
+        The store, open to be spent from, its key at hand if it has one.
+    record
+        The record.
+    by, reason
+        Who does so, and why; kept in the ledger, so they must not say who the record is.
+
+    Raises
+    ------
+    KeyRefused
+        If the store's key is not at hand.
+    ValueError
+        If the record has no account or is in a group of a rule, a name or reason is missing, or the store is of a run.
+    """
+    check_said(by, reason)
+    name = store.names.label(record)
+    with store.working((name,)) as work:
+        work.check()
+        _check_no_run(store, work)
+        account = work.account(name)
+        if account.number is None:
+            raise ValueError(f"record={record!r}: has no account in {store.name}")
+        groups = [group for rule in (work.limits.rules if work.limits else ()) for group in rule.groups]
+        if any(account.number in group for group in groups):
+            raise ValueError(
+                f"record={record!r}: is in a group of a rule, whose other members' limits count what it has spent: put "
+                "rules in force first that do not name it"
+            )
+        label = erased_label()
+        body = {"account": work.relabel(account, label), "by": by, "reason": reason}
+        work.append({"erased": body, "at": work.time()})
+    store.database.compact()
+    shown = named(label)
+    assert isinstance(shown, Pseudonym)
+    return shown
+
+
+def _check_no_run(store: SQLStore, work: Work) -> None:
+    if has_run(work.connection):
+        raise ValueError(
+            f"{store.name}: is the ledger of a run, whose state and waiting sums name records, too: it holds names as "
+            "they are as long as it is there"
+        )
