@@ -160,7 +160,7 @@ def serve(
 
 
 @contextmanager
-def ledger_at(store: str, anchor: Path | None, names: str | None, limits: Limits) -> Iterator[Part]:
+def ledger_at(store: str, anchor: Path | None, limits: Limits, *, names: str | None = None) -> Iterator[Part]:
     """Open a ledger to be served.
 
     Parameters

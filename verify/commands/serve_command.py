@@ -99,7 +99,7 @@ def serve_command(
         raise click.UsageError(f"--build {unknown[0]}=...: there is no --run of this name")
     parts: list[Callable[[Limits], AbstractContextManager[Part]]] = []
     if store is not None:
-        parts.append(partial(ledger_at, store, anchor, names))
+        parts.append(partial(ledger_at, store, anchor, names=names))
     parts += [partial(run_at, name, _loader(folder, made.get(name))) for name, folder in named.items()]
     what = ", ".join(printable(each) for each in (*([store] if store is not None else ()), *named.values()))
     serve(
