@@ -98,7 +98,7 @@ SHELL = [
 
 @pytest.mark.parametrize(("page", "command"), SHELL)
 def test_commands_run(page, command, tmp_path, monkeypatch, capsys):
-    for name, text in re.findall(r"```toml\n# (\S+)\n(.*?)```", PAGES[page], flags=re.DOTALL):
+    for name, text in re.findall(r"```(?:toml|python)\n# (\S+\.\w+)\n(.*?)```", PAGES[page], flags=re.DOTALL):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     for each in (*writing_what_is_read_by(page, command), command):

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from accountant.compositions import composition_named
 from algorithms.blocks import BACKENDS, Executor, make_executor
-from algorithms.problems import LinearBandit, Problem, Value
+from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from mechanisms import Domain
 from verify.conduct import rules
 from verify.conduct.effort import EFFORTS, FALSE_ALARM
@@ -124,15 +124,18 @@ class Options:
             help="Of a learner: the theorem that enforces the claim, as in zcdp or 'renyi, failures=0.1'.",
         ),
     )
-    problem: Problem | LinearBandit | str | None = field(
+    problem: Problem | LinearBandit | LinearContexts | str | None = field(
         default=None,
         metadata=_facts(
-            "For learners: a problem, or its name in the catalogue; by default the learner's own.",
+            'For learners: a problem, its name in the catalogue, or ``"path/to/file.py:problem"`` (a problem, or a '
+            "function that makes one); by default the learner's own.",
             rules.being(
-                lambda value: isinstance(value, str | LinearBandit) or hasattr(value, "structure"),
+                lambda value: (
+                    isinstance(value, str | LinearBandit | LinearContexts) or hasattr(value, "structure")
+                ),
                 "a problem or its name",
             ),
-            help="A problem of the catalogue; default: the learner's own.",
+            help="A problem of the catalogue, or path/to/file.py:problem; default: the learner's own.",
         ),
     )
     settings: Mapping[str, Value] | None = field(

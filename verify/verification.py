@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from accountant.provenance import made_now
+from accountant.provenance import file_digest, made_now
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
@@ -39,7 +39,8 @@ from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
-from verify.subjects.resolve import Subject, registered_name, resolve
+from verify.subjects.own_problem import loaded_problem
+from verify.subjects.resolve import Subject, file_of, registered_name, resolve
 from verify.subjects.stubs import stubbed
 from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
@@ -188,6 +189,7 @@ def _answer(
     try:
         with time_limit(options.time_limit), stubbed(options.stub):
             found, claim, adversary = _found(subject, options)
+            problem = loaded_problem(options.problem)
     except TimeLimitReached:
         raise SubjectError(
             f"{_name(subject)}: does not import within the time limit of {options.time_limit:g} s"
@@ -225,7 +227,7 @@ def _answer(
     bets = Bets(seed, account, file) if options.bets else None
     with _one_thread(), interrupts() as presses:
         tester = (bets or SingleLook()) if tests else None
-        asked = Inquiry(found, claim, conduct, options, tester, adversary)
+        asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
         own_claim, evidence = asked.answer()
         presses.report_follows()
         if bets is not None:
@@ -306,6 +308,8 @@ def _settings_of_law(
         rounds = learner_effort(found, effort, options.horizon).accounting_rounds
     problem, settings = options.problem, options.settings or {}
     named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
+    if (file := file_of(problem)) is not None:
+        named = f"{named}, {file_digest(file)}"
     law = {"problem": named, "horizon": str(rounds), **{key: str(settings[key]) for key in sorted(settings)}}
     return law if adversary is None else {**law, "adversary": adversary_words(adversary)}
 

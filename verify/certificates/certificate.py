@@ -279,6 +279,8 @@ def said_options(options: Options) -> dict[str, Any]:
         value = getattr(options, name)
         if name in SAID and (name == "seed" or value not in (default, {}, [])):
             said[name] = _plain(name, value)
+            if name == "problem" and names_file(value):
+                raise ValueError(f"problem={value!r}: a certificate names problems of the catalogue only")
         elif facts.repeats and value != default and name not in (*SAID, "epsilon", "delta", "composition"):
             raise ValueError(f"{name}={value!r}: a certificate is about a proof, and takes none")
     return said

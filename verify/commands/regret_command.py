@@ -51,7 +51,7 @@ from verify.regret_claims.regret import DEFAULT_ERROR, regret, stated_value
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport, RegretVerdict
 from verify.regret_claims.scaling import fit_scaling
 from verify.subject_error import SubjectError
-from verify.subjects.resolve import every_learner, is_registered, resolve
+from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
 from verify.verdict.json_form import json_able
 
 _Asked = TypeVar("_Asked")
@@ -164,6 +164,8 @@ def regret_command(
         if learner is None or asked:
             raise SettingError("--plot: draws one learner's regret against its theorem")
         check_plot(plot)
+    if learner is None and names_file(options["problem"] or ""):
+        raise SettingError(f"--problem {options['problem']}: name a learner")
     if learner is None and part is not None:
         raise SettingError("--part: of one learner's runs; not with --all or --printed")
     if learner is None and store is not None and backend == "dask":
@@ -200,14 +202,19 @@ def _asked(local_claim: float | None, growth: bool, scaling: str | None) -> tupl
 
 def _show_one(learner: str, plot: Path | None, options: dict[str, Any], seconds: float, as_json: bool) -> int:
     """Show a learner's report, and return its exit code."""
-    data = _answer(learner, lambda tell: regret(learner, progress=tell, **options).json(), seconds)
-    report = RegretReport.from_json(data)
+    report = RegretReport.from_json(_report(learner, options, seconds))
     if plot is not None:
         from verify.regret_claims.plot_claim import plot_claim
 
-        plot_claim(report, _twin(report, options), plot)
+        plot_claim(report, _twin(report, options, seconds), plot)
     show(as_json, report.json, partial(_render, report))
     return report.exit_code
+
+
+def _report(learner: str, options: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Return a learner's report as JSON data."""
+    own = names_file(options["problem"] or "")
+    return _answer(learner, lambda tell: regret(learner, progress=tell, **options).json(), seconds, own=own)
 
 
 def _show_all(executor: Executor, options: dict[str, Any], seconds: float, as_json: bool) -> int:
@@ -340,10 +347,12 @@ def _learner(name: str) -> LearnerSubject:
     return subject
 
 
-def _answer(learner: str, find: Callable[[Progress], dict[str, Any]], seconds: float) -> dict[str, Any]:
-    """Return JSON data about a learner; a user's runs in a process of its own."""
+def _answer(
+    learner: str, find: Callable[[Progress], dict[str, Any]], seconds: float, *, own: bool = False
+) -> dict[str, Any]:
+    """Return JSON data about a learner; a user's, or one on a problem of a user's `own`, runs in another process."""
     with redirect_stdout(sys.stderr), shown_progress(learner) as tell:
-        if is_registered(learner):
+        if is_registered(learner) and not own:
             return _in_time(learner, lambda: find(tell), seconds)
         data: Any = in_own_process(
             lambda reports: _in_time(learner, lambda: find(reports.progress), seconds),
@@ -422,16 +431,15 @@ def _render_local(data: Mapping[str, Any], console: Console) -> None:
     )
 
 
-def _twin(report: RegretReport, options: Mapping[str, Any]) -> RegretReport | None:
+def _twin(report: RegretReport, options: Mapping[str, Any], seconds: float) -> RegretReport | None:
     """Return the report of the learner without privacy on the same instance; None if there is none."""
     entry = every_learner.get(report.learner)
     twin = None if entry is None else _TWINS.get(entry.family)
     if twin is None or twin == report.learner:
         return None
-    keep = ("problem", "seed", "runs", "delta", "workers", "store")
-    return regret(
-        twin, **{name: options[name] for name in keep}, epsilon=report.epsilon, horizon=report.horizon
-    )
+    kept = {name: options[name] for name in ("problem", "seed", "runs", "delta", "workers", "store")}
+    kept |= {"epsilon": report.epsilon, "horizon": report.horizon}
+    return RegretReport.from_json(_report(twin, kept, seconds))
 
 
 def _severity(code: int) -> int:

@@ -74,7 +74,7 @@ def verify_command(
         if options["anytime"] or options["wealth"] is not None:
             raise SettingError("--plot: bets (--anytime, --wealth) give a bound and no band to draw")
         check_plot(plot)
-    isolated = not _is_ours(named, options["adversary"])
+    isolated = not _is_ours(named, options["adversary"], options["problem"])
     with interrupts():  # until the report is printed
         with (
             redirect_stdout(sys.stderr),
@@ -111,7 +111,7 @@ def _show_mutants(
                 runs = catalogue_mutants(MutantOptions(progress=tell, **options))
             else:
                 named, adjacency = named_subject(subject, command, domain, neighbours)
-                isolated = not _is_ours(named, options["adversary"])
+                isolated = not _is_ours(named, options["adversary"], options["problem"])
                 runs = [
                     verify_mutants(named, neighbours=adjacency, isolated=isolated, progress=tell, **options)
                 ]
@@ -122,6 +122,6 @@ def _show_mutants(
     return max((run.exit_code for run in runs), default=0)
 
 
-def _is_ours(subject: object, adversary: str | None) -> bool:
+def _is_ours(subject: object, *named: str | None) -> bool:
     """Whether no code but this library's takes part, which ends when it should."""
-    return is_registered(subject) and (adversary is None or not names_file(adversary))
+    return is_registered(subject) and not any(name is not None and names_file(name) for name in named)

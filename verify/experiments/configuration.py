@@ -18,10 +18,6 @@ from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import DEFAULT_DELTA, Learner
 from algorithms.linear.contextual_play import simulate_contexts
 from algorithms.problems import (
-    LinearBandit,
-    LinearContexts,
-    Problem,
-    ProblemError,
     Value,
     contextual_problems,
     linear_problems,
@@ -35,8 +31,9 @@ from verify.experiments.simulated_runs import SimulatedRuns
 from verify.learners.learner_subject import LearnerSubject, blaming, choose_problem, initial_records
 from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_subject import build_linear, is_linear, simulate_linear
-from verify.subject_error import SubjectError, failing_place, words_of_error
-from verify.subjects.resolve import every_learner, load_object, names_file, resolve
+from verify.subject_error import SubjectError
+from verify.subjects.own_problem import loaded_problem
+from verify.subjects.resolve import every_learner, names_file, resolve
 
 
 @dataclass(frozen=True)
@@ -129,9 +126,7 @@ def simulated(
     }
     privacy: dict[str, Any] = {"epsilon": configuration.epsilon, "delta": configuration.delta}
     named = configuration.problem
-    problem: Problem | LinearBandit | LinearContexts | str | None = named
-    if named is not None and names_file(named):
-        problem = _own_problem(named)
+    problem = loaded_problem(named)
     share: Callable[[float], None] = lambda done: progress(done, "simulating")  # noqa: E731
     further: dict[str, Any] = {}
     if isinstance(subject, BanditSubject):
@@ -180,40 +175,6 @@ def simulated(
     if named is not None and problem is not named:
         problem_name = named
     return SimulatedRuns(trace, subject.name, problem_name, subject.form.neighbours.value, further)
-
-
-def _own_problem(reference: str) -> Problem | LinearBandit | LinearContexts:
-    """Return the problem that a user's file has or makes.
-
-    Raises
-    ------
-    SubjectError
-        If there is no such file or object, or its function raises an error.
-    ProblemError
-        If it is no problem.
-    """
-    found: Any = load_object(reference)
-    if callable(found) and not isinstance(found, type) and not _is_problem(found):
-        try:
-            found = found()
-        except Exception as error:  # whatever a user's function raises
-            raise SubjectError(
-                f"{reference} raised {words_of_error(error)} (at {failing_place(error)})"
-            ) from error
-    if not _is_problem(found):
-        raise ProblemError(
-            f"{reference} is of type {type(found).__name__}; must be a problem (algorithms.problems.SemiBandit, "
-            "Cascade, LinearBandit, LinearContexts ...), or a function without arguments that makes one"
-        )
-    own: Problem | LinearBandit | LinearContexts = found
-    return own
-
-
-def _is_problem(value: Any) -> bool:
-    needed = ("structure", "means", "draw_feedback", "expected_reward", "benchmark")
-    return isinstance(value, LinearBandit | LinearContexts) or (
-        not isinstance(value, type) and all(hasattr(value, name) for name in needed)
-    )
 
 
 @functools.cache

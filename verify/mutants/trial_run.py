@@ -22,6 +22,7 @@ from verify.linear.contextual_subject import build_contextual, is_contextual
 from verify.linear.linear_data import play_on
 from verify.linear.linear_subject import build_linear, is_linear, linear_rounds
 from verify.options import Options
+from verify.subjects.own_problem import loaded_problem
 
 
 def rounds_of(subject: LearnerSubject, options: Options) -> int:
@@ -41,20 +42,20 @@ def acts(subject: LearnerSubject, fault: Fault, options: Options, epsilon: float
     rounds = rounds_of(subject, options)
     gate = Simulation(options.seed, 1)
     seed = np.random.SeedSequence(options.seed)
-    settings = options.settings or {}
+    asked, settings = loaded_problem(options.problem), options.settings or {}
     numbers: Any = {"epsilon": epsilon, "delta": delta, "horizon": rounds}
     learner: Any
     steps: Any
     if is_linear(subject):
-        build_phased, clients, _ = build_linear(subject, options.problem, settings, **numbers)
+        build_phased, clients, _ = build_linear(subject, asked, settings, **numbers)
         learner = build_phased(gate)
         steps = play_on(learner, clients, gate, seed)
     elif is_contextual(subject):
-        build_policy, contexts, _ = build_contextual(subject, options.problem, settings, **numbers)
+        build_policy, contexts, _ = build_contextual(subject, asked, settings, **numbers)
         learner = build_policy(gate)
         steps = play_users(learner, drawn_users(contexts, rounds, np.random.default_rng(seed)), gate)
     else:
-        problem, own, _ = choose_problem(subject, options.problem, settings)
+        problem, own, _ = choose_problem(subject, asked, settings)
         learner = learner_builder(subject.make, problem, settings=own, **numbers)(gate)
         steps = play_records(learner, problem, gate, _records(problem, rounds, fault, seed))
     try:

@@ -19,6 +19,7 @@ from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
     LinearBandit,
+    LinearContexts,
     Problem,
     SettingError,
     Value,
@@ -44,7 +45,8 @@ from verify.regret_claims.speaking_instances import (
     with_clients,
 )
 from verify.subject_error import SubjectError
-from verify.subjects.resolve import resolve
+from verify.subjects.own_problem import loaded_problem
+from verify.subjects.resolve import names_file, resolve
 
 _CHECKPOINTS = 10
 _LONGEST = {
@@ -82,7 +84,8 @@ def regret(
     learner
         A registered name, ``"path/to/file.py:Class"``, or a learner class.
     problem, settings
-        What is played; without both, the family's easiest problem, on which a bound speaks first.
+        What is played: a problem, its name, or ``"path/to/file.py:problem"``; without both, the family's easiest
+        problem, on which a bound speaks first.
     epsilon
         The learner's epsilon; by default the least of 1, 2, 5, ... at which the bound speaks within a horizon that can
         be run, or 1.
@@ -130,7 +133,9 @@ def regret(
             "`dpwitness simulate` measures it"
         )
     _check(epsilon, delta, horizon, runs, error, seed)
-    asked = _choose(subject, problem, settings or {}, epsilon, delta, horizon, _stated(subject, bound))
+    asked = _choose(
+        subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, _stated(subject, bound)
+    )
     played = asked.instance
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
@@ -152,7 +157,7 @@ def regret(
     bounds = np.array([_bound_at(asked, int(t)) for t in rounds])
     return RegretReport(
         learner=subject.name,
-        problem=asked.problem,
+        problem=problem if isinstance(problem, str) and names_file(problem) else asked.problem,
         epsilon=played.epsilon,
         delta=played.delta,
         neighbours=subject.form.neighbours.value,
@@ -262,7 +267,7 @@ def _bound_at(asked: _Asked, rounds: int) -> float:
 
 def _choose(
     subject: LearnerSubject,
-    problem: Problem | LinearBandit | str | None,
+    problem: Problem | LinearBandit | LinearContexts | str | None,
     settings: Mapping[str, Value],
     epsilon: float | None,
     delta: float,

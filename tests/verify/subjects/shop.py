@@ -1,0 +1,65 @@
+"""Problems of a user's: a structure with an oracle of its own, and one of each other family; and what is wrong."""
+
+import numpy as np
+
+from algorithms.problems import Cascade, LinearBandit, LinearContexts, SemiBandit
+
+
+class TwoShelves:
+    """An item of each shelf; the oracle, which is quick and careless, finds half of the best with probability 0.9."""
+
+    arms, size = 6, 2
+    alpha, beta = 0.5, 0.9
+    smoothness_l1, smoothness_linf = 1.0, 2.0
+
+    def solve(self, weights):
+        return np.stack([weights[:, :3].argmax(axis=1), 3 + weights[:, 3:].argmax(axis=1)], axis=1)
+
+    def reward(self, super_arm, means):
+        return means[super_arm].sum(axis=1)
+
+    def optimum(self, means):
+        return float(means[:3].max() + means[3:].max())
+
+    def super_arms(self):
+        return ((one, other) for one in range(3) for other in range(3, 6))
+
+
+MEANS = [0.1, 0.2, 0.9, 0.3, 0.4, 0.8]
+shelves = SemiBandit(TwoShelves(), MEANS)
+cascade = Cascade(5, 2, [0.1, 0.2, 0.3, 0.4, 0.5])
+clients = LinearBandit(np.eye(3), [0.5, 0.1, 0.0], 0.1, 10**5, "signs")
+visitors = LinearContexts(np.array([0.6, 0.3]), 4)
+number = 3
+
+
+def made():
+    return shelves
+
+
+def raises():
+    raise RuntimeError("no data today")
+
+
+def with_oracle(solve, **changed):
+    kind = type("Changed", (TwoShelves,), {"solve": solve, **changed})
+    return lambda: SemiBandit(kind(), MEANS)
+
+
+good = TwoShelves.solve
+floats = with_oracle(lambda self, weights: good(self, weights).astype(float))
+flat = with_oracle(lambda self, weights: good(self, weights)[0])
+twice = with_oracle(lambda self, weights: good(self, weights)[:, [0, 0]])
+beyond = with_oracle(lambda self, weights: good(self, weights) + 5)
+first_padded = with_oracle(lambda self, weights: np.full((len(weights), 2), [-1, 4]))
+of_others = with_oracle(lambda self, weights: good(self, weights[np.zeros(len(weights), int)]))
+worst = with_oracle(lambda self, weights: good(self, -weights), beta=1.0, alpha=1.0)
+low_optimum = with_oracle(good, optimum=lambda self, means: 0.1)
+no_share = with_oracle(good, alpha=0.0)
+matrix = with_oracle(good, reward=lambda self, super_arm, means: means[super_arm])
+
+
+def bare():
+    found = with_oracle(good)()
+    object.__setattr__(found, "structure", type("Bare", (), {"arms": 6, "size": 2})())
+    return found

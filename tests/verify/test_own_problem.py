@@ -1,0 +1,130 @@
+"""A problem in a user's file, on the command lines that take one; and every way in which it can be wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from algorithms.problems import ProblemError, SemiBandit
+from verify import command_line, regret, verify
+from verify.subject_error import SubjectError
+from verify.subjects.own_problem import own_problem
+
+SHOP = f"{Path(__file__).parent / 'subjects' / 'shop.py'}"
+FEW = ("--effort", "quick", "--horizon", "20", "--samples", "4000", "--json")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpwitness", *arguments])
+        with pytest.raises(SystemExit) as left:
+            command_line.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("learner", "problem", "delta"),
+    [
+        ("cucb-ldp2", "shelves", None),
+        ("cascade-ucb-rr", "made_cascade", None),
+        ("dp-dpe-central", "clients", "1e-5"),
+        ("dp-linucb", "visitors", "1e-5"),
+    ],
+)
+def test_verify_and_simulate_play_it(run, learner, problem, delta):
+    named = f"{SHOP}:{problem.removeprefix('made_')}"
+    privacy = ("--epsilon", "1", *(() if delta is None else ("--delta", delta)))
+    code, out, err = run("verify", learner, "--problem", named, *privacy, *FEW)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["verdict"] == "certified"
+    rounds = ("--horizon", "1000", "--runs", "2", "--json")
+    code, out, err = run("simulate", learner, "--problem", named, *privacy, *rounds)
+    assert (code, err) == (0, "")
+    assert json.loads(out)["problem"] == named
+
+
+def test_regret_holds_it_against_the_theorem(run):
+    """An oracle with alpha and beta below 1; its structure lists its super arms."""
+    given = ("--epsilon", "2", "--horizon", "500", "--runs", "2", "--json")
+    code, out, _ = run("regret", "cucb-ldp2", "--problem", f"{SHOP}:made", *given)
+    found = json.loads(out)
+    assert code == 3
+    assert (found["verdict"], found["problem"]) == ("vacuous", f"{SHOP}:made")
+    assert found["theorem"]["gaps"] == "enumeration"
+
+
+def test_python_takes_the_name_too():
+    kept = own_problem(f"{SHOP}:shelves")
+    assert isinstance(kept, SemiBandit)
+    assert kept.benchmark == pytest.approx(0.45 * 1.7)
+    found = verify("cucb-ldp2", epsilon=1.0, problem=f"{SHOP}:made", effort="quick", horizon=20, samples=2000)
+    assert found.verdict == "certified"
+    report = regret("cucb-ldp2", problem=f"{SHOP}:shelves", horizon=100, runs=2)
+    assert report.problem == f"{SHOP}:shelves"
+    assert f"--problem {SHOP}:shelves" in report.reproduce
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("number", "is of type int; must be a problem"),
+        ("floats", r"returned float64 of shape \(8, 2\); must be whole numbers of shape"),
+        (
+            "flat",
+            r"returned int64 of shape \(2,\); must be whole numbers of shape \(lanes, size\) = \(8, 2\)",
+        ),
+        ("twice", "must be different arms from 0 to 5"),
+        ("beyond", "must be different arms from 0 to 5"),
+        ("first_padded", "padding must stand at the end"),
+        ("of_others", "an answer must depend on the weights of its own lane only"),
+        ("worst", "but alpha = 1 of the optimum .* is more"),
+        ("low_optimum", r"above optimum 0.1; must be the largest of all"),
+        ("no_share", "alpha = 0.0: must be above 0 and at most 1"),
+        ("matrix", r"reward of one lane has shape \(1, 2\); must be \(1,\)"),
+        (
+            "bare",
+            "Bare lacks alpha, beta, smoothness_l1, .* optimum: must be as algorithms.problems.SuperArms",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(name, words):
+    with pytest.raises(ProblemError, match=words):
+        own_problem(f"{SHOP}:{name}")
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"), [("raises", "raised RuntimeError: no data today"), ("nothing", "has no object")]
+)
+def test_what_cannot_be_had_is_said(problem, words):
+    with pytest.raises(SubjectError, match=words):
+        own_problem(f"{SHOP}:{problem}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("verify", "cucb-ldp2", "--problem", f"{SHOP}:cascade"), "plays semi-bandit and matroid and bandit"),
+        (("verify", "cucb-ldp2", "--problem", f"{SHOP}:clients"), "cucb-ldp2 plays no linear problems"),
+        (("verify", "dp-linucb", "--delta", "0.1", "--problem", f"{SHOP}:made"), "plays contextual problems"),
+        (("verify", "cucb-ldp2", "--problem", f"{SHOP}:made", "--set", "arms=3"), "takes no settings"),
+        (("certify", "cucb-ldp2", "--problem", f"{SHOP}:made"), "problems of the catalogue only"),
+    ],
+)
+def test_refusals(run, arguments, words):
+    code, out, err = run(*arguments, "--epsilon", "1")
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_all_learners_at_once_play_no_file(run):
+    code, _, err = run("regret", "--all", "--problem", f"{SHOP}:made")
+    assert code == 2
+    assert "name a learner" in err

@@ -1,0 +1,144 @@
+"""A problem of one's own: ``path/to/file.py:problem``, checked before anything is played on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
+from verify.subject_error import SubjectError, failing_place, words_of_error
+from verify.subjects.resolve import load_object, names_file
+
+AnyProblem = Problem | LinearBandit | LinearContexts
+
+_MEMBERS = ("structure", "means", "draw_feedback", "expected_reward")
+_LANES = 8
+_ROUNDING = 1e-9
+
+
+def loaded_problem(problem: AnyProblem | str | None) -> AnyProblem | str | None:
+    """Return a problem; of the name of one in a file, what the file has or makes.
+
+    Raises
+    ------
+    SubjectError, ProblemError
+        As `own_problem`.
+    """
+    return own_problem(problem) if isinstance(problem, str) and names_file(problem) else problem
+
+
+def own_problem(reference: str) -> AnyProblem:
+    """Return the problem that a user's file has or makes.
+
+    A structure of the user's own is asked a few questions: what its oracle returns, and whether that is worth what
+    `alpha` says (where `beta` is 1).
+
+    Raises
+    ------
+    SubjectError
+        If there is no such file or object, or its code raises an error.
+    ProblemError
+        If it is no problem, or its structure does not keep to what `algorithms.problems.SuperArms` says.
+    """
+    found: Any = load_object(reference)
+    try:
+        if callable(found) and not isinstance(found, type) and not _is_problem(found):
+            found = found()
+        if not _is_problem(found):
+            raise ProblemError(
+                f"{reference} is of type {type(found).__name__}; must be a problem (algorithms.problems.SemiBandit, "
+                "Cascade, LinearBandit, LinearContexts ...), or a function without arguments that makes one"
+            )
+        if not isinstance(found, LinearBandit | LinearContexts):
+            _check_structure(found, reference)
+            float(found.benchmark)
+    except ProblemError:
+        raise
+    except Exception as error:  # whatever a user's code raises
+        raise SubjectError(
+            f"{reference} raised {words_of_error(error)} (at {failing_place(error)})"
+        ) from error
+    own: AnyProblem = found
+    return own
+
+
+def _is_problem(value: Any) -> bool:
+    return isinstance(value, LinearBandit | LinearContexts) or (
+        not isinstance(value, type) and all(hasattr(value, name) for name in _MEMBERS)
+    )
+
+
+def _check_structure(problem: Problem, reference: str) -> None:
+    """Refuse a structure whose oracle's answers are no super arms, or are worth less than it says."""
+    structure: SuperArms = problem.structure
+    name = f"{reference}: {type(structure).__name__}"
+    missing = [each for each in _STRUCTURE if not hasattr(structure, each)]
+    if missing:
+        raise ProblemError(
+            f"{name} lacks {', '.join(missing)}: must be as algorithms.problems.SuperArms says"
+        )
+    for each in ("alpha", "beta"):
+        value = getattr(structure, each)
+        if not 0.0 < value <= 1.0:
+            raise ProblemError(f"{name}: {each} = {value!r}: must be above 0 and at most 1")
+    arms, size = structure.arms, structure.size
+    weights = np.random.default_rng(0).random((_LANES, arms))
+    weights[0] = problem.means
+    answers = np.asarray(structure.solve(weights))
+    if answers.shape != (_LANES, size) or answers.dtype.kind not in "iu":
+        raise ProblemError(
+            f"{name}: solve of weights {weights.shape} returned {answers.dtype} of shape {answers.shape}; must be "
+            f"whole numbers of shape (lanes, size) = {(_LANES, size)}"
+        )
+    for answer in answers:
+        played = answer[answer >= 0]
+        if (
+            np.unique(played).size < played.size
+            or played.max(initial=-1) >= arms
+            or answer.min(initial=0) < -1
+        ):
+            raise ProblemError(
+                f"{name}: solve returned {answer.tolist()}; must be different arms from 0 to {arms - 1}, and -1 as "
+                "padding"
+            )
+        if (answer[played.size :] >= 0).any():
+            raise ProblemError(f"{name}: solve returned {answer.tolist()}; padding must stand at the end")
+    for lane in range(_LANES):
+        alone = np.asarray(structure.solve(weights[lane : lane + 1]))
+        if not np.array_equal(alone, answers[lane : lane + 1]):
+            raise ProblemError(
+                f"{name}: solve returned {answers[lane].tolist()} among other lanes and {alone[0].tolist()} alone; an "
+                "answer must depend on the weights of its own lane only"
+            )
+        _check_worth(structure, answers[lane : lane + 1], weights[lane], name)
+
+
+def _check_worth(structure: SuperArms, answer: Any, weights: Any, name: str) -> None:
+    """Refuse an oracle's answer that is better than the optimum, or, where that counts, too far below it."""
+    rewards, best = np.asarray(structure.reward(answer, weights)), float(structure.optimum(weights))
+    if rewards.shape != (1,):
+        raise ProblemError(f"{name}: reward of one lane has shape {rewards.shape}; must be (1,)")
+    reward, tolerance = float(rewards[0]), _ROUNDING * max(1.0, abs(best))
+    if reward > best + tolerance:
+        raise ProblemError(
+            f"{name}: solve found reward {reward:.6g}, above optimum {best:.6g}; must be the largest of all"
+        )
+    if structure.beta == 1 and reward < structure.alpha * best - tolerance:
+        raise ProblemError(
+            f"{name}: solve found reward {reward:.6g}, but alpha = {structure.alpha:g} of the optimum {best:.6g} is "
+            "more; say a smaller alpha, or beta below 1 if it only sometimes fails"
+        )
+
+
+_STRUCTURE = (
+    "arms",
+    "size",
+    "alpha",
+    "beta",
+    "smoothness_l1",
+    "smoothness_linf",
+    "solve",
+    "reward",
+    "optimum",
+)
