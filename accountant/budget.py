@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from mechanisms import ApproximateProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import real
+from mechanisms.parameters import real, whole
 from mechanisms.rounding import up
 
 
@@ -54,6 +55,24 @@ class Budget:
     def unlimited(cls) -> Budget:
         """Return the budget that never refuses: for measuring what a run costs."""
         return cls(math.inf, 1.0)
+
+    def for_group(self, size: int) -> Budget:
+        """Return what groups of up to ``size`` records lose together, if each loses at most this.
+
+        (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up; see `mechanisms.for_group`.
+
+        Raises
+        ------
+        ParameterError
+            If the size is not a whole number of at least 1.
+        """
+        if math.isinf(self.epsilon):
+            whole("group size", size, least=1)
+            return self if size == 1 or self.delta == 0.0 else Budget.unlimited()
+        found = for_group(ApproximateProfile(Fraction(self.epsilon), self.delta), size)
+        if not isinstance(found, ApproximateProfile):
+            return Budget.unlimited()
+        return Budget(up(found.epsilon_bound), found.delta_bound)
 
 
 class Amount(Protocol):

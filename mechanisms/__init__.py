@@ -32,6 +32,7 @@ from mechanisms.discrete_gaussian import DiscreteGaussian, DiscreteGaussianProfi
 from mechanisms.discrete_laplace import DiscreteLaplace, DiscreteLaplaceProfile
 from mechanisms.domain import Ball, Box, Domain, Interval
 from mechanisms.gaussian import Gaussian, GaussianProfile
+from mechanisms.group_privacy import for_group
 from mechanisms.hybrid_counter import Hybrid
 from mechanisms.laplace import Laplace, LaplaceProfile
 from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp, to_opendp
@@ -149,6 +150,7 @@ __all__ = [
     "ZeroConcentratedProfile",
     "assumptions_of",
     "convert",
+    "for_group",
     "from_opendp",
     "mechanism_from_dict",
     "noise_source",

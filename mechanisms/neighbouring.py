@@ -32,6 +32,10 @@ class Neighbouring(Enum):
         """What differs between two neighbours, for a sentence."""
         return _WORDS[self]
 
+    def of_groups(self, size: int) -> str:
+        """Return the name, with how many records change together if that is not one."""
+        return self.value if size == 1 else f"{self.value}, groups of {size}"
+
     @classmethod
     def named(cls, name: object) -> Neighbouring:
         """Return the relation of this name, whatever its case and whether words are joined by hyphens.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
@@ -30,21 +30,24 @@ _SAMPLE = 12
 
 @dataclass(frozen=True)
 class SubsampledGaussianLoss(PrivacyLoss):
-    """Loss of the pair ((1-q) N(0,σ²) + q N(1,σ²), N(0,σ²)), or of the reversed pair if ``added``.
+    """Loss of the pair (Σ_j C(k,j) q^j (1-q)^{k-j} N(j,σ²), N(0,σ²)), or of the reversed pair if ``added``.
 
-    With v = (2x-1)/2σ² and l(x) = ln(1-q + q e^v), A(w) = E[e^{w l(x)}] under x ~ N(0, σ²): M(z) = A(z+1) if
-    a record is removed, A(-z) if one is added.
+    For one record, k = 1, it is ((1-q) N(0,σ²) + q N(1,σ²), N(0,σ²)); for groups see `SampledGroupProfile`.
 
-    Trapezoid rule of step g (Poisson summation in the strip |Im x| < a, a < πσ²): there
-    |φ_σ(x+ia)| = φ_σ(x) e^{a²/2σ²}, |Im l| <= a/σ², Re l <= l(x) and Re l >= l(x) + ln cos(a/2σ²), because
-    |α + βe^{iθ}|² = (α+β)² - 4αβ sin²(θ/2) >= (α+β)² cos²(θ/2). So for w = b + it
+    With p_j the weights, v_j = (2jx - j²)/2σ² and l(x) = ln Σ p_j e^{v_j}, A(w) = E[e^{w l(x)}] under x ~ N(0, σ²):
+    M(z) = A(z+1) if the records are removed, A(-z) if they are added.
 
-        |trapezoid - A(w)| <= 2 A(b) e^{a²/2σ² + |t|a/σ²} c / (e^{2πa/g} - 1),
+    Trapezoid rule of step g (Poisson summation in the strip |Im x| < a, a < πσ²/k): there
+    |φ_σ(x+ia)| = φ_σ(x) e^{a²/2σ²}, |Im l| <= ka/σ², Re l <= l(x) and Re l >= l(x) + ln cos(ka/2σ²), because the
+    terms p_j e^{v_j} have angles from 0 to θ = ka/σ², hence projections on the middle one of at least cos(θ/2) of
+    themselves. So for w = b + it
 
-    c = 1 for b >= 0 and cos(a/2σ²)^b for b < 0. What lies outside [-R, R] (added) or [-R, b+R] (removed) is
-    at most (1-q)^b 2Φ(-R/σ), or 2^{b+1} 2Φ(-R/σ), of A(b) >= 1: left of -R the integrand is below φ_σ;
-    right of b + R, (α+β)^b <= 2^b (α^b + β^b), and A(b) >= B := q^b e^{b(b-1)/2σ²}. If B >= 2^b e^{46} the same
-    bound lets the rule start at b - R.
+        |trapezoid - A(w)| <= 2 A(b) e^{a²/2σ² + |t|ka/σ²} c / (e^{2πa/g} - 1),
+
+    c = 1 for b >= 0 and cos(ka/2σ²)^b for b < 0. *Outside* of the rule, where A(b) >= 1 (Jensen): added, b < 0 and
+    l >= ln p_0, so that what is beyond [-R, R] is at most p_0^b 2Φ(-R/σ). Removed: (Σ p_j e^{v_j})^b <=
+    Σ p_j e^{b v_j}, a sum of Gaussians around bj of masses p_j e^{b(b-1)j²/2σ²}, while A(b) >= p_j^b e^{b(b-1)j²/2σ²}
+    for every j: the rule reaches as far as each of these masses takes to fall below e^{-46} of that.
 
     Parameters
     ----------
@@ -54,11 +57,14 @@ class SubsampledGaussianLoss(PrivacyLoss):
         Noise over the l2 movement of one record, positive.
     added : bool
         The direction.
+    size : int
+        k, how many records are added or removed together.
     """
 
     rate: float
     sigma: float
     added: bool = False
+    size: int = 1
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -67,13 +73,13 @@ class SubsampledGaussianLoss(PrivacyLoss):
 
     @property
     def supremum(self) -> float:
-        """-ln(1-q) if added, else inf."""
-        return -math.log1p(-self.rate) * (1.0 + 8 * ROUNDING) if self.added else math.inf
+        """-k ln(1-q) if added, else inf."""
+        return -self.size * math.log1p(-self.rate) * (1.0 + 8 * ROUNDING) if self.added else math.inf
 
     @property
     def infimum(self) -> float:
-        """ln(1-q) if removed, else -inf."""
-        return -math.inf if self.added else math.log1p(-self.rate) * (1.0 + 8 * ROUNDING)
+        """K ln(1-q) if removed, else -inf."""
+        return -math.inf if self.added else self.size * math.log1p(-self.rate) * (1.0 + 8 * ROUNDING)
 
     @cached_property
     def _alone(self) -> SubsampledGaussianLossSum:
@@ -82,8 +88,8 @@ class SubsampledGaussianLoss(PrivacyLoss):
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a fortieth (a matrix product); their number grows with the height."""
         variance = self.sigma * self.sigma
-        rate = height / variance + 10.0 / self.sigma + 16.0 / variance
-        return 0.025 * (20.0 * self.sigma + 10.0) * rate / (2.0 * math.pi)
+        rate = self.size * (height + 16.0) / variance + 10.0 / self.sigma
+        return 0.025 * (20.0 * self.sigma + 10.0 * self.size) * rate / (2.0 * math.pi)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
@@ -99,34 +105,34 @@ class SubsampledGaussianLoss(PrivacyLoss):
 
     @classmethod
     def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
-        """Return the sum, its transforms by one rule; apart for the two directions."""
-        sums = []
-        for added in (False, True):
-            own = [
-                (loss, n)
-                for loss, n in zip(losses, counts, strict=True)
-                if isinstance(loss, SubsampledGaussianLoss) and loss.added is added
-            ]
-            if own:
-                sums.append(SubsampledGaussianLossSum(tuple(one for one, _ in own), tuple(n for _, n in own)))
-        return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1, 1))
+        """Return the sum, its transforms by one rule; apart for the two directions, and for groups of other sizes."""
+        alike: dict[tuple[bool, int], list[tuple[PrivacyLoss, int]]] = {}
+        for loss, n in zip(losses, counts, strict=True):
+            assert isinstance(loss, SubsampledGaussianLoss)
+            alike.setdefault((loss.added, loss.size), []).append((loss, n))
+        sums = [
+            SubsampledGaussianLossSum(tuple(one for one, _ in own), tuple(n for _, n in own))
+            for own in alike.values()
+        ]
+        return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))
 
 
 @dataclass(frozen=True)
 class SubsampledGaussianLossSum(LossSum):
-    """Losses of Gaussian noise on Poisson subsamples, all in one direction, on common nodes x = σu.
+    """Losses of Gaussian noise on Poisson subsamples, all in one direction and for one k, on common nodes x = σu.
 
-    Envelope. With l(x+ia) = R + iI, R = ln |α + βe^{iθ}|, I = arg(α + βe^{iθ}), α = 1-q, β = q e^v, θ = a/σ² in
-    (0, π/2), and J(τ) = ∫ φ_σ(x) e^{bR - τI} dx,  |M(s+it)| <= e^{a²/2σ²} J(τ) for |t| >= τ.
+    Envelope. With l(x+ia) = R + iI, the logarithm and the angle of Σ p_j e^{v_j + ijθ/k}, θ = ka/σ² in (0, π/2), and
+    J(τ) = ∫ φ_σ(x) e^{bR - τI} dx,  |M(s+it)| <= e^{a²/2σ²} J(τ) for |t| >= τ.
 
         *Proof.* The path of A(b+it), or its mirror image, is moved to Im x = a: |φ_σ(x+ia)| = φ_σ(x) e^{a²/2σ²}, and
         e^{-|t|I} falls with |t| as I >= 0. []
 
     The trapezoid rule for J: the integrand is that of φ_σ exp(((b+iτ) l(x+ia) + (b-iτ) l(x-ia)) / 2), analytic for
-    |Im x| = y with y + a < πσ². There its modulus is at most e^{y²/2σ²} φ_σ(x) e^{bl(x)} c, because
-    I(a+y) + I(a-y) >= 0 for y <= a (both are) and for (a+y)/σ² <= π/2 (I is odd in the angle, and increases up to
-    there); c = 1 for b >= 0 and ((cos(a/σ²) + cos(y/σ²))/2)^{b/2} for b < 0, as Re l >= l + ln cos(angle/2). So the
-    rule is off by at most 2 A(b) e^{y²/2σ²} c / (e^{2πy/g} - 1); what lies outside is as for the transform.
+    |Im x| = y with y + a < πσ²/k. There its modulus is at most e^{y²/2σ²} φ_σ(x) e^{bl(x)} c, because
+    I(a+y) + I(a-y) >= 0 for y <= a (both are) and for k(a+y)/σ² <= π/2 (I is odd in the angle, and increases up to
+    there: |Σ c_j e^{ijθ}|² I' = Σ j c_j c_i cos((j-i)θ)); c = 1 for b >= 0 and ((cos(ka/σ²) + cos(ky/σ²))/2)^{b/2}
+    for b < 0, as Re l >= l + ln cos(angle/2). So the rule is off by at most 2 A(b) e^{y²/2σ²} c / (e^{2πy/g} - 1); what
+    lies outside is as for the transform.
     """
 
     @cached_property
@@ -140,22 +146,34 @@ class SubsampledGaussianLossSum(LossSum):
     def _added(self) -> bool:
         return isinstance(self.losses[0], SubsampledGaussianLoss) and self.losses[0].added
 
+    @cached_property
+    def _size(self) -> int:
+        return self.losses[0].size if isinstance(self.losses[0], SubsampledGaussianLoss) else 1
+
+    @cached_property
+    def _log_weights(self) -> FloatArray:
+        """Return ln p_j, j = 0 .. k along the first axis, then a column of losses."""
+        return log_binomial_weights(self._size, self._columns[0])
+
     def _power(self, s: float) -> float:
         return -s if self._added else s + 1.0
 
     def _range(self, s: float, step: float) -> tuple[int, int]:
         """Return the first and last node of a rule of this step, outside of which `_OUTSIDE` of every A(b) is left."""
-        b, (q, sigma, _) = self._power(s), self._columns
-        low, high = float(np.min(sigma)), float(np.max(sigma))
-        extra = -s * math.log1p(-float(np.max(q))) if self._added else (s + 2.0) * math.log(2.0)
-        reach = math.sqrt(2.0 * (_NEED + extra))
-        first = -math.ceil(reach / step) - 1
+        b, (_, sigma, _) = self._power(s), self._columns
+        weights = self._log_weights
         if self._added:
-            return first, -first
-        far = b * (b - 1.0) / (2.0 * sigma * sigma) + b * np.log(q / 2.0)
-        if bool(np.all(far >= _NEED + 1.0)):
-            first = max(first, math.floor((b / high - reach) / step) - 1)
-        return first, math.ceil((b / low + reach) / step) + 1
+            reach = math.sqrt(2.0 * (_NEED - s * float(np.min(weights[0]))))
+            last = math.ceil(reach / step) + 1
+            return -last, last
+        centres = np.arange(self._size + 1.0)[:, None, None] / sigma  # of Gaussians in u, over b
+        grown = 0.5 * b * (b - 1.0) * centres * centres
+        least = np.maximum(0.0, np.max(b * weights + grown, axis=0))
+        reaches = 2.0 * (weights + grown - least + _NEED + math.log(self._size + 1.0))
+        seen, reaches = reaches > 0.0, np.sqrt(np.maximum(reaches, 0.0))
+        low = float(np.min(np.where(seen, b * centres - reaches, np.inf)))
+        high = float(np.max(np.where(seen, b * centres + reaches, -np.inf)))
+        return math.floor(low / step) - 1, math.ceil(high / step) + 1
 
     def _nodes(self, s: float, step: float) -> FloatArray:
         """Return u at all nodes."""
@@ -167,28 +185,52 @@ class SubsampledGaussianLossSum(LossSum):
         rows = max(1, _BLOCK // size)
         return (slice(i, i + rows) for i in range(0, len(self.losses), rows))
 
-    def _log_masses(self, s: float, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return v, l and ln(weight e^{bl}) at the nodes."""
+    def _terms_of(self, u: FloatArray, rows: slice) -> FloatArray:
+        """Return ln(p_j e^{v_j}) for j = 0 .. k, by losses and nodes."""
+        sigma = self._columns[1][rows]
+        j = np.arange(self._size + 1.0)[:, None, None]
+        return np.asarray(self._log_weights[:, rows] + j / sigma * (u - 0.5 * j / sigma))
+
+    def _log_ratio(self, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
+        """Return l at the nodes, and how many u it may be off."""
         q, sigma, _ = self._columns
-        v = u / sigma[rows] - 0.5 / sigma[rows] ** 2
-        log_ratio = log_mixture(q[rows], v)
+        if self._size == 1:
+            v = u / sigma[rows] - 0.5 / sigma[rows] ** 2
+            log_ratio = log_mixture(q[rows], v)
+            share = np.minimum(1.0, q[rows] * np.exp(np.minimum(v, 50.0)))
+            return log_ratio, share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(log_ratio)
+        logs, weights = self._terms_of(u, rows), self._log_weights[:, rows]
+        moved = np.minimum(logs - weights, 700.0)
+        excess = np.sum(np.exp(weights) * np.expm1(moved), axis=0)  # does not cancel where the sum is about 1
+        near = np.abs(excess) < 0.3
+        log_ratio = np.where(near, np.log1p(np.where(near, excess, 0.0)), logsumexp(logs, axis=0))
+        parts = np.exp(logs - log_ratio)
+        sizes = (self._size + 8.0) * np.minimum(1.0, np.abs(moved)) + 6.0 * np.abs(moved)
+        sizes = (sizes + np.abs(weights) * np.minimum(1.0, np.abs(moved))) * np.maximum(
+            parts, np.exp(weights - log_ratio)
+        )
+        return log_ratio, 3.0 * np.sum(sizes, axis=0) + 4.0 * np.abs(log_ratio)
+
+    def _log_masses(self, s: float, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return l, how many u it may be off, and ln(weight e^{bl}) at the nodes."""
+        log_ratio, off = self._log_ratio(u, rows)
         log_weight = math.log(float(u[1] - u[0]) / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
-        return v, log_ratio, log_weight + self._power(s) * log_ratio
+        return log_ratio, off, log_weight + self._power(s) * log_ratio
 
     def _strip(self, b: float) -> tuple[FloatArray, FloatArray]:
         """Return the half-width a of the strip of the transform's rule, and ln c."""
-        sigma = self._columns[1][:, 0]
-        flat = np.sqrt(1.0 + max(0.0, -b) / (4.0 * sigma * sigma))  # ln cos(y) is about -y²/2
-        widest = (0.5 if b < 0.0 else 0.9) * math.pi * sigma * sigma
+        sigma, k = self._columns[1][:, 0], self._size
+        flat = np.sqrt(1.0 + max(0.0, -b) * (0.5 * k / sigma) ** 2)  # ln cos(y) is about -y²/2
+        widest = (0.5 if b < 0.0 else 0.9) * math.pi * sigma * sigma / k
         a = np.minimum(sigma * math.sqrt(2.0 * _NEED) / flat, widest)
-        log_c = b * np.log(np.cos(a / (2.0 * sigma * sigma))) if b < 0.0 else np.zeros(a.shape)
+        log_c = b * np.log(np.cos(0.5 * k * a / (sigma * sigma))) if b < 0.0 else np.zeros(a.shape)
         return a, log_c
 
     def _step(self, b: float, height: float) -> float:
         """Return the largest step in u that is good enough for every loss."""
         sigma = self._columns[1][:, 0]
         a, log_c = self._strip(b)
-        rate = (_NEED + a * a / (2.0 * sigma * sigma) + log_c) / a + height / (sigma * sigma)
+        rate = (_NEED + a * a / (2.0 * sigma * sigma) + log_c) / a + self._size * height / (sigma * sigma)
         return float(np.min(2.0 * math.pi / (rate * sigma)))
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
@@ -204,14 +246,14 @@ class SubsampledGaussianLossSum(LossSum):
         φ may be close to 1 and M(s), too, where counts are large: then ln Σ m = ln(1 + Σ m_j (1 - e^{-bl_j})), the rule
         for φ_σ itself being 1.
         """
-        b, (q, sigma, counts) = self._power(s), self._columns
+        b, (_, sigma, counts) = self._power(s), self._columns
         height = float(t[-1])
         step = self._step(b, height)
         u = self._nodes(s, step)
         a, log_c = self._strip(b)
         variance = sigma[:, 0] ** 2
         turn = 2.0 * math.pi * a / (step * sigma[:, 0])
-        exponent = (a * a / (2.0 * variance) + log_c - turn)[:, None] + np.outer(a / variance, t)
+        exponent = (a * a / (2.0 * variance) + log_c - turn)[:, None] + np.outer(self._size * a / variance, t)
         quadrature = 2.0 * np.exp(exponent) / -np.expm1(-turn)[:, None] + _OUTSIDE
         block = math.isqrt(max(t.size - 1, 1)) + 1
         rows_of_t = -(-t.size // block)
@@ -219,10 +261,8 @@ class SubsampledGaussianLossSum(LossSum):
         terms = u.size + 16.0 + 8.0 * (block + rows_of_t)
         total, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
         size = np.zeros(t.size)
-        for rows in self._blocks(u.size * (block + rows_of_t)):
-            v, log_ratio, log_masses = self._log_masses(s, u, rows)
-            share = np.minimum(1.0, q[rows] * np.exp(np.minimum(v, 50.0)))
-            inner = share * (6.0 * np.abs(v) + 6.0) + 4.0 * np.abs(log_ratio)
+        for rows in self._blocks(u.size * (block + rows_of_t + self._size)):
+            log_ratio, inner, log_masses = self._log_masses(s, u, rows)
             relative = ROUNDING * (16.0 + 4.0 * np.abs(log_masses - b * log_ratio) + abs(b) * inner)
             top = np.max(log_masses, axis=1)
             weights = np.exp(log_masses - top[:, None])
@@ -276,7 +316,7 @@ class SubsampledGaussianLossSum(LossSum):
                 continue
             u = self._nodes(own, step)
             for rows in self._blocks(u.size):
-                _, log_ratio, log_masses = self._log_masses(own, u, rows)
+                log_ratio, _, log_masses = self._log_masses(own, u, rows)
                 log_a = logsumexp(log_masses, axis=1)
                 near = np.abs(log_a) < 0.3
                 part = _excess(log_masses[near], self._power(own) * log_ratio[near])
@@ -306,11 +346,11 @@ class SubsampledGaussianLossSum(LossSum):
 
     def _shifted(self, s: float, heights: FloatArray, share: float) -> FloatArray:
         """Return Σ n ln of the bound of paths moved by a = share·πσ²."""
-        b, (q, sigma, counts) = self._power(s), self._columns
-        theta = share * math.pi
+        b, (_, sigma, counts) = self._power(s), self._columns
+        theta, k = share * math.pi, self._size
         variance = sigma[:, 0] ** 2
-        angle = np.minimum(max(theta, 0.5 * math.pi - theta), math.sqrt(2.0 * _NEED) / sigma[:, 0])
-        y = angle * variance
+        angle = np.minimum(max(theta, 0.5 * math.pi - theta), k * math.sqrt(2.0 * _NEED) / sigma[:, 0])
+        y = angle * variance / k
         log_c = 0.5 * b * np.log(0.5 * (math.cos(theta) + np.cos(angle))) if b < 0.0 else np.zeros(y.shape)
         steps = 2.0 * math.pi * y / (_NEED + y * y / (2.0 * variance) + log_c)
         step = float(np.min(steps / sigma[:, 0]))
@@ -319,11 +359,9 @@ class SubsampledGaussianLossSum(LossSum):
         missed = 2.0 * np.exp(y * y / (2.0 * variance) + log_c - turn) / -np.expm1(-turn) + _OUTSIDE
         total = np.zeros(heights.shape)
         for rows in self._blocks(u.size * heights.size):
-            v, log_ratio, log_masses = self._log_masses(s, u, rows)
-            of_beta = np.exp(np.log(q[rows]) + v - log_ratio)
-            turned = np.exp(np.log1p(-q[rows]) - log_ratio) + of_beta * complex(
-                math.cos(theta), math.sin(theta)
-            )
+            log_ratio, _, log_masses = self._log_masses(s, u, rows)
+            shares = np.exp(self._terms_of(u, rows) - log_ratio)
+            turned = np.tensordot(np.exp(1j * theta / k * np.arange(k + 1.0)), shares, 1)
             exponent = log_masses + b * np.log(np.abs(turned))
             top = np.max(exponent, axis=1)
             phase = np.angle(turned)
@@ -335,7 +373,9 @@ class SubsampledGaussianLossSum(LossSum):
             )
             rounding = rounding[:, None] + 8.0 * heights
             bound = (
-                np.logaddexp(j, left_out) + 0.5 * theta * theta * variance[rows, None] + ROUNDING * rounding
+                np.logaddexp(j, left_out)
+                + 0.5 * (theta / k) ** 2 * variance[rows, None]
+                + ROUNDING * rounding
             )
             total += counts[rows] @ bound
         return total + 4 * ROUNDING * len(self.losses) * np.abs(total)
@@ -361,6 +401,14 @@ def _turns(angles: FloatArray, count: int) -> ComplexArray:
         out[k] += out[k - 1]
         out[k] += once
     return out
+
+
+def log_binomial_weights(size: int, rate: float | FloatArray) -> FloatArray:
+    """Return the logarithms of the probabilities of Bin(size, rate), j = 0 .. size along the first axis."""
+    q = np.asarray(rate, dtype=np.float64)
+    j = np.arange(size + 1.0).reshape(-1, *([1] * q.ndim))
+    choices = gammaln(size + 1.0) - gammaln(j + 1.0) - gammaln(size - j + 1.0)
+    return np.asarray(choices + j * np.log(q) + (size - j) * np.log1p(-q))
 
 
 def log_mixture(q: float | FloatArray, v: FloatArray) -> FloatArray:

@@ -62,7 +62,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
         verdict,
         tone,
         audited.name or "releases",
-        f"{said}. Neighbours: {audited.neighbouring}.",
+        f"{said}. Neighbours: {audited.relation}.",
         tuple(section for section in sections if section is not None),
     )
 
@@ -104,13 +104,24 @@ def _meaning(audited: Audit, symbol: str, other: str) -> Section:
             ("at most", f"{_digits(answer.upper)}: {_found_by(answer.upper_by)}"),
             ("at least", f"{_digits(answer.lower)}: {_found_by(answer.lower_by)}"),
             ("neighbours", f"{audited.neighbouring.words} ({audited.neighbouring})"),
+            *(
+                [
+                    (
+                        "groups",
+                        f"of {audited.group_size} records that change together, part of the same releases",
+                    )
+                ]
+                if audited.group_size > 1
+                else []
+            ),
             ("who loses most", _losing_most(audited)),
         )
     )
+    who = "one record changes" if audited.group_size == 1 else "such a group changes"
     plain = (
         f"{symbol} is what the releases together cost the records that lose most, at {other} = "
-        f"{audited.question.given:g}. Whatever anybody concludes from them, one record changes its probability by a "
-        "factor of at most e^ε, except for an amount of δ. Both ends are proved, rounding included."
+        f"{audited.question.given:g}. Whatever anybody concludes from them, {who} its probability by a factor of at "
+        "most e^ε, except for an amount of δ. Both ends are proved, rounding included."
     )
     return Section("What the releases cost", (Paragraph(plain), facts))
 

@@ -119,6 +119,7 @@ def _audit() -> Schema:
                     "best": _TEXT,
                     "worst": closed({"group": _TEXT, "alike": _COUNT, "groups": _COUNT}),
                     "released": {"type": "array", "items": closed(named)},
+                    "group_size": {"type": "integer", "minimum": 1},
                     "complete": _FLAG,
                     "chosen_under": nullable(
                         closed({"theorem": _TEXT, "epsilon": _NUMBER, "delta": _NUMBER})

@@ -80,6 +80,7 @@ def _answered(releases: Releases, question: Question, budget: float | None, risk
             Released(kind.name, worst.counts.get(i, 0), kind.movement, kind.mechanism)
             for i, kind in enumerate(releases.kinds)
         ),
+        group_size=releases.group_size,
         provenance=made_now(),
     )
 

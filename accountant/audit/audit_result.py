@@ -87,6 +87,8 @@ class Audit(FromJson):
         For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
     risk
         What attacks can reach, the largest over all groups of records; None if it was not asked for.
+    group_size
+        How many records change together: every number is for groups of so many that take part in the same releases.
     complete
         Whether all was done before the time limit; if not, intervals are wider, and theorems may be missing.
     about
@@ -108,6 +110,7 @@ class Audit(FromJson):
     neighbouring: Neighbouring
     chosen_under: ChosenUnder | None
     risk: Risk | None = None
+    group_size: int = 1
     complete: bool = True
     about: About = NOTHING_SAID
     released: tuple[Released, ...] = ()
@@ -123,6 +126,11 @@ class Audit(FromJson):
         return False if self.answer.lower > self.remaining.budget else None
 
     @property
+    def relation(self) -> str:
+        """The neighbouring relation, and how many records it is about if that is not one."""
+        return self.neighbouring.of_groups(self.group_size)
+
+    @property
     def best(self) -> str:
         """The theorem with the smallest upper bound."""
         return min(self.theorems, key=lambda name: self.theorems[name].upper)
@@ -135,6 +143,7 @@ class Audit(FromJson):
             "name": self.name,
             **_about_data(self.about),
             "neighbours": self.neighbouring.value,
+            "group_size": self.group_size,
             "delta": given.delta if given.asked == "epsilon" else _interval(self.answer),
             "epsilon": given.epsilon if given.asked == "delta" else _interval(self.answer),
             "theorems": {name: _interval(found) for name, found in self.theorems.items()},
@@ -212,6 +221,7 @@ class Audit(FromJson):
             neighbouring=relation,
             chosen_under=read.perhaps("chosen_under", _read_chosen),
             risk=read.perhaps("risk", functools.partial(_read_risk, relation=relation)),
+            group_size=read.whole("group_size"),
             complete=read.flag("complete"),
             about=_read_about(read),
             released=released,
@@ -220,6 +230,8 @@ class Audit(FromJson):
             provenance=read.object("made", Provenance.read),
         )
         read.end()
+        if audit.group_size < 1:
+            raise JsonError("group_size of the audit must be at least 1")
         if not audit.theorems or best != audit.best:
             raise JsonError("best of the audit must be the theorem with the least upper end")
         if within != audit.within:

@@ -34,6 +34,8 @@ class Calibration:
         The neighbouring relation of the target and of `epsilon`.
     complete
         Whether the search ended before its time limit; if not, the target is met, and less noise may do.
+    group_size
+        How many records change together, in the target and in `epsilon`.
     """
 
     factor: float
@@ -42,6 +44,12 @@ class Calibration:
     delta: float
     neighbouring: Neighbouring
     complete: bool = True
+    group_size: int = 1
+
+    @property
+    def relation(self) -> str:
+        """The neighbouring relation, and how many records it is about if that is not one."""
+        return self.neighbouring.of_groups(self.group_size)
 
 
 def calibrate(
@@ -151,7 +159,9 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
             f"time_limit={time_limit:g}: no noise was proved to give {goal.words} by then"
         ) from None
     parameters = {kind.name: kind.at(factor) for kind in releases.kinds}
-    return Calibration(factor, parameters, reached, delta, releases.neighbouring, complete)
+    return Calibration(
+        factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size
+    )
 
 
 def _least_factor(releases: Releases, goal: _Goal) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accountant.budget import Budget
 from accountant.gates.provenance import RecordId
-from mechanisms import Mechanism, ParameterError, PrivacyProfile
+from mechanisms import Mechanism, ParameterError, PrivacyProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import whole
 
@@ -143,6 +143,8 @@ class Releases:
         For a ledger, what held whatever its run chose; None for releases that were written down.
     about
         What the file says about itself.
+    group_size
+        How many records change together between the two data sets that are compared; see `for_groups_of`.
 
     Raises
     ------
@@ -154,6 +156,7 @@ class Releases:
     groups: tuple[Group, ...]
     chosen_under: ChosenUnder | None = None
     about: About = NOTHING_SAID
+    group_size: int = 1
 
     def __post_init__(self) -> None:
         _ = self.neighbouring
@@ -162,6 +165,30 @@ class Releases:
     def neighbouring(self) -> Neighbouring:
         """The neighbouring relation of every release."""
         return common_neighbouring(kind.build(1.0) for kind in self.kinds)
+
+    def for_groups_of(self, size: int) -> Releases:
+        """Return the same releases, with what they cost groups of up to ``size`` records together.
+
+        The records of such a group take part in the same releases, as people of one household or all records of one
+        person do, and are all replaced, all removed, all added or all zeroed out.
+
+        Raises
+        ------
+        ParameterError
+            If the size is not a whole number of at least 1.
+        """
+        k = whole("group size", size, least=1)
+        if k == 1:
+            return self
+        if self.group_size != 1:
+            raise ParameterError(f"group size = {size!r}: these releases are for groups already")
+        chosen = self.chosen_under
+        return replace(
+            self,
+            kinds=tuple(replace(kind, build=_for_groups(kind.build, k)) for kind in self.kinds),
+            chosen_under=None if chosen is None else replace(chosen, budget=chosen.budget.for_group(k)),
+            group_size=k,
+        )
 
     def counted(self, group: Group, factor: float = 1.0) -> Counted:
         """Return (profile, count) for every kind of release that a group is part of."""
@@ -179,6 +206,10 @@ def unchanging(profile: PrivacyProfile) -> Callable[[float], PrivacyProfile]:
         return profile
 
     return build
+
+
+def _for_groups(build: Callable[[float], PrivacyProfile], size: int) -> Callable[[float], PrivacyProfile]:
+    return lambda factor: for_group(build(factor), size)
 
 
 def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:

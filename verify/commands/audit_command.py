@@ -26,7 +26,6 @@ from accountant.audit import (
 )
 from accountant.budget import Budget
 from accountant.losses.risk import Risk
-from mechanisms.neighbouring import Neighbouring
 from verify.audit_document import risk_rows
 from verify.commands.audit_comparison import digits, render_side_by_side
 from verify.commands.audit_file import audit_file
@@ -52,6 +51,13 @@ neighbours_option = click.option(
     '"replace one", "add or remove one" or "zero out".',
 )
 
+_group_size_option = click.option(
+    "--group-size",
+    type=click.IntRange(min=1),
+    default=1,
+    help="What so many people lose together who take part in the same releases, a household for example [default: 1].",
+)
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -65,6 +71,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--risk", is_flag=True, help="Say what attacks on a person can reach at most.")
 @neighbours_option
+@_group_size_option
 @_time_limit_option
 @json_option
 @click.pass_context
@@ -78,6 +85,7 @@ def audit_command(
     plot: Path | None,
     risk: bool,
     neighbours: str | None,
+    group_size: int,
     time_limit: float,
     as_json: bool,
 ) -> None:
@@ -102,7 +110,12 @@ def audit_command(
             raise click.UsageError("--plot draws one file")
         check_plot(plot)
     read, results = zip(
-        *(audit_file(file, question, budget, neighbours, risk=risk, time_limit=time_limit) for file in files),
+        *(
+            audit_file(
+                file, question, budget, neighbours, risk=risk, group_size=group_size, time_limit=time_limit
+            )
+            for file in files
+        ),
         strict=True,
     )
     if plot is not None:
@@ -129,7 +142,7 @@ _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}
 def _render(result: Audit, releases: Releases, console: Console) -> None:
     asked, given = result.question.asked, result.question.given
     other = "delta" if asked == "epsilon" else "epsilon"
-    relation = result.neighbouring
+    relation = result.relation
     for line in _about_lines(result.about):
         console.print(Text(line))
     console.print(f"[bold]{asked} at {other} = {given:g}, neighbours: {relation}[/bold]")
@@ -194,10 +207,10 @@ def _about_lines(about: About) -> list[str]:
     return lines + [printable(line) for line in about.notes.splitlines()]
 
 
-def _render_risk(risk: Risk, relation: Neighbouring, console: Console) -> None:
+def _render_risk(risk: Risk, relation: str, console: Console) -> None:
     console.print()
     table = Table(
-        "any attack that tells whether a record takes part",
+        "any attack that tells who takes part",
         "at least",
         "at most",
         title=f"What it means for a person ({relation})",
@@ -222,6 +235,7 @@ def _budget(budget: Budget) -> str:
 @click.option("--tpr", type=float, help="Instead: the true positive rate of attacks, at most, at --fpr.")
 @click.option("--fpr", type=float, help="The false positive rate that --tpr is for.")
 @neighbours_option
+@_group_size_option
 @_time_limit_option
 @json_option
 def calibrate_command(
@@ -232,6 +246,7 @@ def calibrate_command(
     tpr: float | None,
     fpr: float | None,
     neighbours: str | None,
+    group_size: int,
     time_limit: float,
     as_json: bool,
 ) -> None:
@@ -244,7 +259,7 @@ def calibrate_command(
         raise click.UsageError("give one target: --epsilon, --advantage, or --tpr with --fpr")
     if (tpr is None) != (fpr is None):
         raise click.UsageError("--tpr and --fpr go together")
-    releases = read_releases(file, neighbours)
+    releases = read_releases(file, neighbours).for_groups_of(group_size)
     if epsilon is not None:
         result = calibrate(releases, epsilon, delta, time_limit=time_limit)
     elif advantage is not None:
@@ -261,8 +276,7 @@ def _render_calibration(result: Calibration, console: Console) -> None:
     if not result.complete:
         console.print(_STOPPED)
     console.print(
-        f"then epsilon is at most {digits(result.epsilon)} at delta = {result.delta:g} "
-        f"({result.neighbouring})"
+        f"then epsilon is at most {digits(result.epsilon)} at delta = {result.delta:g} ({result.relation})"
     )
     console.print()
     table = Table("release", "calibrated")
@@ -276,6 +290,7 @@ def _calibration_json(result: Calibration) -> dict[str, Any]:
     """Return a calibration as a JSON object."""
     return {
         "neighbours": result.neighbouring.value,
+        "group_size": result.group_size,
         "factor": result.factor,
         "complete": result.complete,
         "epsilon": result.epsilon,

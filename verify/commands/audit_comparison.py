@@ -28,7 +28,7 @@ def render_side_by_side(
     table = Table("", *_headers(names))
     rows: dict[str, _Row] = {
         "title": lambda one: printable(one.about.title, _NAME),
-        "neighbours": lambda one: str(one.neighbouring),
+        "neighbours": lambda one: one.relation,
         f"{asked} at {other} = {given:g}, at most": lambda one: digits(one.answer.upper),
         "at least": lambda one: digits(one.answer.lower),
         "by": lambda one: one.best,
@@ -45,7 +45,7 @@ def render_side_by_side(
         if any(cells):
             table.add_row(title, *map(Text, cells))
     console.print(table)
-    if len({one.neighbouring for one in results}) > 1:
+    if len({one.relation for one in results}) > 1:
         console.print("These are for different neighbouring relations: their numbers do not compare.")
     console.print()
     console.print(_releases(names, results, read))

@@ -1,8 +1,12 @@
 """Releases given as mechanisms, an OpenDP measurement among them."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from accountant.audit import Question, audit, calibrate, from_mechanisms
+from accountant.audit import Audit, ChosenUnder, Question, audit, calibrate, from_mechanisms
+from accountant.budget import Budget
 from mechanisms import (
     Gaussian,
     GaussianProfile,
@@ -54,3 +58,37 @@ def test_relations_are_not_mixed():
 def test_what_is_no_composition(composition, words):
     with pytest.raises(ParameterError, match=words):
         from_mechanisms(composition)
+
+
+def test_groups_of_people_lose_more():
+    """Gaussian noise as if it were k times smaller, Laplace noise with k times the largest loss; a budget likewise."""
+    noise = [(Laplace(scale=4.0), 3), (Gaussian(sigma=2.0, sensitivity=UNIT), 1)]
+    releases = from_mechanisms(noise).for_groups_of(3)
+    (group,) = releases.groups
+    assert releases.counted(group) == ((LaplaceProfile(3.0, 4.0), 3), (GaussianProfile(1.5), 1))
+    found = audit(releases, Question(delta=1e-6), risk=True)
+    assert (found.group_size, found.relation) == (3, "replace one, groups of 3")
+    assert found.answer.lower > audit(from_mechanisms(noise), Question(delta=1e-6)).answer.upper
+    assert Audit.from_json(found.json()) == found
+
+
+def test_what_a_run_was_held_to_is_said_of_the_group():
+    chosen = ChosenUnder("basic composition", Budget(0.5, 1e-9))
+    releases = replace(from_mechanisms([(Laplace(scale=4.0), 1)]), chosen_under=chosen).for_groups_of(2)
+    held = releases.chosen_under.budget
+    assert (held.epsilon, held.delta) == (1.0, pytest.approx(1e-9 * (1.0 + math.exp(0.5)), rel=1e-11))
+    assert Budget.unlimited().for_group(2) == Budget.unlimited()
+    assert Budget(3.0, 0.5).for_group(2) == Budget.unlimited()
+
+
+@pytest.mark.parametrize("size", [0, 1.5])
+def test_groups_of_no_size_are_refused(size):
+    with pytest.raises(ParameterError, match="group size"):
+        from_mechanisms([(Laplace(scale=4.0), 1)]).for_groups_of(size)
+    with pytest.raises(ParameterError, match="group size"):
+        Budget(1.0).for_group(size)
+
+
+def test_groups_of_groups_are_refused():
+    with pytest.raises(ParameterError, match="for groups already"):
+        from_mechanisms([(Laplace(scale=4.0), 1)]).for_groups_of(2).for_groups_of(2)

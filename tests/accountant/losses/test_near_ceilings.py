@@ -358,7 +358,15 @@ WITHOUT = {
     *("PerfectPrivacy", "NoPrivacy", "ZeroConcentratedProfile", "BasicCompositionProfile", "OpenDPProfile"),
     *("GaussianProfile", "DiscreteGaussianProfile"),
     # another profile's curve
-    *("SameCurve", "RelatedProfile", "HeldProfile", "GroupOfTwoProfile", "SubsampledDirection"),
+    *(
+        "SameCurve",
+        "RelatedProfile",
+        "HeldProfile",
+        "GroupOfTwoProfile",
+        "GroupProfile",
+        "SubsampledDirection",
+    ),
+    *("SampledGroupDirection", "SampledGroupProfile"),  # Gaussian
     "SampledProfile",  # what its subclasses share
 }
 

@@ -291,3 +291,18 @@ def test_calibrate_to_what_attacks_may_reach(run, file):
         code, _, err = run("calibrate", path, *arguments)
         assert code == 2
         assert said in err
+
+
+def test_groups_of_people(run, tmp_path):
+    file = tmp_path / "releases.toml"
+    file.write_text('[[release]]\nmechanism = "laplace"\nscale = 4\n')
+    code, out, _ = run("audit", file, "--delta", 0, "--group-size", 3, "--json")
+    result = json.loads(out)
+    assert (code, result["group_size"], result["epsilon"]["upper"]) == (0, 3, 0.75)
+    assert "--group-size 3" in result["repeat"]
+    code, out, _ = run("audit", file, "--delta", 0, "--group-size", 3)
+    assert "neighbours: replace one, groups of 3" in out
+    code, out, _ = run("calibrate", file, "--delta", 0, "--epsilon", 0.25, "--group-size", 3, "--json")
+    result = json.loads(out)
+    assert (result["group_size"], result["factor"]) == (3, pytest.approx(3.0))
+    assert run("audit", file, "--group-size", 0)[0] == 2
