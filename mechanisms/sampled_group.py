@@ -27,7 +27,7 @@ _STEPS = 100
 _MARGIN = 64.0 * ROUNDING
 
 
-class _OnSample(SampledProfile):
+class GroupOnSample(SampledProfile):
     """What both directions, and the larger of them, have in common."""
 
     rate: float
@@ -83,7 +83,7 @@ class _OnSample(SampledProfile):
 
 
 @dataclass(frozen=True)
-class SampledGroupDirection(_OnSample):
+class SampledGroupDirection(GroupOnSample):
     """One direction of `SampledGroupProfile`: (M, N(0, 1)) if the group is removed, (N(0, 1), M) if it is added.
 
     With p_j the probability that j of k records are in the sample and r_j(x) = exp(jμx - j²μ²/2) the likelihood ratio
@@ -198,7 +198,7 @@ class SampledGroupDirection(_OnSample):
 
 
 @dataclass(frozen=True)
-class SampledGroupProfile(_OnSample):
+class SampledGroupProfile(GroupOnSample):
     """Gaussian noise on a Poisson sample, for up to k records that are all removed, all added, or all zeroed out.
 
     The pair is (M, N(0, 1)) and its reverse, M = Σ_j C(k, j) q^j (1-q)^{k-j} N(jμ, 1): each record is in the sample

@@ -72,6 +72,7 @@ def test_it_says_what_was_released_and_when_it_was_made() -> None:
         ("made.more", 1, "made has keys that are unknown"),
         ("more", 1, "the audit has keys that are unknown"),
         ("complete", 1, "complete of the audit is of type int"),
+        ("group_size", 0, "group_size of the audit must be at least 1"),
         ("released", [{"name": "1", "count": 1}], "one of released has no sensitivity"),
     ],
 )

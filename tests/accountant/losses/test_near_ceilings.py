@@ -366,7 +366,7 @@ WITHOUT = {
         "GroupProfile",
         "SubsampledDirection",
     ),
-    *("SampledGroupDirection", "SampledGroupProfile"),  # Gaussian
+    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile"),  # Gaussian
     "SampledProfile",  # what its subclasses share
 }
 

@@ -79,7 +79,7 @@ def test_audit_json_has_the_stable_keys(run, file):
     result = json.loads(out)
     assert set(result) == {
         *("neighbours", "delta", "epsilon", "theorems", "best", "worst", "chosen_under", "remaining", "risk"),
-        *("complete", "title", "date", "notes", "first", "last"),
+        *("complete", "group_size", "title", "date", "notes", "first", "last"),
         *("format", "name", "released", "repeat", "made"),
     }
     assert result["chosen_under"] is None
@@ -202,7 +202,7 @@ def test_calibrate_prints_and_says_json(run, file):
     assert code == 0
     assert "multiply all noise by" in out
     result = json.loads(run("calibrate", file(TABLE), "--epsilon", "1", "--json")[1])
-    assert set(result) == {"neighbours", "factor", "complete", "epsilon", "delta", "parameters"}
+    assert set(result) == {"neighbours", "group_size", "factor", "complete", "epsilon", "delta", "parameters"}
     assert result["parameters"]["1: laplace scale=20"]["scale"] == pytest.approx(20 * result["factor"])
 
 
