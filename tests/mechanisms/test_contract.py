@@ -1,5 +1,9 @@
-"""What every built-in mechanism must satisfy. A new mechanism is one more line in `CASES`."""
+"""What every built-in mechanism must satisfy. A new mechanism is one more line in `CASES`; without it, it fails.
 
+Density and sampler, exact profile, the transform of its privacy loss, relations, JSON, OpenDP's twin if it has one.
+"""
+
+import dataclasses
 import json
 import math
 from dataclasses import FrozenInstanceError, dataclass, fields
@@ -9,6 +13,8 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from mechanisms import (
+    Binomial,
+    BuiltInMechanism,
     Composed,
     DiscreteGaussian,
     DiscreteLaplace,
@@ -16,15 +22,22 @@ from mechanisms import (
     LaneStreams,
     Laplace,
     Mechanism,
+    Neighbouring,
     NumpyNoise,
+    ParameterError,
+    PrivacyProfile,
     RandomizedResponse,
     Repeated,
     Sensitivity,
+    for_group,
     mechanism_from_dict,
+    to_opendp,
 )
+from mechanisms.mechanism import counts_in_public
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
-ALPHA = 1e-6  # false-alarm rate of each statistical test below; fewer than 30 of them run
+ALPHA = 1e-6  # false-alarm rate of each statistical test below; fewer than 50 of them run
+EPSILONS = np.array([0.0, 0.2, 1.0])
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,11 @@ class Case:
     neighbour: float | int
     discrete: bool
     support: tuple[float, float]  # the outputs beyond have probability below 1e-14
+    moved: Sensitivity | None = None  # of one coordinate, where the mechanism's own is of several
+
+    @property
+    def profile(self) -> PrivacyProfile:
+        return self.mechanism.profile(self.moved)
 
 
 CASES = {
@@ -55,6 +73,7 @@ CASES = {
     ),
     "randomized-response": Case(RandomizedResponse(size=2, epsilon=0.9), 0, 1, True, (0, 1)),
     "randomized-response-5": Case(RandomizedResponse(size=5, epsilon=1.4), 3, 1, True, (0, 4)),
+    "binomial": Case(Binomial(trials=80, shift=1, dimension=4, delta=1e-6), 3, 4, True, (0, 90), UNIT),
 }
 
 cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -120,7 +139,7 @@ def test_log_density_is_normalised(case: Case) -> None:
 def test_samples_follow_log_density(case: Case) -> None:
     """Kolmogorov-Smirnov (continuous) or chi-square (discrete) at rate ALPHA."""
     n = 20_000
-    samples = case.mechanism.release(np.full(n, case.value), np.random.default_rng(3))
+    samples = case.mechanism.release(np.full((n, 1), case.value), np.random.default_rng(3))[:, 0]
     low, high = case.support
     if case.discrete:
         points = np.arange(int(low), int(high) + 1)
@@ -173,14 +192,106 @@ def total(case: Case, integrand, crossed: float = 0.0) -> float:  # type: ignore
 @cases
 @pytest.mark.parametrize("share", [-1.5, -0.9, -0.25, 0.0, 0.1, 0.5, 0.9, 0.999])
 def test_profile_is_the_hockey_stick_of_log_density(case: Case, share: float) -> None:
-    x = share * min(case.mechanism.profile().epsilon(1e-6), 6.0)
+    x = share * min(case.profile.epsilon(1e-6), 6.0)
 
     def excess(log_p, log_q):  # type: ignore[no-untyped-def]
         return np.maximum(np.exp(log_p) - np.exp(x + log_q), 0.0)
 
-    profile = case.mechanism.profile()
+    profile = case.profile
     assert profile.exact
     assert profile.delta(x) == pytest.approx(total(case, excess, crossed=x), abs=1e-12, rel=1e-10)
+
+
+@cases
+@pytest.mark.parametrize("z", [0.5 + 0.0j, 2.0 + 0.0j, 0.7 + 1.3j, 3.0 - 4.0j])
+def test_the_transform_of_the_loss_is_that_of_log_density(case: Case, z: complex) -> None:
+    """M(z) = E e^{zL} = E_Q (P/Q)^{z+1} over the outputs that both data sets have."""
+    loss = case.profile.loss()
+    assert loss is not None
+    largest = loss.supremum
+
+    def integrand(log_p, log_q):  # type: ignore[no-untyped-def]
+        both = np.isfinite(log_p) & np.isfinite(log_q)
+        tilted = (z + 1.0) * np.where(both, log_p, 0.0) - z * np.where(both, log_q, 0.0)
+        assert np.all(log_p[both] - log_q[both] <= largest + 1e-9)
+        return np.where(both, np.exp(tilted), 0.0)
+
+    wide = dataclasses.replace(case, support=reaching(case, z.real))
+    truth = complex(
+        total(wide, lambda p, q: integrand(p, q).real), total(wide, lambda p, q: integrand(p, q).imag)
+    )
+    found = np.exp(complex(loss.log_mgf(z)))
+    assert abs(found - truth) <= 1e-9 * math.exp(loss.log_top(z.real))
+
+
+def reaching(case: Case, tilt: float) -> tuple[float, float]:
+    """Return outputs beyond which P e^{tilt L} has little mass: a Gaussian's moves by as much as the tilt says."""
+    low, high = case.support
+    further = tilt * abs(case.value - case.neighbour) * (0.0 if case.profile.infinite_mass else 1.0)
+    return low - math.ceil(further), high + math.ceil(further)
+
+
+@cases
+@pytest.mark.parametrize("relation", list(Neighbouring))
+def test_a_profile_for_each_relation(case: Case, relation: Neighbouring) -> None:
+    """The same curve for what moves the value as far, stated; reports whose number is public cannot be added."""
+    if relation is Neighbouring.ADD_OR_REMOVE and counts_in_public(case.mechanism):
+        with pytest.raises(ParameterError, match="public"):
+            case.mechanism.profile_for(relation)  # type: ignore[attr-defined]
+        return
+    profile = case.mechanism.profile_for(relation, case.moved)  # type: ignore[attr-defined]
+    assert profile.neighbouring is relation
+    np.testing.assert_array_equal(
+        profile.delta(epsilons(case.mechanism)), case.profile.delta(epsilons(case.mechanism))
+    )
+    assert for_group(profile, 3).neighbouring is relation
+    assert np.all(for_group(profile, 3).delta(EPSILONS) >= profile.delta(EPSILONS) - 1e-15)
+
+
+WITHOUT_TWIN = {"Binomial"}
+
+
+@cases
+def test_opendp_measures_what_the_profile_says(case: Case) -> None:
+    """The twin's noise follows the density (at rate ALPHA), and its map is no smaller than the profile's number."""
+    mechanism = case.mechanism
+    if type(mechanism).__name__ in WITHOUT_TWIN:
+        with pytest.raises(ParameterError, match="no OpenDP counterpart"):
+            to_opendp(mechanism)
+        return
+    twin = to_opendp(mechanism)
+    profile = case.profile
+    if mechanism.categorical:  # type: ignore[attr-defined]
+        epsilon = twin.map(1)
+        assert float(profile.pure_epsilon) * (1 - 1e-6) <= epsilon <= float(profile.pure_epsilon)
+        released = np.array([twin(case.value) for _ in range(400)])
+    else:
+        size = mechanism.sensitivity.l1 if profile.pure_epsilon is not None else mechanism.sensitivity.l2
+        cost = twin.map(int(size) if case.discrete else float(size))
+        least = profile.pure_epsilon if profile.pure_epsilon is not None else profile.rho
+        assert float(least) * (1 - 1e-12) <= cost <= float(least) * (1 + 1e-9)
+        one = int(case.value) if case.discrete else float(case.value)
+        released = np.array(twin([one] * 500))
+    if case.discrete:
+        points = np.arange(int(case.support[0]), int(case.support[1]) + 1)
+        law = np.cumsum(np.exp(mechanism.log_density(points, case.value)))
+        seen = np.mean(released[:, None] <= points, axis=0)
+        distance = float(np.max(np.abs(seen - law)))
+    else:
+        grid = np.linspace(*case.support, 40_001)
+        law = integrate.cumulative_trapezoid(
+            np.exp(mechanism.log_density(grid, case.value)), grid, initial=0.0
+        )
+        distance = stats.kstest(released, lambda x: np.interp(x, grid, law)).statistic
+    assert distance < math.sqrt(math.log(2.0 / ALPHA) / (2.0 * released.size))  # Massart 1990, Cor. 1
+
+
+def test_every_mechanism_is_held_to_the_contract() -> None:
+    built = {type(case.mechanism).__name__ for case in CASES.values()}
+    of_others = {"Composed", "Repeated", "PostProcessed", "Transformed"}  # made of mechanisms
+    assert {
+        name for name, own in BuiltInMechanism._registry.items() if own.__module__.startswith("mechanisms.")
+    } == (built | of_others)
 
 
 @every
@@ -195,7 +306,7 @@ def test_profile_is_a_privacy_profile(mechanism: Mechanism) -> None:
     slopes = np.diff(delta) / np.diff(np.exp(x))
     noise = 1e-13 / np.diff(np.exp(x))
     assert np.all(np.diff(slopes) >= -(noise[1:] + noise[:-1]))
-    assert profile.delta(math.inf) == 0.0
+    assert profile.delta(math.inf) == profile.infinite_mass < 1e-14
     assert profile.delta(-math.inf) == 1.0
     assert [profile.delta(float(one)) for one in x[:5]] == delta[:5].tolist()
 
