@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.bounds import BASIC, NoPrivacy, PerfectPrivacy, PureProfile
 from mechanisms.discrete_laplace import whole_values
 from mechanisms.mechanism import BuiltInMechanism, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import positive, whole
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import UNIT, Sensitivity
+
+_MOST_CHANGES = 10_000
 
 
 @register
@@ -98,13 +100,19 @@ class RandomizedResponse(BuiltInMechanism):
         )
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the exact profile; for one change δ(x) = (p - e^x q)⁺ + (q - e^x p)⁺ + (k-2) q (1 - e^x)⁺"""
+        """Return the profile; for one change δ(x) = (p - e^x q)⁺ + (q - e^x p)⁺ + (k-2) q (1 - e^x)⁺.
+
+        Exact up to 10,000 changes; of more, which nobody makes, the sum of their ε.
+        """
         moved = 1.0 if sensitivity is None else sensitivity.l1
         if moved < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved):
             return NoPrivacy()
-        return self._one_change.repeat(math.floor(moved)) if moved >= 2.0 else self._one_change
+        changes = math.floor(moved)
+        if changes > _MOST_CHANGES:
+            return PureProfile(changes * Fraction(self.epsilon), BASIC)
+        return self._one_change.repeat(changes) if changes > 1 else self._one_change
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
         """Return the reported categories, same shape.
