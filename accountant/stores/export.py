@@ -10,16 +10,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from accountant.data_files import from_json
 from accountant.ledger import Ledger
 from accountant.place import Place
 from accountant.store import Store
-from accountant.stores.chain import FORMAT, canonical, chained, commitment, label
-from accountant.stores.folded import begun_at, fold_of, last_fold
+from accountant.stores.chain import FORMAT, canonical, commitment, label
+from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing, in_memory
 from accountant.stores.refusals import LedgerDamaged
-from accountant.stores.replay import Replay
+from accountant.stores.replay import Replay, chained_to
 from accountant.stores.sql_store import SQLStore, happened
 from accountant.stores.verification import Verified, verified, verify_database
 from accountant.stores.work import rows_after
@@ -77,21 +79,45 @@ def _stored(
     return store
 
 
+def _entries(connection: Connection, last: int | None = None) -> Iterator[str]:
+    """Yield the beginning of a file: the entries from the last fold on, what that left, and where an archive ends."""
+    fold, comma = last_fold(connection), ""
+    yield f'{{"format": "{FORMAT}",\n'
+    which = "position > 0"
+    if last is not None:
+        yield f'"last": {last},\n'
+        which = f"position <= {last if fold is None else max(last, fold.position + fold.parts):d}"
+    if fold is not None:
+        yield f'"after": {fold.after},\n"left": [\n'
+        for position, text, _ in rows_after(connection, 0, f"position <= {fold.after}"):
+            yield f'{comma}{{"position": {position}, "entry": {text}}}\n'
+            comma = ","
+        yield "],\n"
+    yield '"entries": [\n'
+    comma = ""
+    for _, text, digest in rows_after(connection, 0 if fold is None else fold.after, which):
+        yield f'{comma}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
+        comma = ","
+
+
+def write_archive(connection: Connection, last: int, path: str | Path) -> None:
+    """Write the entries that a fold is to remove to a file that only its owner can read, without names of accounts.
+
+    Raises
+    ------
+    ValueError
+        If there is a file, or it is a folder, or its own folder does not exist.
+    """
+    if Path(path).exists():
+        raise ValueError(f"archive={str(path)!r}: exists already; each fold has an archive of its own")
+    with whole_file(path) as file:
+        for part in (*_entries(connection, last), "]}\n"):
+            file.write(part.encode("ascii"))
+
+
 def _parts(store: SQLStore) -> Iterator[str]:
     with store.database.snapshot() as connection:
-        fold, comma = last_fold(connection), ""
-        yield f'{{"format": "{FORMAT}",\n'
-        if fold is not None:
-            yield f'"after": {fold.after},\n"left": [\n'
-            for position, text, _ in rows_after(connection, 0, f"position <= {fold.after}"):
-                yield f'{comma}{{"position": {position}, "entry": {text}}}\n'
-                comma = ","
-            yield "],\n"
-        yield '"entries": [\n'
-        comma = ""
-        for _, text, digest in rows_after(connection, 0 if fold is None else fold.after):
-            yield f'{comma}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
-            comma = ","
+        yield from _entries(connection)
         rows = connection.exec_driver_sql("SELECT number, salt, label FROM account ORDER BY number").all()
         accounts = [[int(number), bytes(salt).hex(), json.loads(name)] for number, salt, name in rows]
         yield f'],\n"accounts": {json.dumps(accounts)}}}\n'
@@ -137,24 +163,13 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
     OSError
         If it cannot be read.
     """
-    try:
-        content = from_json(Path(path).read_text(encoding="ascii"))
-    except ValueError as error:
-        raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
-    if not is_export(content) or content["format"] != FORMAT:
-        found = content.get("format") if isinstance(content, dict) else None
+    content = read_content(path)
+    if "accounts" not in content:
         raise LedgerDamaged(
-            f"{path}: not a dpwitness ledger of format {FORMAT!r}"
-            + ("; `dpwitness ledger import` makes a store of it" if found == "dpwitness-ledger-1" else "")
+            f"{path}: is the archive of a fold, without accounts: `dpwitness ledger verify STORE --archive {path}`"
         )
     try:
-        if not content["entries"]:
-            raise LedgerDamaged("there are no entries")
-        replay = _begun(content)
-        replay.feed_all(
-            (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
-            for position, row in enumerate(content["entries"], start=replay.position + 1)
-        )
+        replay = replayed(content)
         names: dict[int, Any] = {}
         for number, salt, name in content["accounts"]:
             if commitment(bytes.fromhex(salt), json.dumps(name)) != replay.commitments.get(number):
@@ -169,16 +184,62 @@ def read_export(path: str | Path) -> tuple[Replay, dict[int, Any]]:
     return replay, names
 
 
-def _begun(content: Any) -> Replay:
-    """Return a replay before the first of an export's entries; see `accountant.stores.folded.begun`."""
+def read_content(path: str | Path) -> dict[str, Any]:
+    """Return what stands in a file of this format, nothing of it verified yet.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is none.
+    """
+    try:
+        content = from_json(Path(path).read_text(encoding="ascii"))
+    except ValueError as error:
+        raise LedgerDamaged(f"{path}: not a dpwitness ledger ({error})") from None
+    if not is_export(content) or content["format"] != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise LedgerDamaged(
+            f"{path}: not a dpwitness ledger of format {FORMAT!r}"
+            + ("; `dpwitness ledger import` makes a store of it" if found == "dpwitness-ledger-1" else "")
+        )
+    read: dict[str, Any] = content
+    return read
+
+
+def replayed(content: dict[str, Any]) -> Replay:
+    """Return what the entries of a file lead to; of an archive, those that its fold removed.
+
+    Raises
+    ------
+    LedgerDamaged
+        If one does not fit.
+    """
+    if not content["entries"]:
+        raise LedgerDamaged("there are no entries")
+    beginning = beginning_of(content)
+    replay = Replay() if beginning is None else beginning.replay()
+    rows = [
+        (position, canonical(row["entry"]), bytes.fromhex(row["hash"]))
+        for position, row in enumerate(content["entries"], start=replay.position + 1)
+    ]
+    last = content.get("last", rows[-1][0])
+    replay.feed_all(row for row in rows if row[0] <= last)
+    digest = replay.hash
+    for row in rows:
+        if row[0] > last:
+            digest = chained_to(digest, row[0], row)
+    return replay
+
+
+def beginning_of(content: dict[str, Any]) -> Beginning | None:
+    """Return with which fold the entries of a file begin; None if they begin at the first."""
     if "after" not in content:
-        return Replay()
+        return None
     after, texts = content["after"], [canonical(row["entry"]) for row in content["entries"]]
     folds = [i for i, text in enumerate(texts) if text.startswith('{"fold":')]
     if not folds:
         raise LedgerDamaged(f"the fold of the entries up to {after} is missing")
     here = folds[-1]
     fold = fold_of(after + 1 + here, texts[here])
-    left = ((row["position"], canonical(row["entry"])) for row in content["left"])
-    rows = ((position, text, chained(b"", text)) for position, text in left)
-    return begun_at(fold, texts[here + 1 : here + 1 + fold.parts], rows)
+    left = [(row["position"], canonical(row["entry"])) for row in content["left"]]
+    return Beginning(fold, texts[here + 1 : here + 1 + fold.parts], left)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from accountant.stores.chain import chained
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.replay import Replay
 from accountant.stores.schema import RARE
@@ -72,6 +73,52 @@ def fold_of(position: int, text: str) -> Fold:
     return fold
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """A fold with which entries begin, and what it says.
+
+    Attributes
+    ----------
+    fold
+        The fold.
+    parts
+        The texts of its parts.
+    left
+        Positions and texts of the entries that it left.
+    """
+
+    fold: Fold
+    parts: Sequence[str]
+    left: Sequence[tuple[int, str]]
+
+    def replay(self) -> Replay:
+        """Return a replay before the first entry that is chained to the one before it.
+
+        Raises
+        ------
+        LedgerDamaged
+            If the fold is not what was written.
+        """
+        rows = [(position, text, chained(b"", text)) for position, text in self.left]
+        return begun_at(self.fold, self.parts, rows)
+
+
+def beginning(connection: Connection) -> Beginning | None:
+    """Return the fold with which the entries of a store begin; None if they begin at the first.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it cannot be read.
+    """
+    fold = last_fold(connection)
+    if fold is None:
+        return None
+    parts = itertools.islice(rows_after(connection, fold.position), fold.parts)
+    left = rows_after(connection, 0, f"position <= {fold.after:d}")
+    return Beginning(fold, [text for _, text, _ in parts], [(position, text) for position, text, _ in left])
+
+
 def begun(connection: Connection) -> Replay:
     """Return a replay before the first entry of a store that is chained to the one before it.
 
@@ -88,7 +135,7 @@ def begun(connection: Connection) -> Replay:
     return begun_at(fold, [text for _, text, _ in parts], left)
 
 
-def begun_at(fold: Fold, parts: list[str], left: Iterable[tuple[int, str, bytes]]) -> Replay:
+def begun_at(fold: Fold, parts: Sequence[str], left: Iterable[tuple[int, str, bytes]]) -> Replay:
     """Return a replay that begins at a fold, of the texts of its parts and the rows of the entries that it left."""
     replay = Replay()
     try:

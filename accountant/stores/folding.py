@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from accountant.stores.chain import bound_together, canonical
+from accountant.stores.export import write_archive
 from accountant.stores.folded import begun
+from accountant.stores.replay import Replay
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.verification import compare_tables, has_run
 from accountant.stores.work import Work, rows_after
@@ -40,7 +43,15 @@ class Folded:
     hash: str
 
 
-def fold(store: SQLStore, before: int, by: str, reason: str, *, forget_requests: bool = False) -> Folded:
+def fold(
+    store: SQLStore,
+    before: int,
+    by: str,
+    reason: str,
+    *,
+    forget_requests: bool = False,
+    archive: str | Path | None = None,
+) -> Folded:
     """Remove the entries from before a time; what they lead to is kept, and nobody has spent less.
 
     The store is verified first, whole, in the same transaction. A fold keeps, in entries of the chain: what each
@@ -60,6 +71,9 @@ def fold(store: SQLStore, before: int, by: str, reason: str, *, forget_requests:
     forget_requests
         Whether keys and answers of requests that were charged before are forgotten, too: who uses such a key again is
         charged again.
+    archive
+        A new file to which the entries are written, without names of accounts, before they are removed: with it the
+        fold can be verified later, and need not be believed (`accountant.stores.archive`).
 
     Raises
     ------
@@ -68,26 +82,29 @@ def fold(store: SQLStore, before: int, by: str, reason: str, *, forget_requests:
     NothingToFold
         If no entry is so old.
     ValueError
-        If a name or reason is missing, or the store is of a run, whose sums wait in its entries.
+        If a name or reason is missing, the archive exists already, or the store is of a run, whose sums wait in its
+        entries.
     """
     check_said(by, reason)
     with store.working(()) as work:
         work.check()
         if has_run(work.connection):
             raise ValueError(f"{store.name}: is the ledger of a run, and cannot be folded")
-        found = _fold(work, before, by, reason, forget_requests)
+        found = _fold(work, before, by, reason, forget_requests, archive)
     store.database.compact()
     return found
 
 
-def _fold(work: Work, before: int, by: str, reason: str, forget_requests: bool) -> Folded:
+def _fold(
+    work: Work, before: int, by: str, reason: str, forget_requests: bool, archive: str | Path | None
+) -> Folded:
     replay = begun(work.connection)
     begin = replay.position
     replay.feed_all(_until(rows_after(work.connection, begin), before))
     last, digest, clock = replay.position, replay.hash, replay.clock
     if last == begin:
         raise NothingToFold("before: there is no entry that is so old and was not folded")
-    opened, limits, rows = sorted(replay.commitments.items()), replay.limits, sorted(replay.rows.items())
+    standing = _standing(replay)
     left = {position for position, state in replay.reservations.items() if state == "reserved"}
     requests = set(replay.requests.values())
     replay.feed_all(rows_after(work.connection, last))
@@ -96,13 +113,11 @@ def _fold(work: Work, before: int, by: str, reason: str, forget_requests: bool) 
     forgotten = requests - left if forget_requests else set()
     left |= requests - forgotten
 
-    counted = [] if limits is None else [[number, limits.text(row)] for number, row in rows]
-    parts = [
-        *_parts("opened", [list(each) for each in opened]),
-        *_parts("paid", replay.summed(last, left)),
-        *_parts("counted", [each for each in counted if each[1] is not None]),
-    ]
-    texts = list(_left(rows_after(work.connection, 0, f"position <= {last}"), left))
+    if archive is not None:
+        write_archive(work.connection, last, archive)
+    parts = [*standing, *_parts("paid", replay.summed(last, left))]
+    rows = ((position, text) for position, text, _ in rows_after(work.connection, 0, f"position <= {last}"))
+    texts = list(left_by_fold(rows, left))
     bound = bound_together(texts).hex()
     said = {"after": last, "hash": digest.hex(), "left": bound, "parts": len(parts), "clock": clock}
     work.append({"fold": {**said, "at": work.time(), "by": by, "reason": reason}})
@@ -110,6 +125,23 @@ def _fold(work: Work, before: int, by: str, reason: str, forget_requests: bool) 
         work.append({"folded": part})
     settled = [each for each in replay.reservations if each <= last and each not in left]
     return Folded(work.remove(last, texts, forgotten, settled), last, digest.hex())
+
+
+def summed_up(replay: Replay, left: Collection[int]) -> list[dict[str, Any]]:
+    """Return the parts of a fold of all that was fed, if it leaves some charges."""
+    return [*_standing(replay), *_parts("paid", replay.summed(replay.position, left))]
+
+
+def _standing(replay: Replay) -> list[dict[str, Any]]:
+    """Return those parts of a fold that do not depend on which charges it leaves."""
+    limits = replay.limits
+    counted = (
+        [] if limits is None else [[number, limits.text(row)] for number, row in sorted(replay.rows.items())]
+    )
+    return [
+        *_parts("opened", [list(each) for each in sorted(replay.commitments.items())]),
+        *_parts("counted", [each for each in counted if each[1] is not None]),
+    ]
 
 
 def _until(rows: _Rows, before: int) -> Iterator[tuple[int, str, bytes]]:
@@ -126,9 +158,9 @@ def _until(rows: _Rows, before: int) -> Iterator[tuple[int, str, bytes]]:
             timeless.clear()
 
 
-def _left(rows: _Rows, left: Collection[int]) -> Iterator[tuple[int, str]]:
+def left_by_fold(rows: Iterable[tuple[int, str]], left: Collection[int]) -> Iterator[tuple[int, str]]:
     """Yield the entries that stay: all that are of no charge, and those of some charges."""
-    for position, text, _ in rows:
+    for position, text in rows:
         body = json.loads(text)
         settled = [body[key] for key in ("drawn", "returned", "drawn again") if key in body]
         of = [position] if "paid" in body else settled

@@ -108,17 +108,30 @@ def create(
 @ledger_group.command("verify")
 @_store_argument
 @_anchor_option
+@click.option(
+    "--archive",
+    "archives",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    multiple=True,
+    help="A file that `dpwitness ledger fold --archive` wrote; once for each fold.",
+)
 @json_option
 @click.pass_context
-def verify_ledger(ctx: click.Context, /, store: str, anchor: Path | None, as_json: bool) -> None:
+def verify_ledger(
+    ctx: click.Context, /, store: str, anchor: Path | None, archives: tuple[Path, ...], as_json: bool
+) -> None:
     """Recompute every hash, charge and total of STORE, or of a ledger in JSON; name the first that does not fit.
+
+    What a fold says of the entries that it removed is believed, unless --archive has them.
 
     Exit codes: 0 everything fits; 1 something does not; 2 usage or input error.
     """
+    from accountant.stores.archive import check_archives
     from accountant.stores.refusals import StoreRefused
 
     try:
         found = _verified(store, anchor)
+        believed = check_archives(store, archives)
     except StoreRefused as refused:
         words = str(refused)
         show(
@@ -127,7 +140,7 @@ def verify_ledger(ctx: click.Context, /, store: str, anchor: Path | None, as_jso
             lambda console: console.print(Text(printable(words)), soft_wrap=True),
         )
         ctx.exit(BAD)
-    show(as_json, partial(_verified_json, found), partial(_render, found))
+    show(as_json, partial(_verified_json, found, believed), partial(_render, found, believed))
 
 
 def _verified(store: str, anchor: Path | None) -> Verified:
@@ -137,7 +150,7 @@ def _verified(store: str, anchor: Path | None) -> Verified:
     return verify_export(Path(store)) if store.endswith(".json") else verify_store(store, anchor)
 
 
-def _verified_json(found: Verified) -> dict[str, Any]:
+def _verified_json(found: Verified, believed: int) -> dict[str, Any]:
     return {
         "fits": True,
         "entries": found.entries,
@@ -145,6 +158,7 @@ def _verified_json(found: Verified) -> dict[str, Any]:
         "epoch": found.head.epoch,
         "head": found.head.hash,
         "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
+        "believed": believed,
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
         "on_trust": list(found.trusted),
@@ -152,12 +166,17 @@ def _verified_json(found: Verified) -> dict[str, Any]:
     }
 
 
-def _render(found: Verified, console: Console) -> None:
+def _render(found: Verified, believed: int, console: Console) -> None:
     console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
     console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
     for fold in found.replay.folds:
         words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)
+    if found.replay.folds:
+        words = (
+            f"those up to {believed} are believed" if believed else "the archives lead to what the folds say"
+        )
+        console.print(words, highlight=False)
     if found.replay.names is not None:
         console.print("records are named by hashes under a key")
     if found.replay.erasures:
@@ -382,14 +401,25 @@ def adopt(store: str, reason: str, anchor: Path | None) -> None:
     is_flag=True,
     help="Forget keys and answers of requests from before, too: who uses such a key again is charged again.",
 )
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A new file for the entries that are removed, for `dpwitness ledger verify --archive`.",
+)
 @_anchor_option
 def fold(
-    store: str, before: datetime, by: str, reason: str, forget_requests: bool, anchor: Path | None
+    store: str,
+    before: datetime,
+    by: str,
+    reason: str,
+    forget_requests: bool,
+    archive: Path | None,
+    anchor: Path | None,
 ) -> None:
     """Remove old entries of STORE; what everybody has spent, and what rules count, stays.
 
     STORE is verified first, and may be in use. What is removed cannot be audited any more: export it before, and keep
-    the export. Verification begins at the fold, and believes it.
+    the export. Verification begins at the fold, and believes it unless it is given the --archive.
     """
     from accountant.stores.folding import fold as folded
     from accountant.stores.opening import open_store
@@ -397,7 +427,7 @@ def fold(
     opened = open_store(store, anchor=anchor)
     try:
         moment = int(before.replace(tzinfo=UTC).timestamp() * 1_000)
-        found = folded(opened, moment, by, reason, forget_requests=forget_requests)
+        found = folded(opened, moment, by, reason, forget_requests=forget_requests, archive=archive)
     finally:
         opened.close()
     click.echo(f"{found.removed} entries are gone; verification begins after entry {found.after}")
