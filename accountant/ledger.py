@@ -96,11 +96,14 @@ class Ledger:
     ----------
     events
         All that happened, in order: it is only added to.
+    folded
+        Whether some charges are sums of what was folded before it was gone on with.
     """
 
     def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
         self._clock = ProcessClock()
         self.begun = self._clock.now()
+        self.folded = False
         self.events: list[Event] = []
         if rules:
             self.events.append(Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
@@ -122,6 +125,8 @@ class Ledger:
         rules: Sequence[Rule],
         rows: Mapping[RecordId, Row],
         clock: int,
+        *,
+        folded: bool = False,
     ) -> Ledger:
         """Return a ledger that goes on with one of an earlier process.
 
@@ -137,6 +142,8 @@ class Ledger:
             What they count of each record.
         clock
             The time of the last charge; it is not earlier here.
+        folded
+            Whether some of the charges are sums of earlier ones.
 
         Raises
         ------
@@ -144,6 +151,7 @@ class Ledger:
             If a rule looks at the time, and the clock is far ahead of that.
         """
         ledger = cls(composition)
+        ledger.folded = folded
         ledger._limits = Limits(rules, composition) if rules else None
         if ledger._limits is not None:
             ledger._limits.check_clock(ledger._clock.now(), clock)

@@ -49,7 +49,7 @@ def export_ledger(
     Raises
     ------
     ValueError
-        If the path is a folder, or its own folder does not exist.
+        If the path is a folder, or its own folder does not exist, or the ledger is a run's that was folded.
     """
     store = ledger if isinstance(ledger, SQLStore) else _stored(ledger, terms, assumptions, closed)
     with whole_file(path) as file:
@@ -64,6 +64,11 @@ def _stored(
 ) -> SQLStore:
     """Return a store in memory that holds what a ledger does."""
     assert isinstance(ledger, Ledger)
+    if ledger.folded:
+        raise ValueError(
+            "the run's entries were folded, and this process has only sums of them: save and close the run, and export "
+            "the ledger in its folder by `dpwitness ledger export`"
+        )
     store = in_memory(terms, ledger.begun)
     names = {
         label(record) for charged in ledger.charged() for entry in charged.entries for record in entry.records

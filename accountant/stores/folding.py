@@ -13,7 +13,7 @@ from accountant.stores.export import write_archive
 from accountant.stores.folded import begun
 from accountant.stores.replay import Replay
 from accountant.stores.sql_store import SQLStore, check_said
-from accountant.stores.verification import compare_tables, has_run
+from accountant.stores.verification import compare_tables
 from accountant.stores.work import Work, rows_after
 
 _Rows = Iterable[tuple[int, str, bytes]]
@@ -58,7 +58,8 @@ def fold(
     account has spent, by purpose and tenant; what rules count, day by day; the commitments of accounts; and the hash
     of the last entry that it stands for, which is that of all before it. Kinds of charges, rules, assumptions,
     adoptions and earlier folds stay as they are, and so do reservations that were open, and requests. Rules that are
-    made later count what was folded as of its last day, never earlier.
+    made later count what was folded as of its last day, never earlier. Of a run it keeps who waited in which sums after
+    the last save that is folded; its state is in no entry.
 
     Parameters
     ----------
@@ -72,8 +73,9 @@ def fold(
         Whether keys and answers of requests that were charged before are forgotten, too: who uses such a key again is
         charged again.
     archive
-        A new file to which the entries are written, without names of accounts, before they are removed: with it the
-        fold can be verified later, and need not be believed (`accountant.stores.archive`).
+        A new file to which the entries are written, without names of accounts (those who wait in a run's sums have
+        theirs), before they are removed: with it the fold can be verified later, and need not be believed
+        (`accountant.stores.archive`).
 
     Raises
     ------
@@ -82,14 +84,11 @@ def fold(
     NothingToFold
         If no entry is so old.
     ValueError
-        If a name or reason is missing, the archive exists already, or the store is of a run, whose sums wait in its
-        entries.
+        If a name or reason is missing, or the archive exists already.
     """
     check_said(by, reason)
     with store.working(()) as work:
         work.check()
-        if has_run(work.connection):
-            raise ValueError(f"{store.name}: is the ledger of a run, and cannot be folded")
         found = _fold(work, before, by, reason, forget_requests, archive)
     store.database.compact()
     return found
@@ -141,6 +140,8 @@ def _standing(replay: Replay) -> list[dict[str, Any]]:
     return [
         *_parts("opened", [list(each) for each in sorted(replay.commitments.items())]),
         *_parts("counted", [each for each in counted if each[1] is not None]),
+        *_parts("waiting", replay.waiting.rows()),
+        *([] if replay.saved is None else [{"saved": list(replay.saved)}]),
     ]
 
 
@@ -159,12 +160,12 @@ def _until(rows: _Rows, before: int) -> Iterator[tuple[int, str, bytes]]:
 
 
 def left_by_fold(rows: Iterable[tuple[int, str]], left: Collection[int]) -> Iterator[tuple[int, str]]:
-    """Yield the entries that stay: all that are of no charge, and those of some charges."""
+    """Yield the entries that stay: all that are of no charge and no save, and those of some charges."""
     for position, text in rows:
         body = json.loads(text)
         settled = [body[key] for key in ("drawn", "returned", "drawn again") if key in body]
         of = [position] if "paid" in body else settled
-        if not body.keys() & {"folded", "labelled"} and all(each in left for each in of):
+        if not body.keys() & {"folded", "labelled", "saved"} and all(each in left for each in of):
             yield position, canonical(body)
 
 

@@ -24,10 +24,10 @@ Entries are, in the order of a store's life:
 ``{"fold": {...}}``                                      the entries up to one were removed, but for those that are
                                                          still needed; the next ``parts`` entries sum them up
 ``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
-                                                         for a purpose and tenant, and what rules ``counted``
-``{"saved": [count, digest, [...]]}``                    a run was saved, so often, with a state of this digest; and
-                                                         what is new of who waits in its sums (`Waiting`); ``at``,
-                                                         where a rule looks at the time
+                                                         for a purpose and tenant, and what rules ``counted``; of a
+                                                         run who was ``waiting``, and its last ``saved``
+``{"saved": [count, digest, [...]], "at": ...}``         a run was saved, so often, with a state of this digest; and
+                                                         what is new of who waits in its sums (`Waiting`)
 =======================================================  ========================================================
 """
 
@@ -249,6 +249,10 @@ class Replay:
         fold = self.folds.pop()
         for part in parts:
             self.commitments.update((number, promise) for number, promise in part.get("opened", ()))
+            self.waiting.feed(part.get("waiting", ()))
+            if "saved" in part:
+                count, digest = part["saved"]
+                self.saved = count, digest
         rows = list(left)
         if bound_together((found, text) for found, text, _ in rows).hex() != fold["left"]:
             raise LedgerDamaged("the entries that it left are not there", position)

@@ -262,8 +262,7 @@ class RunStore:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()
             let_pass(work, news.at)
-            stamp = {} if news.at is None else {"at": work.stamp(news.at)}
-            work.append({"saved": [count, digest, news.notes.rows], **stamp})
+            work.append({"saved": [count, digest, news.notes.rows], "at": work.stamp(news.at)})
             work.keep(kept)
             work.save_run(count, self._name, state)
         self._settle(news, reserved)
@@ -326,8 +325,9 @@ def _saved(store: SQLStore, replay: Replay) -> Saved:
         Answered(json.loads(key), stored_bytes(answer)) for key, answer in answers if answer is not None
     ]
     rows = {names[number]: renumbered(row, numbers) for number, row in replay.rows.items()}
+    rules, folded = replay.named_rules(names), bool(replay.folds)
     try:
-        ledger = Ledger.of(store.terms.composition, events, replay.named_rules(names), rows, replay.clock)
+        ledger = Ledger.of(store.terms.composition, events, rules, rows, replay.clock, folded=folded)
     except ClockAhead as error:
         raise ClockAhead(f"{store.name}: {error}") from None
     reserved = {
