@@ -33,8 +33,10 @@ class RandomizedBit:
 
     def send(self, value: Private) -> FloatArray:
         """Return the messages about values in [0, 1], shape (lanes, 1)."""
-        # The rounding needs no secrecy: for every threshold the bit is a function of the value.
-        if self._threshold is None:  # else it was drawn for a user who was refused
+        # The rounding needs no secrecy: for every threshold the bit is a function of the value. The threshold of a user
+        # who was refused serves the next one, and the law of both stays: it is drawn without data, and whether somebody
+        # is refused depends on accounts alone, not on it.
+        if self._threshold is None:
             self._threshold = self._gate.random.random((self._gate.lanes, 1))
         sent = self._gate.release(self.randomizer, value.map(Above(self._threshold)))
         self._threshold = None
