@@ -13,7 +13,7 @@ import pytest
 from accountant import Accountant, Budget, Rule, clock, spending_on
 from accountant.clock import DAY
 from accountant.stores.archive import check_archives
-from accountant.stores.chain import canonical, chained
+from accountant.stores.chain import bound_together, canonical, chained
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.names import NameKey, add_key
@@ -151,7 +151,17 @@ def fewer(content: Any) -> None:
     part["counted"] = []
 
 
-@pytest.mark.parametrize("change", [lower, fewer])
+def less_is_left(content: Any) -> None:
+    """Leave out that a name was erased, and bind what the fold left anew."""
+    content["left"] = [row for row in content["left"] if "erased" not in row["entry"]]
+    fold = max(
+        (row["entry"]["fold"] for row in content["entries"] if "fold" in row["entry"]),
+        key=lambda each: each["after"],
+    )
+    fold["left"] = bound_together((row["position"], canonical(row["entry"])) for row in content["left"]).hex()
+
+
+@pytest.mark.parametrize("change", [lower, fewer, less_is_left])
 def test_a_fold_with_lower_totals_is_believed_without_its_archive_only(path: Path, change: Any) -> None:
     forged = forge(path, change)
     read_export(forged)  # the chain fits
