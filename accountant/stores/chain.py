@@ -9,6 +9,7 @@ from typing import Any
 
 FORMAT = "dpwitness-ledger-2"
 _LONGEST = 2_000
+_scanned = json.JSONDecoder().raw_decode
 START = b"\0" * 32
 """What stands before the first entry."""
 
@@ -16,6 +17,20 @@ START = b"\0" * 32
 def canonical(body: Any) -> str:
     """Return the one way to write an entry: ASCII, no spaces, keys in order."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def said(text: str) -> Any:
+    """Return what an entry says, as `canonical` wrote it.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, or something stands around it.
+    """
+    body, end = _scanned(text)
+    if end != len(text):
+        raise ValueError(f"something stands behind it: {text[end : end + 20]!r}")
+    return body
 
 
 def chained(before: bytes, text: str) -> bytes:

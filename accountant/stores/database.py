@@ -57,6 +57,7 @@ class Database:
         self._process = os.getpid()
         self._lock: FileLock | None = None
         self._file: os.stat_result | None = None
+        self._accounts_checked = False
         event.listen(self._engine, "connect", _prepare if self.sqlite else _prepare_postgresql)
 
     @classmethod
@@ -262,6 +263,23 @@ class Database:
                 .all()
             )
         return None if found == ["ok"] else str(found[0])
+
+    def check_accounts(self) -> None:
+        """Refuse, at the first call, if SQLite finds the accounts or their index damaged.
+
+        Who is not found is new and has spent nothing, unless the index hides an account that is there. To look is in
+        proportion to their number, so it waits for the first who is not found.
+
+        Raises
+        ------
+        LedgerDamaged
+            With what SQLite finds.
+        """
+        if not self._accounts_checked:
+            damage = self.damage("account")
+            if damage is not None:
+                raise LedgerDamaged(f"{self.name}: SQLite finds: {damage}")
+            self._accounts_checked = True
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from accountant.stores.refusals import OutcomeUnknown
@@ -26,9 +26,11 @@ class GroupCommit(Generic[Task]):
     ----------
     commit
         Does all of the tasks in one transaction, and returns for each its result, or the error that is its caller's.
+        Tasks come in batches; one that is asked for has what came while the one before was done. They end, since
+        whoever has a task in one of them waits.
     """
 
-    def __init__(self, commit: Callable[[Sequence[Task]], Sequence[Any]]) -> None:
+    def __init__(self, commit: Callable[[Iterator[Sequence[Task]]], Sequence[Any]]) -> None:
         self._commit = commit
         self._queued: list[_Job[Task]] = []
         self._queueing = threading.Lock()
@@ -48,25 +50,41 @@ class GroupCommit(Generic[Task]):
         with self._committing:
             if not job.done.is_set():
                 self._commit_all(job)
+        if not job.done.is_set():  # whoever took it was interrupted before it was begun
+            raise OutcomeUnknown("the thread that committed for this one was interrupted")
         if job.error is not None:
             raise job.error
         return job.result
 
     def _commit_all(self, own: _Job[Task]) -> None:
-        with self._queueing:
-            jobs, self._queued = self._queued, []
+        jobs: list[_Job[Task]] = []
+
+        def batches() -> Iterator[Sequence[Task]]:
+            while batch := self._taken():
+                jobs.extend(batch)
+                yield [job.task for job in batch]
+
         try:
-            for job, result in zip(jobs, self._commit([job.task for job in jobs]), strict=True):
+            for job, result in zip(jobs, self._commit(batches()), strict=True):
                 job.result = result
                 if isinstance(result, Exception):
                     job.error = result
         except BaseException as error:
+            with self._queueing:
+                if own in self._queued:  # the transaction did not begin; others try for themselves
+                    self._queued.remove(own)
+                    jobs.append(own)
             for job in jobs:
                 job.error = error if job is own or isinstance(error, Exception) else _interrupted(error)
             raise
         finally:
             for job in jobs:
                 job.done.set()
+
+    def _taken(self) -> list[_Job[Task]]:
+        with self._queueing:
+            taken, self._queued = self._queued, []
+        return taken
 
 
 def _interrupted(error: BaseException) -> OutcomeUnknown:

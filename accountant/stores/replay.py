@@ -52,15 +52,15 @@ from accountant.rules import Rule, checked_rules
 from accountant.scope import Scope
 from accountant.store import ANY
 from accountant.stores.amounts import read, written
-from accountant.stores.chain import FORMAT, START, bound_together, chained, label
+from accountant.stores.chain import FORMAT, START, bound_together, chained, label, said
 from accountant.stores.charges import check_charge
+from accountant.stores.payments import Payments
 from accountant.stores.refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
 from accountant.totals import Totals
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
 
-_Paid = list[tuple[int, tuple[int, ...]]]
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
@@ -161,7 +161,7 @@ class Replay:
         self._terms: Terms | None = None
         self._totals: Totals | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
-        self._paid: dict[int, _Paid] = {}
+        self._paid = Payments()
         self._gone: set[int] = set()
         self.rules = 0
         self.rule_changes: list[tuple[int, dict[str, Any]]] = []
@@ -170,7 +170,6 @@ class Replay:
         self.rows: dict[int, Row] = {}
         self.stamps: dict[str, int] = {}
         self._keys: dict[int, str] = {}
-        self._for: dict[int, tuple[Scope, int]] = {}
         self._drawn_at: dict[int, int] = {}
         self._drawn_again: list[tuple[int, int]] = []
         self._later: list[tuple[int, Event]] = []  # what became of charges, and rules
@@ -204,7 +203,7 @@ class Replay:
 
     def _read(self, position: int, text: str) -> None:
         try:
-            self._feed(position, json.loads(text))
+            self._feed(position, said(text))
         except LedgerDamaged:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -256,18 +255,19 @@ class Replay:
         rows = list(left)
         if bound_together((found, text) for found, text, _ in rows).hex() != fold["left"]:
             raise LedgerDamaged("the entries that it left are not there", position)
-        for row in rows:
+        for row in rows[:1]:  # with the terms, in whose currency the sums are
             self.feed_left(row)
         paid = [each for part in parts for each in part.get("paid", ())]
-        for i, (purpose, tenant, values, numbers) in enumerate(paid, start=1):
+        for i, (purpose, tenant, values, numbers) in enumerate(paid, start=-len(paid)):
             charge = read(values, self.terms.composition)
-            self.kinds[-i] = Entry(
+            self.kinds[i] = Entry(
                 _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
             )
-            self._paid[-i] = [(-i, tuple(numbers))]
-            self._for[-i] = Scope(purpose, tenant), fold["clock"]
+            self._paid.add(i, [(i, numbers)], Scope(purpose, tenant), fold["clock"])
             for number in numbers:
                 self.totals.add(number, charge)
+        for row in rows[1:]:
+            self.feed_left(row)
         if paid:
             self.trusted.append(-1)
         self.rows = {}
@@ -282,7 +282,7 @@ class Replay:
         totals: dict[Scope, Totals] = {}
         for position, paid in self._paid.items():
             if position <= last and position not in left and position not in self._gone:
-                of = totals.setdefault(self._for[position][0], Totals(self.terms.composition))
+                of = totals.setdefault(self._paid.scope(position), Totals(self.terms.composition))
                 for kind, numbers in paid:
                     for number in numbers:
                         of.add(number, self.kinds[kind].charge)
@@ -402,10 +402,9 @@ class Replay:
 
     def _pay(self, position: int, body: dict[str, Any]) -> None:
         self._open(position, body.get("opened", ()))
-        paid: _Paid = [(kind, tuple(numbers)) for kind, numbers in body["paid"]]
+        paid = body["paid"]
         now = self._time(body["at"], position)
         scope = Scope(*body["for"]) if "for" in body else ANY
-        self._for[position] = scope, now
         for kind, numbers in paid:
             charge = self.kinds[kind].charge
             for number in numbers:
@@ -418,7 +417,7 @@ class Replay:
                 ):
                     raise LedgerDamaged(f"takes account {number} over its budget", position)
                 self.totals.add(number, charge)
-        self._paid[position] = paid
+        self._paid.add(position, paid, scope, now)
         if self.limits is not None and not self._left:
             imported = "source" in body
             counting = self.limits.counting(scope, strict=not imported)
@@ -467,12 +466,12 @@ class Replay:
         """Find what rules count of all that was charged before they were made."""
         for position in self._paid:
             if position not in self._gone:
-                scope, charged = self._for[position]
+                scope, charged = self._paid.scope(position), self._paid.at(position)
                 held = self.reservations.get(position) == "reserved"
                 counting = limits.counting(scope, strict=False)
                 self._book(limits, position, held, counting, self._drawn_at.get(position, charged))
         for position, at in self._drawn_again:
-            counting = limits.counting(self._for[position][0], windows_only=True, strict=False)
+            counting = limits.counting(self._paid.scope(position), windows_only=True, strict=False)
             self._book(limits, position, False, counting, at)
         self.rows = {number: limits.pruned(row, self.clock) for number, row in self.rows.items()}
 
@@ -511,7 +510,7 @@ class Replay:
         self._later.append((position, DrawnAgain(json.loads(self._keys[of]), now)))
         self.stamps[self._keys[of]] = now
         if self.limits is not None and not self._left:
-            counting = self.limits.counting(self._for[of][0], windows_only=True, strict=False)
+            counting = self.limits.counting(self._paid.scope(of), windows_only=True, strict=False)
             self._check_rules(self.limits, position, of, counting, now)
             self._book(self.limits, of, False, counting, now)
 
@@ -554,7 +553,7 @@ class Replay:
 
         def charges() -> Iterator[tuple[int, Event]]:
             for position, entries in self.charged(names, returned=True):
-                scope, at = self._for[position]
+                scope, at = self._paid.scope(position), self._paid.at(position)
                 request = json.loads(self._keys[position]) if position in self._keys else None
                 held = position in self.reservations
                 yield position, Charged(position, tuple(entries), held, request, scope, at)
@@ -568,7 +567,7 @@ class Replay:
 
     def scope(self, position: int) -> Scope:
         """Return what a charge was for."""
-        return self._for[position][0]
+        return self._paid.scope(position)
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""

@@ -109,9 +109,13 @@ class SQLStore:
 
     # --- one transaction -------------------------------------------------------------------------
 
-    def _commit(self, tasks: Sequence[Task]) -> list[Any]:
-        with self.working(name for task in tasks for name in getattr(task, "names", ())) as work:
-            return [_result(task, work) for task in tasks]
+    def _commit(self, batches: Iterator[Sequence[Task]]) -> list[Any]:
+        results: list[Any] = []
+        with self.working(()) as work:
+            for tasks in batches:  # not before the transaction has begun: whoever comes meanwhile is in it
+                work.load(name for task in tasks for name in getattr(task, "names", ()))
+                results += [_result(task, work) for task in tasks]
+        return results
 
     @contextmanager
     def working(self, names: Iterable[str]) -> Iterator[Work]:
@@ -393,6 +397,8 @@ class SQLStore:
         with self.database.reading() as connection:
             rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
             self._check_names(connection)  # afterwards: a key that changed between the two is seen
+        if len(rows) < len(set(names)):
+            self.database.check_accounts()
         found = (account_row(self.name, row) for row in rows)
         return {name: self._amounts.of(text) for _, name, _, text, _ in found}
 

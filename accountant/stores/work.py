@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -121,6 +122,7 @@ class Work:
         self._read("label", wanted)
         for name in wanted:
             if name not in self._accounts:
+                self._database.check_accounts()
                 self._accounts[name] = Account(None, name, self._zero)
 
     def load_numbers(self, numbers: Iterable[int]) -> None:
@@ -541,6 +543,7 @@ class Work:
         self._database.run(self.connection, sql, rows)
 
 
+_AT_ONCE = 1_000  # rows; a server sends all that it found otherwise
 STORE_ROW = "SELECT instance, epoch, location, closed, rules, clock, digest FROM store"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
@@ -587,7 +590,8 @@ def rows_after(
 ) -> Iterator[tuple[int, str, bytes]]:
     """Yield position, text and hash of the entries after a position, or of some of them."""
     sql = f"SELECT position, body, hash FROM entry WHERE position > {position:d} AND ({which}) ORDER BY position"
-    for found, body, digest in connection.exec_driver_sql(sql):
+    rows = connection.exec_driver_sql(sql, execution_options={"yield_per": _AT_ONCE})
+    for found, body, digest in itertools.chain.from_iterable(rows.partitions()):
         if not isinstance(body, str):
             raise LedgerDamaged(f"its body is a {type(body).__name__} where text was written", int(found))
         yield int(found), body, stored_bytes(digest)

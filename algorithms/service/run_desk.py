@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -147,13 +148,13 @@ class RunDesk:
             answer: dict[str, Any] = self._queue.do(once)
         return answer
 
-    def _together(self, tasks: Sequence[_Task]) -> list[Any]:
+    def _together(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         """Do what is asked, and save once."""
         with self._using:
             run = self._opened()
             turn, results = _Turn(run), list[Any]()
             try:
-                for task in tasks:
+                for task in itertools.chain.from_iterable(batches):
                     try:
                         results.append(task(turn))
                     except (Problem, Refusal) as refused:  # nothing was charged, and nothing has changed

@@ -115,6 +115,32 @@ def test_a_damaged_account_is_refused_when_it_is_read(path: Path, column: str) -
         verify_store(path)
 
 
+def hidden(path: Path, name: str) -> Path:
+    """Damage a store's index, so that it hides an account that is there."""
+    whole, counted = path.read_bytes(), "SELECT count(*) FROM account {} WHERE label = ?"
+    for found in re.finditer(name.encode(), whole):
+        path.write_bytes(whole[: found.start()] + b"!" * len(name) + whole[found.end() :])
+        connection = sqlite3.connect(path)
+        seen = [connection.execute(counted.format(how), (name,)).fetchone()[0] for how in ("", "NOT INDEXED")]
+        connection.close()
+        if seen == [0, 1]:
+            return path
+    raise AssertionError("no index names it")
+
+
+def test_nobody_is_new_whom_a_damaged_index_hides(path: Path) -> None:
+    hidden(path, '"ann"')
+    accountant = account(path)  # however many accounts there are, opening looks at none
+    charge(accountant, "bob")
+    for ask in (
+        lambda: accountant.spent("ann"),
+        lambda: accountant.ledger.standings(["ann"]),
+        lambda: charge(accountant, "ann"),
+    ):
+        with pytest.raises(LedgerDamaged, match="SQLite finds"):
+            ask()
+
+
 def test_a_gate_that_was_shut_long_ago_is_shut(path: Path) -> None:
     first = account(path)
     first.close("it told", Place("learner.py", 3))

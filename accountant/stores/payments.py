@@ -1,0 +1,82 @@
+"""Who paid what, in charges by the million: columns of numbers, some 50 bytes a charge of one record."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from accountant.scope import Scope
+
+Paid = list[tuple[int, tuple[int, ...]]]
+"""Kinds of one charge, by position, each with the accounts that paid it."""
+
+
+class Payments:
+    """Charges by their positions, in order."""
+
+    def __init__(self) -> None:
+        self._positions = array("q")
+        self._times = array("q")
+        self._scopes = array("L")  # where in `_listed`
+        self._parts = array("q", [0])  # where the parts of each charge begin, and those of the next one
+        self._kinds = array("q")
+        self._payers = array("q", [0])  # where the accounts of each part begin, and those of the next one
+        self._accounts = array("q")
+        self._listed: list[Scope] = []
+        self._numbers: dict[Scope, int] = {}
+
+    def add(self, position: int, paid: Sequence[tuple[int, Sequence[int]]], scope: Scope, at: int) -> None:
+        """Add a charge that stands behind all others.
+
+        Parameters
+        ----------
+        position
+            Where it stands.
+        paid
+            Kinds, by position, each with the accounts that paid it.
+        scope, at
+            What for, and when.
+        """
+        number = self._numbers.get(scope)
+        if number is None:
+            number = self._numbers[scope] = len(self._listed)
+            self._listed.append(scope)
+        for kind, accounts in paid:
+            self._accounts.extend(accounts)
+            self._kinds.append(kind)
+            self._payers.append(len(self._accounts))
+        self._positions.append(position)
+        self._times.append(at)
+        self._scopes.append(number)
+        self._parts.append(len(self._kinds))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._positions)
+
+    def __getitem__(self, position: int) -> Paid:
+        return self._paid(self._index(position))
+
+    def items(self) -> Iterator[tuple[int, Paid]]:
+        """Yield charges with their positions."""
+        return ((position, self._paid(i)) for i, position in enumerate(self._positions))
+
+    def scope(self, position: int) -> Scope:
+        """Return what a charge was for."""
+        return self._listed[self._scopes[self._index(position)]]
+
+    def at(self, position: int) -> int:
+        """Return when a charge was made."""
+        return self._times[self._index(position)]
+
+    def _index(self, position: int) -> int:
+        found = bisect_left(self._positions, position)
+        if found == len(self._positions) or self._positions[found] != position:
+            raise KeyError(position)
+        return found
+
+    def _paid(self, index: int) -> Paid:
+        return [
+            (self._kinds[part], tuple(self._accounts[self._payers[part] : self._payers[part + 1]]))
+            for part in range(self._parts[index], self._parts[index + 1])
+        ]

@@ -1,0 +1,75 @@
+"""Who comes while a transaction is under way is in it; nobody is told of more than was done."""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from accountant.stores.group_commit import GroupCommit
+
+
+def test_who_comes_while_others_are_worked_for_is_in_their_transaction() -> None:
+    transactions: list[list[Sequence[str]]] = []
+    begun, came = threading.Event(), threading.Event()
+
+    def commit(batches: Iterator[Sequence[str]]) -> list[str]:
+        transactions.append([])
+        for tasks in batches:
+            transactions[-1].append(tasks)
+            begun.set()
+            assert came.wait(10)
+        return [f"{task} done" for tasks in transactions[-1] for task in tasks]
+
+    queue: GroupCommit[str] = GroupCommit(commit)
+    results: dict[str, str] = {}
+    threads = [
+        threading.Thread(target=lambda task=task: results.update({task: queue.do(task)}))
+        for task in ("first", "second", "third")
+    ]
+    threads[0].start()
+    assert begun.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    while len(queue._queued) < 2:
+        pass
+    came.set()
+    for thread in threads:
+        thread.join()
+    assert results == {task: f"{task} done" for task in ("first", "second", "third")}
+    (batches,) = transactions
+    assert batches[0] == ["first"]
+    assert sorted(batches[1]) == ["second", "third"]
+
+
+def test_an_error_before_the_first_task_is_of_one_caller_and_the_next_tries_again() -> None:
+    errors = [OSError("the disk")]
+
+    def commit(batches: Iterator[Sequence[str]]) -> list[str]:
+        if errors:
+            raise errors.pop()
+        return [task for tasks in batches for task in tasks]
+
+    queue: GroupCommit[str] = GroupCommit(commit)
+    with pytest.raises(OSError, match="the disk"):
+        queue.do("first")
+    assert queue.do("second") == "second"
+    assert not queue._queued
+
+
+def test_an_error_of_one_task_is_its_callers_and_one_of_the_transaction_is_of_all_in_it() -> None:
+    broken = False
+
+    def commit(batches: Iterator[Sequence[str]]) -> list[object]:
+        results = [ValueError(task) if task == "bad" else task for tasks in batches for task in tasks]
+        if broken:
+            raise OSError("the disk")
+        return results
+
+    queue: GroupCommit[str] = GroupCommit(commit)
+    with pytest.raises(ValueError, match="bad"):
+        queue.do("bad")
+    broken = True
+    with pytest.raises(OSError, match="the disk"):
+        queue.do("good")
+    broken = False
+    assert queue.do("good") == "good"
