@@ -250,21 +250,15 @@ class Database:
     def _spelled(self, sql: str) -> str:
         return sql if self.sqlite else sql.replace("?", "%s")
 
-    def damage(self, table: str | None = None) -> str | None:
+    def damage(self, connection: Connection, table: str | None = None) -> str | None:
         """Return what SQLite finds wrong with the file, or a table, indexes against tables included."""
         if not self.sqlite:
             return None
-        with self.reading() as connection:
-            found = (
-                connection.exec_driver_sql(
-                    f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
-                )
-                .scalars()
-                .all()
-            )
+        check = f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
+        found = connection.exec_driver_sql(check).scalars().all()
         return None if found == ["ok"] else str(found[0])
 
-    def check_accounts(self) -> None:
+    def check_accounts(self, connection: Connection) -> None:
         """Refuse, at the first call, if SQLite finds the accounts or their index damaged.
 
         Who is not found is new and has spent nothing, unless the index hides an account that is there. To look is in
@@ -276,7 +270,7 @@ class Database:
             With what SQLite finds.
         """
         if not self._accounts_checked:
-            damage = self.damage("account")
+            damage = self.damage(connection, "account")
             if damage is not None:
                 raise LedgerDamaged(f"{self.name}: SQLite finds: {damage}")
             self._accounts_checked = True

@@ -397,8 +397,8 @@ class SQLStore:
         with self.database.reading() as connection:
             rows = self.database.select(connection, f"{ACCOUNT_ROW} WHERE label IN (...)", names)
             self._check_names(connection)  # afterwards: a key that changed between the two is seen
-        if len(rows) < len(set(names)):
-            self.database.check_accounts()
+            if len(rows) < len(set(names)):
+                self.database.check_accounts(connection)
         found = (account_row(self.name, row) for row in rows)
         return {name: self._amounts.of(text) for _, name, _, text, _ in found}
 

@@ -106,7 +106,8 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replay,
 
 
 def _check_file(database: Database) -> None:
-    damage = database.damage()
+    with database.reading() as connection:
+        damage = database.damage(connection)
     if damage is not None:
         raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
 

@@ -122,7 +122,7 @@ class Work:
         self._read("label", wanted)
         for name in wanted:
             if name not in self._accounts:
-                self._database.check_accounts()
+                self._database.check_accounts(self.connection)
                 self._accounts[name] = Account(None, name, self._zero)
 
     def load_numbers(self, numbers: Iterable[int]) -> None:
