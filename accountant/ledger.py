@@ -184,8 +184,9 @@ class Ledger:
 
     def charged(self) -> Iterator[Charged]:
         """Yield what was charged together, but for reservations that were given back."""
-        for event in self.events:
-            if isinstance(event, Charged) and event.position not in self._returned:
+        returned = {each.position for each in self.events if isinstance(each, Settlement) and each.returned}
+        for event in self.events:  # alone: interrupted (Ctrl-C), what else is kept may be a step behind
+            if isinstance(event, Charged) and event.position not in returned:
                 yield event
 
     def is_reserved(self, position: int) -> bool:
