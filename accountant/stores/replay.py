@@ -20,7 +20,7 @@ Entries are, in the order of a store's life:
 ``{"key": {...}}``                                       names are hashed under one more key from here on, in an
                                                          epoch of its own
 ``{"labelled": [[account, commitment], ...]}``           what accounts are committed to from here on
-``{"at": ..., "erased": {...}}``                         an account's name was erased, and what it is committed to now
+``{"erased": {...}, "at": ...}``                         an account's name was erased, and what it is committed to now
 ``{"fold": {...}}``                                      the entries up to one were removed, but for those that are
                                                          still needed; the next ``parts`` entries sum them up
 ``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
