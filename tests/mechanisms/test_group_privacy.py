@@ -243,6 +243,7 @@ def test_zeroing_out_on_a_sample_is_like_removing() -> None:
     assert zeroed.epsilon(1e-6).upper == removed.epsilon(1e-6).upper
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sampling", list(Sampling))
 def test_replacing_records_of_a_sample_goes_by_steps(sampling: Sampling) -> None:
     base = joining(GaussianProfile(1.0)) if sampling is Sampling.POISSON else GaussianProfile(1.0)

@@ -32,7 +32,7 @@ def run(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("learner", "problem", "delta"),
     [
-        ("cucb-ldp2", "shelves", None),
+        pytest.param("cucb-ldp2", "shelves", None, marks=pytest.mark.slow),
         pytest.param("cascade-ucb-rr", "cascade", None, marks=pytest.mark.slow),
         pytest.param("dp-dpe-central", "clients", "1e-5", marks=pytest.mark.slow),
         ("dp-linucb", "visitors", "1e-5"),

@@ -82,7 +82,7 @@ def test_the_pseudocode_on_the_same_releases():
             kept.append((released, where))
             return released
 
-    means = np.array([0.2, 0.9, 0.4, 0.5])
+    means = np.array([0.1, 0.95, 0.3, 0.4])
     gate, rng, lane = Kept(3, 64), np.random.default_rng(4), 7
     learner = DPBestArm(Arms(4), gate, epsilon=1.0, error=0.4, tolerance=0.1)
     left, phase, n, y = [0, 1, 2, 3], 1, 0, [0.0] * 4

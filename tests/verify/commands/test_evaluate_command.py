@@ -57,6 +57,7 @@ def log(tmp_path):
     return str(tmp_path / "log.csv")
 
 
+@pytest.mark.slow
 def test_learners_and_values_on_one_log(run, log):
     code, out, err = run("dp-bandit", "cucb", "--epsilon", "1,4", "--log", log, "--json")
     assert (code, err) == (0, "")
