@@ -323,7 +323,7 @@ def interleave(examples: int, steps: int) -> None:
 
 def test_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what a power cut leaves is tested elsewhere
-    interleave(10, 30)
+    interleave(6, 25)
 
 
 @pytest.mark.slow

@@ -73,6 +73,7 @@ def test_ctrl_c_in_the_search_leaves_a_report_without_a_bound(tmp_path: Path) ->
     assert (report["verdict"], code) == ("unproven", 3)
 
 
+@pytest.mark.slow  # conduct/test_interrupts presses while the report is made, without processes
 def test_two_ctrl_c_from_two_processes_leave_a_report(tmp_path: Path) -> None:
     """Each worker counts alone, so that it stops anywhere, and the second one may come while the report is written."""
     report, code = interrupted(tmp_path, workers=2, after=260_000, presses=2)

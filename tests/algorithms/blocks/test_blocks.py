@@ -164,6 +164,7 @@ def die_at_times(folder: str, seed: int, numbers: range, tell: Tell) -> list[Arr
     return draw(seed, numbers, tell)
 
 
+@pytest.mark.slow  # test_executor kills workers in the default tier
 def test_a_grid_of_a_hundred_cells_loses_nothing_when_workers_die(tmp_path: Path) -> None:
     (tmp_path / "died").mkdir()
     store = BlockStore(tmp_path / "store")

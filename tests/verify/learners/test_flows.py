@@ -50,6 +50,7 @@ def test_what_flows_around_the_gate_in_production_is_found(name: str) -> None:
     assert failing(result).keys() & {"raw-flow", "fewer-calls"}, result.findings
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "line", "what", "when"),
     [

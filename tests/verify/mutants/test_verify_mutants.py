@@ -34,7 +34,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("learner", PLANTED)
 def test_a_tenth_of_the_mutants(learner):
     options, names = PLANTED[learner]
